@@ -1,0 +1,236 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+/** A setting: how its text is read, what it is when unset, and the sentence the README prints about it. */
+interface Setting<T> {
+  read: (text: string) => T
+  fallback: T
+  about: string
+  shown?: string
+  secret?: boolean
+}
+
+class SettingError extends Error {}
+
+const fail = (wanted: string): never => {
+  throw new SettingError(wanted)
+}
+
+const words: Record<string, boolean> = { true: true, false: false, 1: true, 0: false, yes: true, no: false }
+const boolean = (text: string) => words[text.toLowerCase()] ?? fail('must be true or false')
+const wholeNumber = (least: number, most: number) => (text: string) =>
+  /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most
+    ? Number(text)
+    : fail(`must be a whole number from ${least} to ${most}`)
+const seconds = wholeNumber(1, 366 * 86_400)
+const text = (value: string) => value
+const list = (value: string) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+const oneOf =
+  <const T extends string>(...names: T[]) =>
+  (value: string): T =>
+    names.find((name) => name === value) ?? fail(`must be one of ${names.join(', ')}`)
+const url =
+  (...protocols: string[]) =>
+  (value: string) =>
+    URL.canParse(value) && protocols.includes(new URL(value).protocol)
+      ? value.replace(/\/$/, '')
+      : fail(`must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+const linkTemplate = (value: string) =>
+  value.includes('{token}') && URL.canParse(value.replace('{token}', 't'))
+    ? value
+    : fail('must be a URL that contains {token}')
+const sealingKeys = (value: string) => {
+  const keys = list(value).map((key) => Buffer.from(key, 'base64url'))
+  return keys.length > 0 && keys.every((key) => key.length === 32)
+    ? keys
+    : fail('must be one or more base64url strings of 32 bytes, separated by commas')
+}
+const emailAddress = (value: string) =>
+  z.email().safeParse(/<([^<>]+)>$/.exec(value)?.[1] ?? value).success ? value : fail('must be an e-mail address')
+
+const setting = <T, F extends T | undefined>(
+  read: (text: string) => T,
+  fallback: F,
+  about: string,
+  more: { shown?: string; secret?: boolean } = {},
+): Setting<T | F> => ({ read, fallback, about, ...more })
+
+/** Every setting of the service, in the order in which the README lists them. */
+export const settings = {
+  NODE_ENV: setting(
+    oneOf('development', 'production', 'test'),
+    'development',
+    '`production` refuses the embedded database, captured mail, demo data and generated secrets',
+  ),
+  HOST: setting(text, '127.0.0.1', 'Address to listen on (`0.0.0.0` in the image)'),
+  PORT: setting(wholeNumber(0, 65_535), undefined, 'Port of API and docs; unset, 3000 or the next free one', {
+    shown: '3000',
+  }),
+  MANAGEMENT_PORT: setting(wholeNumber(1, 65_535), undefined, 'Port of `/metrics` in production'),
+  PUBLIC_URL: setting(
+    url('http:', 'https:'),
+    undefined,
+    'Base of links in mails and lists, and the issuer of tokens where `JWT_ISSUER` is unset',
+    { shown: 'http://<host>:<port>' },
+  ),
+  DATA_DIR: setting(text, '.data', 'Where development keeps the embedded Postgres and its secrets'),
+  LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least level logged'),
+  DATABASE_URL: setting(
+    url('postgres:', 'postgresql:'),
+    undefined,
+    "The owner's address (Postgres ≥ 15), used by `migrate` alone; unset, an embedded Postgres is started (development only)",
+    { secret: true },
+  ),
+  DATABASE_API_URL: setting(url('postgres:', 'postgresql:'), undefined, 'Address of the role `bailiwick_api`', {
+    secret: true,
+  }),
+  DATABASE_SYSTEM_URL: setting(url('postgres:', 'postgresql:'), undefined, 'Address of the role `bailiwick_system`', {
+    secret: true,
+  }),
+  DATABASE_WORKER_URL: setting(url('postgres:', 'postgresql:'), undefined, 'Address of the role `bailiwick_worker`', {
+    secret: true,
+  }),
+  DATABASE_PREPARED_STATEMENTS: setting(boolean, true, '`false` for poolers that cannot keep prepared statements'),
+  DATABASE_POOL_SIZE: setting(
+    wholeNumber(1, 100),
+    undefined,
+    'Connections per process and role; more than cores + 2 make it slower',
+    { shown: 'cores + 2' },
+  ),
+  REDIS_URL: setting(url('redis:', 'rediss:'), undefined, 'Queues on Redis; unset, queues on Postgres', { secret: true }),
+  SMTP_URL: setting(url('smtp:', 'smtps:'), undefined, 'Mail server; unset, mail is captured (development only)', {
+    secret: true,
+  }),
+  MAIL_FROM: setting(emailAddress, 'Bailiwick <no-reply@bailiwick.test>', 'Sender of mails'),
+  EMAIL_LINK_VERIFY: setting(linkTemplate, undefined, 'Where verification links lead, with `{token}`', {
+    shown: 'a page of the service',
+  }),
+  EMAIL_LINK_RESET: setting(linkTemplate, undefined, 'Where password reset links lead, with `{token}`', {
+    shown: 'a page of the service',
+  }),
+  EMAIL_LINK_INVITATION: setting(linkTemplate, undefined, 'Where invitation links lead, with `{token}`', {
+    shown: 'a page of the service',
+  }),
+  SECRET_KEYS: setting(
+    sealingKeys,
+    undefined,
+    'Comma-separated base64url strings of 32 bytes; the first seals, all open. Generated in development',
+    { secret: true },
+  ),
+  JWT_ALGORITHM: setting(oneOf('ES256', 'EdDSA', 'RS256'), 'ES256', 'Algorithm of newly made signing keys'),
+  JWT_PRIVATE_KEYS: setting(
+    text,
+    undefined,
+    'Your own signing keys (a JWK set or PKCS#8 PEM; the first signs) in place of those kept in Postgres',
+    { secret: true },
+  ),
+  JWT_ISSUER: setting(text, undefined, 'Claim `iss`', { shown: 'PUBLIC_URL, else an id kept in the database' }),
+  JWT_AUDIENCE: setting(text, 'bailiwick', 'Claim `aud`'),
+  ACCESS_TOKEN_VALIDITY_SECONDS: setting(seconds, 900, 'Life of an access token'),
+  REFRESH_TOKEN_VALIDITY_SECONDS: setting(seconds, 7 * 86_400, 'Life of a refresh token, renewed by each use'),
+  REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS: setting(seconds, 30 * 86_400, 'Longest life of a session'),
+  REFRESH_TOKEN_ROTATION: setting(boolean, true, 'Each refresh answers a new refresh token and ends the old one'),
+  REFRESH_TOKEN_REUSE_GRACE_SECONDS: setting(
+    wholeNumber(0, 300),
+    10,
+    'How long a rotated refresh token still answers its successor',
+  ),
+  EMAIL_VERIFICATION_VALIDITY_SECONDS: setting(seconds, 86_400, 'Life of a verification link'),
+  PASSWORD_RESET_VALIDITY_SECONDS: setting(seconds, 3_600, 'Life of a password reset link'),
+  INVITATION_VALIDITY_SECONDS: setting(seconds, 7 * 86_400, 'Life of an invitation'),
+  REGISTRATION_HIDE_EXISTING: setting(
+    boolean,
+    false,
+    'Registering a used address answers 201 and mails its owner, in place of 400',
+  ),
+  OTP_ENABLED: setting(boolean, true, 'One-time passwords on or off'),
+  OTP_EMAIL_ENABLED: setting(boolean, true, 'Codes by e-mail on or off'),
+  OTP_TOTP_ENABLED: setting(boolean, true, 'TOTP on or off'),
+  OTP_STATIC_ENABLED: setting(boolean, true, 'Recovery codes on or off'),
+  OTP_EMAIL_TOKEN_VALIDITY_SECONDS: setting(seconds, 300, 'Life of a code sent by e-mail'),
+  OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS: setting(seconds, 300, 'Life of the temporary token between password and code'),
+  OTP_TOTP_ISSUER_NAME: setting(text, 'Bailiwick', 'Issuer shown by authenticator apps'),
+  OTP_STATIC_TOKEN_COUNT: setting(wholeNumber(1, 100), 10, 'Recovery codes made at a time'),
+  OTP_REQUIRED_FOR_LOGIN: setting(boolean, false, 'Everybody needs a second factor at login'),
+  OTP_REQUIRED_WHEN_ENROLLED: setting(boolean, true, 'People with a TOTP device need it at login'),
+  RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
+    shown: 'true in production',
+  }),
+  TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', { shown: 'none' }),
+  CORS_ORIGINS: setting(list, [], 'Origins that browsers may call from', { shown: 'none' }),
+} satisfies Record<string, Setting<unknown>>
+
+type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallback'] }
+
+/** What the process runs with: each setting under its own name, frozen. */
+export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
+
+const ourPrefixes =
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|WEBHOOK|MANAGEMENT|TRUSTED_PROXIES)(_|$)/
+
+/** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
+export class ConfigError extends Error {
+  constructor(faults: string[]) {
+    super(`The configuration has ${faults.length === 1 ? 'a fault' : 'faults'}:\n${faults.map((f) => `  - ${f}`).join('\n')}`)
+  }
+}
+
+/** Reads the environment (names of settings, each also as NAME_FILE) into one frozen object; throws {@link ConfigError}. */
+export function readConfig(env: Record<string, string | undefined> = process.env): Config {
+  const faults: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, spec] of Object.entries(settings) as [string, Setting<unknown>][]) {
+    try {
+      const given = givenText(env, name)
+      values[name] = given === undefined ? spec.fallback : spec.read(given)
+    } catch (error) {
+      faults.push(`${name} ${error instanceof SettingError ? error.message : 'cannot be read from its file'}`)
+    }
+  }
+  for (const name of Object.keys(env))
+    if (ourPrefixes.test(name) && !(name.replace(/_FILE$/, '') in settings))
+      faults.push(`${name} is not a setting of this service: look for a misspelling`)
+  const config = derive(values as Values)
+  faults.push(...contradictions(config))
+  if (faults.length > 0) throw new ConfigError(faults)
+  return Object.freeze(config)
+}
+
+function givenText(env: Record<string, string | undefined>, name: string): string | undefined {
+  const file = env[`${name}_FILE`]
+  const given = file ? readFileSync(file, 'utf8').trim() : env[name]
+  return given === '' ? undefined : given
+}
+
+const derive = (values: Values): Config => {
+  const production = values.NODE_ENV === 'production'
+  return { ...values, production, rateLimits: values.RATE_LIMIT_ENABLED ?? production }
+}
+
+function contradictions(config: Config): string[] {
+  const faults: string[] = []
+  const channelOn = config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED
+  if (config.OTP_REQUIRED_FOR_LOGIN && !(config.OTP_ENABLED && channelOn))
+    faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
+  if (!config.production && !config.DATABASE_URL) return faults
+  for (const name of ['DATABASE_API_URL', 'DATABASE_SYSTEM_URL', 'DATABASE_WORKER_URL'] as const)
+    if (config.production && !config[name]) faults.push(`${name} is missing`)
+  if (!config.production) return faults
+  for (const name of ['SECRET_KEYS', 'SMTP_URL', 'PUBLIC_URL'] as const)
+    if (config[name] === undefined) faults.push(`${name} is missing: production generates and captures nothing`)
+  return faults
+}
+
+/** The settings as rows of a Markdown table, for the README. */
+export function settingsTable(): string {
+  const rows = (Object.entries(settings) as [string, Setting<unknown>][]).map(
+    ([name, { fallback, about, shown }]) => `| \`${name}\` | ${shown ?? printed(fallback)} | ${about} |`,
+  )
+  return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
+}
+
+const printed = (value: unknown) => (value === undefined ? 'unset' : `\`${value}\``)

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { runMigrations as runQueueMigrations } from 'bullmq'
+import pg from 'pg'
+
+const folder = new URL('./migrations/', import.meta.url)
+const lockKey = 0x0bad1
+
+interface Migration {
+  name: string
+  text: string
+  checksum: string
+}
+
+/** The migrations in order; names are never reused and texts never change once released. */
+async function listMigrations(): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, folder), 'utf8')
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}
+
+/** Names of the migrations that the database behind `client` lacks; throws where an applied one was edited. */
+async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
+  const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from schema_migrations')
+  const applied = new Map(rows.map((row) => [row.name, row.checksum]))
+  const all = await listMigrations()
+  const edited = all.filter((m) => applied.has(m.name) && applied.get(m.name) !== m.checksum)
+  if (edited.length > 0)
+    throw new Error(`Applied migrations were edited: ${edited.map((m) => m.name).join(', ')}. Add a new one instead.`)
+  return all.filter((m) => !applied.has(m.name))
+}
+
+/**
+ * Brings the database to the newest schema, as the role bailiwick_owner, each migration in a transaction of its
+ * own, one runner at a time. Gives the names of those applied now. `url` is the address of the owner, or of any
+ * login that may create roles.
+ */
+export async function migrate(url: string, roles: RoleUrls): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate' })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [lockKey])
+    await ensureRoles(client, roles)
+    await client.query('set role bailiwick_owner')
+    await client.query(ledger)
+    const pending = await pendingMigrations(client)
+    for (const migration of pending) await apply(client, migration)
+    await runQueueMigrations(client as never, 'bullmq')
+    await client.query(queueGrants)
+    return pending.map((m) => m.name)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Names of migrations not yet applied, read by a run-time role: the service is not ready while there are any. */
+export async function missingMigrations(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate-check' })
+  await client.connect()
+  try {
+    const { rows } = await client.query("select to_regclass('public.schema_migrations') is not null as there")
+    const missing = rows[0].there ? await pendingMigrations(client) : await listMigrations()
+    return missing.map((m) => m.name)
+  } finally {
+    await client.end()
+  }
+}
+
+const ledger = `
+  create table if not exists schema_migrations (name text primary key, checksum text not null, applied_at timestamptz not null);
+  grant select on schema_migrations to bailiwick_api, bailiwick_system, bailiwick_worker`
+
+/** The queues' schema is the workers' alone: jobs have no row-level security. */
+const queueGrants = `
+  grant usage on schema bullmq to bailiwick_worker;
+  grant select, insert, update, delete on all tables in schema bullmq to bailiwick_worker;
+  grant usage, select, update on all sequences in schema bullmq to bailiwick_worker;
+  grant execute on all functions in schema bullmq to bailiwick_worker`
+
+async function apply(client: pg.ClientBase, migration: Migration): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(migration.text)
+    await client.query('insert into schema_migrations (name, checksum, applied_at) values ($1, $2, now())', [
+      migration.name,
+      migration.checksum,
+    ])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw new Error(`Migration ${migration.name} failed and changed nothing`, { cause: error })
+  }
+}
+
+/** Addresses of the three run-time roles; their passwords are given to the roles when those are first made. */
+export interface RoleUrls {
+  api: string
+  system: string
+  worker: string
+}
+
+/** Makes the roles that are missing; needs CREATEROLE only then. */
+async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void> {
+  const wanted = { bailiwick_owner: '', bailiwick_api: urls.api, bailiwick_system: urls.system, bailiwick_worker: urls.worker }
+  const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where rolname = any($1)', [
+    Object.keys(wanted),
+  ])
+  const missing = Object.entries(wanted).filter(([name]) => !rows.some((row) => row.rolname === name))
+  for (const [name, url] of missing) {
+    const password = url && new URL(url).username === name ? decodeURIComponent(new URL(url).password) : ''
+    const login = password ? `login password ${pg.escapeLiteral(password)}` : 'nologin'
+    await client.query(`create role ${name} ${login} nosuperuser nobypassrls nocreatedb nocreaterole`)
+  }
+  const { rows: me } = await client.query<{ owner: boolean; database: string }>(
+    "select current_user = 'bailiwick_owner' as owner, current_database() as database",
+  )
+  if (me[0]!.owner) return
+  const database = pg.escapeIdentifier(me[0]!.database)
+  await client.query(`
+    grant bailiwick_owner to current_user;
+    grant create, temporary, connect on database ${database} to bailiwick_owner;
+    grant create, usage on schema public to bailiwick_owner`)
+}

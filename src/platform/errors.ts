@@ -1,0 +1,61 @@
+/** One entry of `errors[]` in an answer: the field as the client named it, a stable code, a sentence. */
+export interface FieldError {
+  field: string
+  code: string
+  detail: string
+}
+
+interface Extra {
+  /** Members added to the body (RFC 9457 §3.2), such as `current_state` or `decision_id`. */
+  members?: Record<string, unknown>
+  headers?: Record<string, string>
+  errors?: FieldError[]
+  cause?: unknown
+}
+
+/**
+ * The one error class of the service: `code` is for programs, `message` for people, `cause` for the log alone.
+ * Features define their own codes where they throw them.
+ */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly members: Record<string, unknown>
+  readonly headers: Record<string, string>
+  readonly errors: FieldError[]
+
+  constructor(status: number, code: string, message: string, extra: Extra = {}) {
+    super(message, { cause: extra.cause })
+    this.status = status
+    this.code = code
+    this.members = extra.members ?? {}
+    this.headers = extra.headers ?? {}
+    this.errors = extra.errors ?? []
+  }
+}
+
+export const validationError = (...errors: FieldError[]) =>
+  new ApiError(400, 'validation_error', errors.map((e) => e.detail).join(' ') || 'The request is not valid.', { errors })
+
+/** 400 for one field: `detail` says what is wrong and how to mend it. */
+export const invalidField = (field: string, detail: string, code = 'invalid') => validationError({ field, code, detail })
+
+export const notFound = () => new ApiError(404, 'not_found', 'There is nothing here that you can see.')
+
+/** RFC 6750 §3: every 401 names the scheme, and why where a token was presented. */
+export const unauthorized = (code: string, message: string, challenge = '') =>
+  new ApiError(401, code, message, { headers: { 'WWW-Authenticate': `Bearer${challenge && ` ${challenge}`}` } })
+
+export const tokenNotValid = (message = 'The token is not valid: it is malformed, expired, or of another kind.') =>
+  unauthorized('token_not_valid', message, 'error="invalid_token"')
+
+export const sessionRevoked = () =>
+  unauthorized('session_revoked', 'The session has ended. Log in again.', 'error="invalid_token"')
+
+/** 409: the move is not one that the object's present state allows. */
+export const invalidState = (message: string, currentState: string) =>
+  new ApiError(409, 'invalid_state', message, { members: { current_state: currentState } })
+
+/** 503 with Retry-After (seconds): a dependency or the service itself cannot take the work now. */
+export const unavailable = (code: string, message: string, retryAfter: number, cause?: unknown) =>
+  new ApiError(503, code, message, { headers: { 'Retry-After': String(retryAfter) }, cause })
