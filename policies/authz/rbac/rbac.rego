@@ -1,0 +1,57 @@
+# METADATA
+# title: Roles
+# description: What system roles, a tenant's own roles and being oneself permit.
+# schemas:
+#   - input: schema.input
+package authz.rbac
+
+import data.catalogue
+
+default granted := false
+
+# METADATA
+# title: Granted
+# description: Whether the roles permit the action; in the route phase, whether they could.
+granted if outcome in {"role_grant", "own", "open_to_members"}
+
+# METADATA
+# title: Outcome
+# description: How the roles decide, as the code of the reason.
+outcome := "role_grant" if {
+	_by_role
+} else := "role_grant" if {
+	_by_permission
+} else := "open_to_members" if {
+	_action.open
+} else := "own" if {
+	_own_only
+	_about_oneself
+} else := "not_owner" if {
+	_own_only
+} else := "missing_permission"
+
+_action := catalogue.actions[input.action]
+
+_by_role if {
+	some role in input.subject.membership.system_roles
+	_action.roles[role]
+}
+
+# What is only about oneself is nobody's to grant: a permission that names it counts for nothing.
+_by_permission if {
+	_action.permission
+	some permission in input.subject.membership.permissions
+	permission in {input.action, _action.wildcard}
+}
+
+_own_only if _action.self
+
+_own_only if {
+	some role in input.subject.membership.system_roles
+	_action.own[role]
+}
+
+# Which object it is is not known yet: whoever has something of their own may go on to it.
+_about_oneself if input.phase == "route"
+
+_about_oneself if input.resource.owner_id == input.subject.id

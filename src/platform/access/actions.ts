@@ -1,0 +1,155 @@
+/** The roles every tenant has. A tenant's own roles are lists of permissions beside these. */
+export const systemRoles = ['owner', 'admin', 'member', 'auditor'] as const
+export type SystemRole = (typeof systemRoles)[number]
+
+/** What the bearer showed: a full access token, or the temporary one that waits for a second factor. */
+export type TokenKind = 'access' | 'otp_pending'
+
+/**
+ * One action of the service: permission, policy action, metric label and log field at once.
+ * `roles` have it outright, `own` about their own object only, `self` gives it to every active member
+ * about themselves, `open` to every active member because the verb decides with the object in hand.
+ */
+export interface Action {
+  readonly roles: readonly SystemRole[]
+  readonly own: readonly SystemRole[]
+  readonly self: boolean
+  readonly open: boolean
+  /** a `require_approval` policy may name it */
+  readonly gate: boolean
+  /** a tenant's `allow` policy may widen it */
+  readonly widen: boolean
+  /** decided inside a tenant, so by an active membership there; false: membership and tenant may be null */
+  readonly needsTenant: boolean
+  /** stays possible while the tenant is suspended or archived */
+  readonly whenInactive: boolean
+  readonly tokens: readonly TokenKind[]
+}
+
+const nobody: Action = {
+  roles: [],
+  own: [],
+  self: false,
+  open: false,
+  gate: false,
+  widen: false,
+  needsTenant: true,
+  whenInactive: false,
+  tokens: ['access'],
+}
+
+const granted = (roles: readonly SystemRole[], more?: Partial<Action>): Action => ({
+  ...nobody,
+  roles,
+  ...more,
+})
+const oneself = (more?: Partial<Action>): Action => ({ ...nobody, self: true, ...more })
+
+const everyone: readonly SystemRole[] = systemRoles
+const stewards: readonly SystemRole[] = ['owner', 'admin']
+const readers: readonly SystemRole[] = ['owner', 'admin', 'auditor']
+const owners: readonly SystemRole[] = ['owner']
+
+const gate = { gate: true }
+const widen = { widen: true }
+const tenantless = { needsTenant: false }
+// These issue or complete a sign-in, so the temporary token opens them too.
+const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'] }
+
+/** Every action of the service; a route that names none of these stops the boot. */
+export const actions = {
+  'profile:read': oneself(),
+  'profile:update': oneself(),
+  'password:change': oneself(),
+  'email_verification:send': oneself(),
+  'session:switch': oneself(tenantless),
+  'session:logout': oneself(tenantless),
+  'session:list': oneself(tenantless),
+  'session:delete': oneself(tenantless),
+  'otp_device:create': oneself(signIn),
+  'otp_device:confirm': oneself(signIn),
+  'otp_device:generate': oneself(),
+  'otp_device:list': oneself(),
+  'otp_device:delete': oneself(),
+  'otp:send': oneself(signIn),
+  'otp:verify': oneself(signIn),
+
+  'tenant:list': oneself(tenantless),
+  'tenant:create': oneself(tenantless),
+  'tenant:read': granted(everyone, { whenInactive: true }),
+  'tenant:update': granted(stewards, gate),
+  // Repeating a state answers 200, so suspending what is suspended has to reach the verb.
+  'tenant:suspend': granted(owners, { gate: true, whenInactive: true }),
+  'tenant:activate': granted(owners, { whenInactive: true }),
+  'tenant:archive': granted(owners, { gate: true, whenInactive: true }),
+  'tenant:delete': granted(owners, { gate: true, whenInactive: true }),
+
+  'user:list': granted(everyone, widen),
+  'user:read': granted(everyone, widen),
+  'member:list': granted(everyone),
+  'member:create': granted(stewards, gate),
+  'member:update': granted(stewards, gate),
+  // Leaving needs no permission.
+  'member:delete': granted(stewards, { self: true, gate: true }),
+  'role:list': granted(everyone),
+  'role:create': granted(stewards, gate),
+  'role:update': granted(stewards, gate),
+  'role:delete': granted(stewards, gate),
+  'department:list': granted(everyone),
+  'department:create': granted(stewards, { gate: true, widen: true }),
+  'department:update': granted(stewards, gate),
+  'department:delete': granted(stewards, gate),
+  'invitation:list': granted(readers, widen),
+  'invitation:create': granted(stewards, { gate: true, widen: true }),
+  'invitation:cancel': granted(stewards, { own: ['member'] }),
+  'invitation:resend': granted(stewards),
+  'invitation:accept': oneself(tenantless),
+  'invitation:list_own': oneself(),
+
+  'policy:list': granted(readers),
+  'policy:read': granted(readers),
+  'policy:test': granted(readers),
+  'policy:create': granted(stewards, gate),
+  'policy:update': granted(stewards, gate),
+  'policy:delete': granted(stewards, gate),
+  'attribute_definition:list': granted(readers, widen),
+  'attribute_definition:create': granted(stewards),
+  'attribute_definition:delete': granted(stewards),
+  // Whoever was gated follows their own request, whatever roles they have.
+  'approval_request:list': granted(readers, { self: true }),
+  'approval_request:read': granted(readers, { self: true }),
+  'approval_request:list_pending': oneself(),
+  // The policy that gated names the approvers; the verb asks it with the request in hand.
+  'approval_request:approve': { ...nobody, open: true },
+  'approval_request:reject': { ...nobody, open: true },
+  'approval_request:cancel': granted(stewards, { self: true }),
+  'decision:list': granted(readers, { own: ['member'], widen: true }),
+  'decision:read': granted(readers, { own: ['member'] }),
+  'decision:explain': granted(readers, { own: ['member'] }),
+  'access:evaluate': granted(stewards, { own: ['member'] }),
+
+  'event:list': granted(readers, widen),
+  'audit:list': granted(readers, widen),
+  'webhook:list': granted(stewards),
+  'webhook:create': granted(stewards, gate),
+  'webhook:update': granted(stewards, gate),
+  'webhook:delete': granted(stewards),
+  'webhook:test': granted(stewards),
+  'webhook:rotate': granted(stewards),
+  'webhook:replay': granted(stewards),
+} satisfies Record<string, Action>
+
+export type ActionName = keyof typeof actions
+
+/** All action names, in the order of the table. */
+export const actionNames = Object.keys(actions) as ActionName[]
+
+/** Whether a role may carry the action as a permission: what is only about oneself is nobody's to grant. */
+export function isPermission(name: ActionName): boolean {
+  return actions[name].roles.length > 0
+}
+
+/** The actions a system role has outright, for API answers; what it has about its own objects is not listed. */
+export function permissionsOf(role: SystemRole): ActionName[] {
+  return actionNames.filter((name) => actions[name].roles.includes(role))
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+
+/** The folder of the platform's policies, with the built bundle in it. */
+export const policiesFolder = fileURLToPath(new URL('../../../policies/', import.meta.url))
+export const bundleName = 'bundle.tar.gz'
+
+export interface Bundle {
+  wasm: Uint8Array<ArrayBuffer>
+  data: unknown
+  /** content hash of the sources the bundle was built from */
+  revision: string
+}
+
+/** Reads a bundle made by `opa build -t wasm`. Throws where it is not one. */
+export function readBundle(path: string): Bundle {
+  const files = untar(gunzipSync(readFileSync(path), { maxOutputLength: 16 * 1024 * 1024 }))
+  const manifest = JSON.parse(text(files, '.manifest'))
+  if (typeof manifest.revision !== 'string') throw new Error('the bundle names no revision')
+  const wasm = Uint8Array.from(file(files, 'policy.wasm'))
+  return { wasm, data: JSON.parse(text(files, 'data.json')), revision: manifest.revision }
+}
+
+/**
+ * SHA-256 (hex) over paths and contents of what the bundle is built from: every Rego file but the tests, and
+ * the catalogue.
+ */
+export function sourcesRevision(folder: string): string {
+  const hash = createHash('sha256')
+  for (const path of bundleSources(folder)) {
+    const content = readFileSync(join(folder, path))
+    hash.update(`${path}\0${content.length}\0`).update(content)
+  }
+  return hash.digest('hex')
+}
+
+function bundleSources(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path === 'catalogue/data.json' || /(?<!_test)\.rego$/.test(path))
+    .sort()
+}
+
+// A bundle is plain ustar: blocks of 512 bytes, a header (name at 0, octal size at 124), then the content.
+function untar(tar: Buffer): Map<string, Buffer> {
+  const files = new Map<string, Buffer>()
+  for (let at = 0; at + 512 <= tar.length && tar[at] !== 0; ) {
+    const name = tar.toString('utf8', at, tar.indexOf(0, at)).replace(/^\//, '')
+    const size = Number.parseInt(tar.toString('latin1', at + 124, at + 136), 8)
+    if (!Number.isSafeInteger(size)) throw new Error('the bundle is not a tar archive')
+    files.set(name, tar.subarray(at + 512, at + 512 + size))
+    at += 512 + Math.ceil(size / 512) * 512
+  }
+  return files
+}
+
+function file(files: Map<string, Buffer>, name: string): Buffer {
+  const content = files.get(name)
+  if (!content) throw new Error(`the bundle holds no ${name}`)
+  return content
+}
+
+const text = (files: Map<string, Buffer>, name: string) => file(files, name).toString('utf8')

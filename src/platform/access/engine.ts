@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util'
+import { bundleName, policiesFolder, readBundle, sourcesRevision } from './bundle.ts'
+import { catalogue } from './catalogue.ts'
+import { type Decision, readDecision } from './decision.ts'
+import { assertGolden } from './golden-cases.ts'
+import { compileModule, type PolicyInstance } from './module.ts'
+import { type DecisionQuery, policyInput } from './query.ts'
+
+/** The one place that says yes. */
+export interface AccessEngine {
+  /**
+   * Decides one query, synchronously. A denial is a value; throws `AuthorizationUnavailable` where the module
+   * gave no valid answer twice, which is never an allow.
+   */
+  decide(query: DecisionQuery): Decision
+  /** content hash (hex) of the policies in force */
+  readonly revision: string
+}
+
+/** The engine could not answer: nobody gets in, and the caller is told to come back (503). */
+export class AuthorizationUnavailable extends Error {
+  constructor(cause: unknown) {
+    super('no decision could be made', { cause })
+    this.name = 'AuthorizationUnavailable'
+  }
+}
+
+export const entrypoint = 'authz/decision'
+
+/**
+ * Loads `bundle.tar.gz` of a policies folder, verifies and warms it. Throws where the bundle was built from
+ * other sources or another action catalogue, where the module is not to be trusted (see `compileModule`), or
+ * where it answers one golden case differently.
+ */
+export async function openAccessEngine(
+  bundlePath = `${policiesFolder}${bundleName}`,
+  folder = policiesFolder,
+): Promise<AccessEngine> {
+  const bundle = readBundle(bundlePath)
+  if (bundle.revision !== sourcesRevision(folder)) {
+    throw new Error('the policy bundle was built from other sources: npm run policies')
+  }
+  if (!isDeepStrictEqual(bundle.data, { catalogue: catalogue() })) {
+    throw new Error('the policy bundle knows other actions than the code: npm run policies')
+  }
+  const instantiate = compileModule(bundle, entrypoint)
+  const instance = instantiate()
+  assertGolden(folder, instance)
+  return { decide: decider(instantiate, instance), revision: bundle.revision }
+}
+
+// After a throw the module's stack pointer stays where the abort left it, so the instance is given up; a
+// memory that grew never shrinks, so it is given up above a bound, too.
+const memoryBound = 8 * 1024 * 1024
+
+function decider(instantiate: () => PolicyInstance, first: PolicyInstance): AccessEngine['decide'] {
+  let instance: PolicyInstance | undefined = first
+  return (query) => {
+    try {
+      return attempt(query)
+    } catch {
+      return lastAttempt(query)
+    }
+  }
+
+  function attempt(query: DecisionQuery): Decision {
+    const begun = performance.now()
+    if (!instance || instance.memoryBytes() > memoryBound) instance = instantiate()
+    const answer = readDecision(instance.evaluate(policyInput(query)), query)
+    return { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
+  }
+
+  function lastAttempt(query: DecisionQuery): Decision {
+    try {
+      instance = undefined
+      return attempt(query)
+    } catch (cause) {
+      instance = undefined
+      throw new AuthorizationUnavailable(cause)
+    }
+  }
+}

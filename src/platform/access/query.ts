@@ -1,0 +1,121 @@
+import type { ActionName, SystemRole, TokenKind } from './actions.ts'
+
+/** Who asks, as the database says it for this request; the token only names them. */
+export interface Subject {
+  type: 'user'
+  id: string
+  email: string
+  emailVerified: boolean
+  /** the tenant this request is scoped to: the token's, or that of the path for `/tenants/<id>/` */
+  tenantId: string
+  membership: Membership | null
+  session: SessionFacts
+}
+
+export interface Membership {
+  id: string
+  status: 'active' | 'suspended'
+  systemRoles: readonly SystemRole[]
+  roleIds: readonly string[]
+  /** of the tenant's own roles: `resource:verb` or `resource:*` */
+  permissions: readonly string[]
+  departmentId: string | null
+  /** ms since the epoch */
+  joinedAt: number
+}
+
+export interface SessionFacts {
+  id: string
+  acr: 'aal1' | 'aal2'
+  amr: readonly string[]
+  /** ms since the epoch */
+  authTime: number
+  token: TokenKind
+}
+
+export interface TenantFacts {
+  id: string
+  status: 'active' | 'suspended' | 'archived'
+  requireMfa: boolean
+}
+
+/** What is acted on. `tenantId` is the tenant it lives in, null only for actions that need no tenant. */
+export interface Resource {
+  type: string
+  id: string | null
+  tenantId: string | null
+  ownerId: string | null
+}
+
+export interface Environment {
+  ip: string | null
+  userAgent: string | null
+}
+
+/**
+ * One question to the engine. Phase `route` asks whether the action could be permitted at all (a grant about
+ * one's own objects counts); phase `resource` asks about this resource. `now` is in ms since the epoch.
+ */
+export interface DecisionQuery {
+  requestId: string
+  now: number
+  phase: 'route' | 'resource'
+  subject: Subject
+  tenant: TenantFacts | null
+  action: ActionName
+  resource: Resource
+  environment: Environment
+}
+
+/** The query as the policies read it. The one place where names change. */
+export function policyInput(query: DecisionQuery) {
+  const { subject, tenant, resource, environment } = query
+  return {
+    request_id: query.requestId,
+    now: query.now,
+    phase: query.phase,
+    subject: {
+      type: subject.type,
+      id: subject.id,
+      email: subject.email,
+      email_verified: subject.emailVerified,
+      tenant_id: subject.tenantId,
+      membership: membershipInput(subject.membership),
+      session: sessionInput(subject.session),
+    },
+    tenant: tenant && { id: tenant.id, status: tenant.status, require_mfa: tenant.requireMfa },
+    action: query.action,
+    resource: {
+      type: resource.type,
+      id: resource.id,
+      tenant_id: resource.tenantId,
+      owner_id: resource.ownerId,
+    },
+    environment: { ip: environment.ip, user_agent: environment.userAgent },
+  }
+}
+
+export type PolicyInput = ReturnType<typeof policyInput>
+
+function membershipInput(membership: Membership | null) {
+  if (membership === null) return null
+  return {
+    id: membership.id,
+    status: membership.status,
+    system_roles: membership.systemRoles,
+    role_ids: membership.roleIds,
+    permissions: membership.permissions,
+    department_id: membership.departmentId,
+    joined_at: membership.joinedAt,
+  }
+}
+
+function sessionInput(session: SessionFacts) {
+  return {
+    id: session.id,
+    acr: session.acr,
+    amr: session.amr,
+    auth_time: session.authTime,
+    token: session.token,
+  }
+}

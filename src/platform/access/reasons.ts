@@ -1,0 +1,26 @@
+/** What each reason code says to a person. Safe to show: no ids, no names of other people or tenants. */
+export const reasonSentences = {
+  incomplete_input: 'The request did not carry everything a decision needs.',
+  otp_required: 'A second factor has to be shown first.',
+  no_active_membership: 'You are not an active member of this tenant.',
+  tenant_suspended: 'This tenant is suspended.',
+  tenant_archived: 'This tenant is archived.',
+  tenant_isolation: 'The object does not belong to this tenant.',
+  missing_permission: 'None of your roles permits this.',
+  not_owner: 'Your roles permit this about your own objects only.',
+  role_grant: 'One of your roles permits this.',
+  own: 'This is about yourself or something of your own.',
+  open_to_members: 'Every active member may ask for this.',
+} as const
+
+export type ReasonCode = keyof typeof reasonSentences
+
+/** Whether a code is one the service knows; the engine treats any other as its own failure. */
+export function isReasonCode(code: unknown): code is ReasonCode {
+  return typeof code === 'string' && Object.hasOwn(reasonSentences, code)
+}
+
+/** The sentence for a reason code. */
+export function reasonSentence(code: ReasonCode): string {
+  return reasonSentences[code]
+}
