@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { isAlive } from './instance-lock.ts'
 import { type Account, findBinaries, serverEnvironment } from './postgres-binaries.ts'
 import { findPlaces, type Place, preparePlace } from './postgres-place.ts'
 
@@ -212,14 +213,6 @@ async function readPidFile(place: Place): Promise<(Server & { ready: boolean }) 
   const lines = (await readFile(join(place.data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   const pid = Number(lines[0])
   return pid > 0 ? { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' } : undefined
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 /** Whether `pid` is the server of this folder; asked before the password is sent to whatever holds its port. */

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const STARTING_MS = 30_000
+const ABANDONED_MS = 10_000
+
+type Holder = { id: string; pid: number; born?: string; since: number; url?: string }
+export type InstanceLock = { announce(url: string): Promise<void>; release(): Promise<void> }
+
+/** Thrown where another living process holds the data folder; `holder` is what it wrote about itself. */
+export class InstanceRunning extends Error {
+  readonly holder: Partial<Holder>
+
+  constructor(dataDir: string, holder: Partial<Holder>) {
+    const where = holder.url ? `is running at ${holder.url}` : 'is starting or stopping'
+    super(`Bailiwick ${where} (pid ${holder.pid}) on ${dataDir}. Stop it, or set DATA_DIR to another folder.`)
+    this.name = 'InstanceRunning'
+    this.holder = holder
+  }
+}
+
+/**
+ * Makes this process the only one on `dataDir`, creating the folder. `announce` tells later starts where we
+ * answer; `release` must come last, after the database has stopped. Throws InstanceRunning.
+ */
+export async function acquireInstanceLock(dataDir: string): Promise<InstanceLock> {
+  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const file = join(dataDir, 'instance.json')
+  const mine: Holder = {
+    id: randomUUID(),
+    pid: process.pid,
+    born: await bornAt(process.pid),
+    since: Date.now(),
+  }
+  while (!(await create(file, mine))) {
+    const found = await readFile(file, 'utf8').catch(() => undefined)
+    if (found === undefined) continue // released between the two looks
+    if (await isHeld(file, found)) throw new InstanceRunning(dataDir, parse(found))
+    if (await takeOver(file, found, mine)) break
+  }
+  return {
+    announce: (url) => replace(file, { ...mine, url }),
+    release: async () => {
+      const found = await readFile(file, 'utf8').catch(() => '')
+      if (parse(found).id === mine.id) await rm(file, { force: true })
+    },
+  }
+}
+
+/** Whether a process of that id exists, ours or another user's. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/**
+ * A living pid proves little: ids are reused, and in a container ours is always the same. Linux tells when a
+ * process began, which settles it. Elsewhere an announced address has to answer, and one that has announced
+ * none is given 30 s to.
+ */
+async function isHeld(file: string, text: string): Promise<boolean> {
+  const { pid, born, url, since } = parse(text)
+  if (pid === undefined) return isYoung(file, STARTING_MS) // created, but not written yet
+  if (!isAlive(pid)) return false
+  const now = await bornAt(pid)
+  if (born !== undefined && now !== undefined) return born === now
+  if (url !== undefined) return answers(url)
+  return Date.now() - (since ?? 0) < STARTING_MS
+}
+
+/**
+ * Only whoever creates the guard may replace a dead holder's lock, and only if it is still the one that was
+ * judged. False: look again.
+ */
+async function takeOver(file: string, judged: string, mine: Holder): Promise<boolean> {
+  const guard = `${file}.takeover`
+  if (!(await create(guard, mine))) {
+    if (!(await isYoung(guard, ABANDONED_MS))) await rm(guard, { force: true })
+    await sleep(20)
+    return false
+  }
+  try {
+    if ((await readFile(file, 'utf8').catch(() => undefined)) !== judged) return false
+    await replace(file, mine)
+    return true
+  } finally {
+    await rm(guard, { force: true })
+  }
+}
+
+async function create(file: string, holder: Holder): Promise<boolean> {
+  try {
+    await writeFile(file, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function replace(file: string, holder: Holder): Promise<void> {
+  const half = `${file}.${holder.id}`
+  await writeFile(half, JSON.stringify(holder), { mode: 0o600 })
+  await rename(half, file)
+}
+
+async function isYoung(file: string, ms: number): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined)
+  return found !== undefined && Date.now() - found.mtimeMs < ms
+}
+
+/** Any answer will do, and so will silence: somebody listens there, perhaps too busy to say so. */
+async function answers(url: string): Promise<boolean> {
+  return fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(2000) }).then(
+    () => true,
+    (error) => error.name === 'TimeoutError',
+  )
+}
+
+/** Field 22 of proc(5) stat, clock ticks from boot to the start of the process; undefined where there is no /proc. */
+async function bornAt(pid: number): Promise<string | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+}
+
+function parse(text: string): Partial<Holder> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
