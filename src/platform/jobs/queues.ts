@@ -1,0 +1,19 @@
+import { z } from 'zod'
+
+const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
+  z.strictObject({ v: z.literal(1), request_id: z.string().optional(), ...fields })
+
+/**
+ * Every queue and the message it carries: the whole contract between the service and its workers. Messages are
+ * ids and a version, never content; a new version is a new member of a union, so that old rows still parse.
+ */
+export const queues = {
+  email: message({ mail_id: z.uuid() }),
+  'event-fanout': message({ event_id: z.uuid() }),
+}
+
+export type QueueName = keyof typeof queues
+export type Message<Queue extends QueueName> = z.output<(typeof queues)[Queue]>
+
+/** Whether `name` is a queue of this version of the service. */
+export const isQueueName = (name: string): name is QueueName => Object.hasOwn(queues, name)

@@ -1,0 +1,58 @@
+import type { Letter } from './templates.ts'
+
+/** HTML that may be put into HTML as it is. */
+class Html {
+  readonly source: string
+
+  constructor(source: string) {
+    this.source = source
+  }
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const escaped = (value: string | Html | Html[]): string => {
+  if (value instanceof Html) return value.source
+  if (Array.isArray(value)) return value.map((part) => part.source).join('')
+  return value.replace(/[&<>"']/g, (character) => entities[character]!)
+}
+
+/** A tagged template in which every value is escaped, unless this tag made it. */
+export const html = (parts: TemplateStringsArray, ...values: (string | Html | Html[])[]): Html =>
+  new Html(String.raw({ raw: parts }, ...values.map(escaped)))
+
+type Paragraph = string | { link: string } | { code: string }
+
+/** A plain letter, as text and as HTML: a link or a code stands alone on its line, in both. */
+export function letter(subject: string, paragraphs: Paragraph[]): Letter {
+  const text = paragraphs.map(textOf).join('\n\n')
+  return { subject, text: `${text}\n`, html: page(subject, paragraphs.map(htmlOf)).source }
+}
+
+/** Names are people's own words: without line breaks they cannot pose as a line of ours. */
+const oneLine = (words: string) => words.replace(/\s+/g, ' ').trim()
+
+function textOf(paragraph: Paragraph): string {
+  if (typeof paragraph === 'string') return oneLine(paragraph)
+  return 'link' in paragraph ? paragraph.link : paragraph.code
+}
+
+function htmlOf(paragraph: Paragraph): Html {
+  if (typeof paragraph === 'string') return html`<p>${oneLine(paragraph)}</p>\n`
+  if ('code' in paragraph)
+    return html`<p style="font-size:1.6em;letter-spacing:.2em">\n${paragraph.code}\n</p>\n`
+  return html`<p>\n<a href="${paragraph.link}">${paragraph.link}</a>\n</p>\n`
+}
+
+const page = (subject: string, paragraphs: Html[]) => html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${subject}</title></head>
+<body style="font:16px/1.5 system-ui,sans-serif;color:#222;max-width:36em;margin:2em auto;padding:0 1em">
+${paragraphs}</body>
+</html>
+`

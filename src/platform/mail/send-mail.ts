@@ -1,0 +1,35 @@
+import type { Sealer } from '../crypto/seal.ts'
+import { sql, type Tx } from '../db/transaction.ts'
+import { enqueue } from '../outbox/enqueue.ts'
+import { timeOrderedId } from '../outbox/time-ordered-id.ts'
+import { type TemplateName, templates, type Variables } from './templates.ts'
+
+/** A mail to be sent: `to` is one address without a name, `at` is in ms since 1970. */
+export interface NewMail<Name extends TemplateName> {
+  tenantId: string
+  to: string
+  template: Name
+  variables: Variables<Name>
+  requestId?: string
+  at: number
+}
+
+/**
+ * Leaves a mail to be sent once the caller's transaction commits; gives its id. Address and variables rest sealed,
+ * for they carry tokens and codes, and are erased as soon as the mail is sent.
+ */
+export async function sendMail<Name extends TemplateName>(
+  tx: Tx,
+  sealer: Sealer,
+  mail: NewMail<Name>,
+): Promise<string> {
+  const { tenantId, to, template, at, requestId } = mail
+  const id = timeOrderedId(at)
+  const variables = templates[template].variables.parse(mail.variables)
+  const content = sealer.seal('mail', JSON.stringify({ to, variables }), id)
+  await tx.query(sql.unsafe`
+    insert into mails (tenant_id, id, template, content_sealed, created_at)
+    values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.timestamp(new Date(at))})`)
+  await enqueue(tx, 'email', tenantId, { v: 1, mail_id: id, request_id: requestId }, at)
+  return id
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { letter } from './letter.ts'
+
+/** A mail as people read it. */
+export interface Letter {
+  subject: string
+  text: string
+  html: string
+}
+
+const template = <Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+  write: (variables: z.output<z.ZodObject<Shape>>) => Letter,
+) => ({ variables: z.strictObject(shape), write })
+
+const hello = (firstName: string) => (firstName ? `Hello ${firstName},` : 'Hello,')
+
+/** Every mail the service sends: its variables, and how they become a letter. */
+export const templates = {
+  email_verification: template({ link: z.url(), firstName: z.string() }, ({ link, firstName }) =>
+    letter('Confirm your e-mail address', [
+      hello(firstName),
+      'please confirm that this address is yours by opening this link:',
+      { link },
+      'If you did not ask for this, you need do nothing.',
+    ]),
+  ),
+  address_already_registered: template({}, () =>
+    letter('You already have an account', [
+      'Hello,',
+      'somebody, perhaps you, tried to register with this address. It already has an account; nothing was changed.',
+      'If it was you, log in as usual, or reset your password if you forgot it. If not, you need do nothing.',
+    ]),
+  ),
+  added_to_tenant: template({ tenantName: z.string() }, ({ tenantName }) =>
+    letter('You were added to an organisation', [
+      'Hello,',
+      `you are now a member of “${tenantName}”. Log in as usual and switch to it.`,
+    ]),
+  ),
+}
+
+export type TemplateName = keyof typeof templates
+export type Variables<Name extends TemplateName> = z.output<(typeof templates)[Name]['variables']>
+
+/** Writes a letter; throws when there is no such template or the variables are not its own. */
+export function writeLetter(name: string, variables: unknown): Letter {
+  const known = Object.hasOwn(templates, name) ? templates[name as TemplateName] : undefined
+  if (!known) throw new Error(`There is no mail template ${name}`)
+  return (known.write as (values: unknown) => Letter)(known.variables.parse(variables))
+}

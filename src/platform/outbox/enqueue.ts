@@ -1,0 +1,21 @@
+import { sql, type Tx } from '../db/transaction.ts'
+import { type Message, type QueueName, queues } from '../jobs/queues.ts'
+import { timeOrderedId } from './time-ordered-id.ts'
+
+/**
+ * Leaves a message for a queue in the caller's transaction; nothing leaves the service before that commits.
+ * `at` is in ms since 1970. Throws (a bug of ours) when the message is not what the queue carries.
+ */
+export async function enqueue<Queue extends QueueName>(
+  tx: Tx,
+  queue: Queue,
+  tenantId: string,
+  message: Message<Queue>,
+  at: number,
+): Promise<void> {
+  const payload = queues[queue].parse(message)
+  await tx.query(sql.unsafe`
+    insert into outbox (tenant_id, id, queue, payload, created_at)
+    values (${tenantId}, ${timeOrderedId(at)}, ${queue}, ${sql.jsonb({ ...payload })},
+            ${sql.timestamp(new Date(at))})`)
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+
+const id = z.uuid()
+const person = z.strictObject({ user_id: id })
+const personAndEmail = z.strictObject({ user_id: id, email: z.string() })
+const device = z.strictObject({ user_id: id, device_type: z.enum(['totp', 'email', 'static']) })
+const session = z.strictObject({ user_id: id, session_id: id })
+
+const family = <const Noun extends string, const Verb extends string, Data extends z.ZodType>(
+  noun: Noun,
+  verbs: Verb[],
+  data: Data,
+) => Object.fromEntries(verbs.map((verb) => [`${noun}_${verb}`, data])) as Record<`${Noun}_${Verb}`, Data>
+
+/**
+ * Every event type and its `data`. The first four are the interface specification's, with exactly its fields; the
+ * others name what changed and carry ids alone, for whoever receives an event may not be allowed to read more.
+ */
+export const eventTypes = {
+  'identity.user_created': personAndEmail,
+  'identity.user_updated': person,
+  'identity.email_verified': personAndEmail,
+  'identity.otp_device_confirmed': device,
+
+  'identity.login_succeeded': session,
+  'identity.login_failed': person,
+  'identity.password_changed': person,
+  'identity.session_revoked': session,
+  'identity.session_compromised': session,
+  'identity.otp_device_deleted': device,
+  'identity.recovery_codes_generated': person,
+  'identity.recovery_code_used': person,
+
+  ...family(
+    'tenant.tenant',
+    ['created', 'updated', 'suspended', 'activated', 'archived', 'deleted'],
+    z.strictObject({ tenant_id: id }),
+  ),
+  ...family(
+    'tenant.member',
+    ['added', 'updated', 'removed'],
+    z.strictObject({ membership_id: id, user_id: id }),
+  ),
+  ...family('tenant.role', ['created', 'updated', 'deleted'], z.strictObject({ role_id: id })),
+  ...family('tenant.department', ['created', 'updated', 'deleted'], z.strictObject({ department_id: id })),
+  ...family(
+    'tenant.invitation',
+    ['created', 'resent', 'cancelled', 'accepted', 'expired'],
+    z.strictObject({ invitation_id: id }),
+  ),
+  ...family(
+    'authorization.policy',
+    ['created', 'updated', 'deleted'],
+    z.strictObject({ policy_id: id, version: z.int().positive() }),
+  ),
+  ...family(
+    'authorization.attribute_definition',
+    ['created', 'deleted'],
+    z.strictObject({ attribute_definition_id: id }),
+  ),
+  ...family(
+    'authorization.approval',
+    ['requested', 'approved', 'rejected', 'cancelled', 'expired', 'executed'],
+    z.strictObject({ approval_request_id: id }),
+  ),
+}
+
+export type EventType = keyof typeof eventTypes
+export type EventData<Type extends EventType> = z.input<(typeof eventTypes)[Type]>
