@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -32,14 +32,15 @@ export async function superuserUrl(): Promise<{ url: string; release(): Promise<
   })
 }
 
-function leave(mark: string): Promise<void> {
-  return exclusively(async () => {
+async function leave(mark: string): Promise<void> {
+  await exclusively(async () => {
     await rm(mark, { force: true })
     const left = await readdir(join(folder, 'users'))
     if (left.some((name) => isAlive(Number.parseInt(name, 10)))) return
     await rm(join(folder, 'users'), { recursive: true })
     await removeEmbeddedPostgres({ dataDir: folder })
   })
+  await rmdir(folder).catch(() => undefined) // where others are in, they remove it
 }
 
 async function exclusively<T>(work: () => Promise<T>): Promise<T> {
@@ -64,7 +65,8 @@ async function waitForLock() {
     try {
       return await acquireInstanceLock(folder)
     } catch (error) {
-      if (!(error instanceof InstanceRunning) || Date.now() > end) throw error
+      const removed = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      if (!(error instanceof InstanceRunning || removed) || Date.now() > end) throw error
     }
   }
 }
