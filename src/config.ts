@@ -50,7 +50,9 @@ const sealingKeys = (value: string) => {
     : fail('must be one or more base64url strings of 32 bytes, separated by commas')
 }
 const emailAddress = (value: string) =>
-  z.email().safeParse(/<([^<>]+)>$/.exec(value)?.[1] ?? value).success ? value : fail('must be an e-mail address')
+  z.email().safeParse(/<([^<>]+)>$/.exec(value)?.[1] ?? value).success
+    ? value
+    : fail('must be an e-mail address')
 
 const setting = <T, F extends T | undefined>(
   read: (text: string) => T,
@@ -78,33 +80,63 @@ export const settings = {
     { shown: 'http://<host>:<port>' },
   ),
   DATA_DIR: setting(text, '.data', 'Where development keeps the embedded Postgres and its secrets'),
-  LOG_LEVEL: setting(oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least level logged'),
+  LOG_LEVEL: setting(
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    'info',
+    'Least level logged',
+  ),
   DATABASE_URL: setting(
     url('postgres:', 'postgresql:'),
     undefined,
     "The owner's address (Postgres ≥ 15), used by `migrate` alone; unset, an embedded Postgres is started (development only)",
     { secret: true },
   ),
-  DATABASE_API_URL: setting(url('postgres:', 'postgresql:'), undefined, 'Address of the role `bailiwick_api`', {
-    secret: true,
-  }),
-  DATABASE_SYSTEM_URL: setting(url('postgres:', 'postgresql:'), undefined, 'Address of the role `bailiwick_system`', {
-    secret: true,
-  }),
-  DATABASE_WORKER_URL: setting(url('postgres:', 'postgresql:'), undefined, 'Address of the role `bailiwick_worker`', {
-    secret: true,
-  }),
-  DATABASE_PREPARED_STATEMENTS: setting(boolean, true, '`false` for poolers that cannot keep prepared statements'),
+  DATABASE_API_URL: setting(
+    url('postgres:', 'postgresql:'),
+    undefined,
+    'Address of the role `bailiwick_api`',
+    {
+      secret: true,
+    },
+  ),
+  DATABASE_SYSTEM_URL: setting(
+    url('postgres:', 'postgresql:'),
+    undefined,
+    'Address of the role `bailiwick_system`',
+    {
+      secret: true,
+    },
+  ),
+  DATABASE_WORKER_URL: setting(
+    url('postgres:', 'postgresql:'),
+    undefined,
+    'Address of the role `bailiwick_worker`',
+    {
+      secret: true,
+    },
+  ),
+  DATABASE_PREPARED_STATEMENTS: setting(
+    boolean,
+    true,
+    '`false` for poolers that cannot keep prepared statements',
+  ),
   DATABASE_POOL_SIZE: setting(
     wholeNumber(1, 100),
     undefined,
     'Connections per process and role; more than cores + 2 make it slower',
     { shown: 'cores + 2' },
   ),
-  REDIS_URL: setting(url('redis:', 'rediss:'), undefined, 'Queues on Redis; unset, queues on Postgres', { secret: true }),
-  SMTP_URL: setting(url('smtp:', 'smtps:'), undefined, 'Mail server; unset, mail is captured (development only)', {
+  REDIS_URL: setting(url('redis:', 'rediss:'), undefined, 'Queues on Redis; unset, queues on Postgres', {
     secret: true,
   }),
+  SMTP_URL: setting(
+    url('smtp:', 'smtps:'),
+    undefined,
+    'Mail server; unset, mail is captured (development only)',
+    {
+      secret: true,
+    },
+  ),
   MAIL_FROM: setting(emailAddress, 'Bailiwick <no-reply@bailiwick.test>', 'Sender of mails'),
   EMAIL_LINK_VERIFY: setting(linkTemplate, undefined, 'Where verification links lead, with `{token}`', {
     shown: 'a page of the service',
@@ -128,12 +160,22 @@ export const settings = {
     'Your own signing keys (a JWK set or PKCS#8 PEM; the first signs) in place of those kept in Postgres',
     { secret: true },
   ),
-  JWT_ISSUER: setting(text, undefined, 'Claim `iss`', { shown: 'PUBLIC_URL, else an id kept in the database' }),
+  JWT_ISSUER: setting(text, undefined, 'Claim `iss`', {
+    shown: 'PUBLIC_URL, else an id kept in the database',
+  }),
   JWT_AUDIENCE: setting(text, 'bailiwick', 'Claim `aud`'),
   ACCESS_TOKEN_VALIDITY_SECONDS: setting(seconds, 900, 'Life of an access token'),
-  REFRESH_TOKEN_VALIDITY_SECONDS: setting(seconds, 7 * 86_400, 'Life of a refresh token, renewed by each use'),
+  REFRESH_TOKEN_VALIDITY_SECONDS: setting(
+    seconds,
+    7 * 86_400,
+    'Life of a refresh token, renewed by each use',
+  ),
   REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS: setting(seconds, 30 * 86_400, 'Longest life of a session'),
-  REFRESH_TOKEN_ROTATION: setting(boolean, true, 'Each refresh answers a new refresh token and ends the old one'),
+  REFRESH_TOKEN_ROTATION: setting(
+    boolean,
+    true,
+    'Each refresh answers a new refresh token and ends the old one',
+  ),
   REFRESH_TOKEN_REUSE_GRACE_SECONDS: setting(
     wholeNumber(0, 300),
     10,
@@ -152,7 +194,11 @@ export const settings = {
   OTP_TOTP_ENABLED: setting(boolean, true, 'TOTP on or off'),
   OTP_STATIC_ENABLED: setting(boolean, true, 'Recovery codes on or off'),
   OTP_EMAIL_TOKEN_VALIDITY_SECONDS: setting(seconds, 300, 'Life of a code sent by e-mail'),
-  OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS: setting(seconds, 300, 'Life of the temporary token between password and code'),
+  OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS: setting(
+    seconds,
+    300,
+    'Life of the temporary token between password and code',
+  ),
   OTP_TOTP_ISSUER_NAME: setting(text, 'Bailiwick', 'Issuer shown by authenticator apps'),
   OTP_STATIC_TOKEN_COUNT: setting(wholeNumber(1, 100), 10, 'Recovery codes made at a time'),
   OTP_REQUIRED_FOR_LOGIN: setting(boolean, false, 'Everybody needs a second factor at login'),
@@ -160,7 +206,9 @@ export const settings = {
   RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
     shown: 'true in production',
   }),
-  TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', { shown: 'none' }),
+  TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
+    shown: 'none',
+  }),
   CORS_ORIGINS: setting(list, [], 'Origins that browsers may call from', { shown: 'none' }),
 } satisfies Record<string, Setting<unknown>>
 
@@ -175,7 +223,9 @@ const ourPrefixes =
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {
   constructor(faults: string[]) {
-    super(`The configuration has ${faults.length === 1 ? 'a fault' : 'faults'}:\n${faults.map((f) => `  - ${f}`).join('\n')}`)
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : 'faults'}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+    )
   }
 }
 
@@ -221,7 +271,8 @@ function contradictions(config: Config): string[] {
     if (config.production && !config[name]) faults.push(`${name} is missing`)
   if (!config.production) return faults
   for (const name of ['SECRET_KEYS', 'SMTP_URL', 'PUBLIC_URL'] as const)
-    if (config[name] === undefined) faults.push(`${name} is missing: production generates and captures nothing`)
+    if (config[name] === undefined)
+      faults.push(`${name} is missing: production generates and captures nothing`)
   return faults
 }
 

@@ -35,19 +35,28 @@ export class ApiError extends Error {
 }
 
 export const validationError = (...errors: FieldError[]) =>
-  new ApiError(400, 'validation_error', errors.map((e) => e.detail).join(' ') || 'The request is not valid.', { errors })
+  new ApiError(
+    400,
+    'validation_error',
+    errors.map((e) => e.detail).join(' ') || 'The request is not valid.',
+    { errors },
+  )
 
 /** 400 for one field: `detail` says what is wrong and how to mend it. */
-export const invalidField = (field: string, detail: string, code = 'invalid') => validationError({ field, code, detail })
+export const invalidField = (field: string, detail: string, code = 'invalid') =>
+  validationError({ field, code, detail })
 
 export const notFound = () => new ApiError(404, 'not_found', 'There is nothing here that you can see.')
 
 /** RFC 6750 §3: every 401 names the scheme, and why where a token was presented. */
 export const unauthorized = (code: string, message: string, challenge = '') =>
-  new ApiError(401, code, message, { headers: { 'WWW-Authenticate': `Bearer${challenge && ` ${challenge}`}` } })
+  new ApiError(401, code, message, {
+    headers: { 'WWW-Authenticate': `Bearer${challenge && ` ${challenge}`}` },
+  })
 
-export const tokenNotValid = (message = 'The token is not valid: it is malformed, expired, or of another kind.') =>
-  unauthorized('token_not_valid', message, 'error="invalid_token"')
+export const tokenNotValid = (
+  message = 'The token is not valid: it is malformed, expired, or of another kind.',
+) => unauthorized('token_not_valid', message, 'error="invalid_token"')
 
 export const sessionRevoked = () =>
   unauthorized('session_revoked', 'The session has ended. Log in again.', 'error="invalid_token"')

@@ -1,7 +1,15 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /** What a derived key may be used for; two purposes never share one (RFC 5869 `info`). */
-export type Purpose = 'totp' | 'refresh-jti' | 'cursor' | 'recovery-code' | 'webhook' | 'signing-key' | 'mail' | 'email-code'
+export type Purpose =
+  | 'totp'
+  | 'refresh-jti'
+  | 'cursor'
+  | 'recovery-code'
+  | 'webhook'
+  | 'signing-key'
+  | 'mail'
+  | 'email-code'
 
 /** Seals and keyed hashes under keys derived from SECRET_KEYS. The first key seals, all of them open. */
 export interface Sealer {
@@ -25,7 +33,8 @@ export function createSealer(keys: Buffer[]): Sealer {
   const derived = new Map<string, Buffer>()
   const derive = (entry: { id: Buffer; key: Buffer }, purpose: Purpose) => {
     const name = `${entry.id.toString('hex')}:${purpose}`
-    const known = derived.get(name) ?? Buffer.from(hkdfSync('sha256', entry.key, '', `bailiwick:${purpose}`, 32))
+    const known =
+      derived.get(name) ?? Buffer.from(hkdfSync('sha256', entry.key, '', `bailiwick:${purpose}`, 32))
     derived.set(name, known)
     return known
   }

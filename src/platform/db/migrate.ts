@@ -25,12 +25,16 @@ async function listMigrations(): Promise<Migration[]> {
 
 /** Names of the migrations that the database behind `client` lacks; throws where an applied one was edited. */
 async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
-  const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from schema_migrations')
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from schema_migrations',
+  )
   const applied = new Map(rows.map((row) => [row.name, row.checksum]))
   const all = await listMigrations()
   const edited = all.filter((m) => applied.has(m.name) && applied.get(m.name) !== m.checksum)
   if (edited.length > 0)
-    throw new Error(`Applied migrations were edited: ${edited.map((m) => m.name).join(', ')}. Add a new one instead.`)
+    throw new Error(
+      `Applied migrations were edited: ${edited.map((m) => m.name).join(', ')}. Add a new one instead.`,
+    )
   return all.filter((m) => !applied.has(m.name))
 }
 
@@ -105,10 +109,16 @@ export interface RoleUrls {
 
 /** Makes the roles that are missing; needs CREATEROLE only then. */
 async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void> {
-  const wanted = { bailiwick_owner: '', bailiwick_api: urls.api, bailiwick_system: urls.system, bailiwick_worker: urls.worker }
-  const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where rolname = any($1)', [
-    Object.keys(wanted),
-  ])
+  const wanted = {
+    bailiwick_owner: '',
+    bailiwick_api: urls.api,
+    bailiwick_system: urls.system,
+    bailiwick_worker: urls.worker,
+  }
+  const { rows } = await client.query<{ rolname: string }>(
+    'select rolname from pg_roles where rolname = any($1)',
+    [Object.keys(wanted)],
+  )
   const missing = Object.entries(wanted).filter(([name]) => !rows.some((row) => row.rolname === name))
   for (const [name, url] of missing) {
     const password = url && new URL(url).username === name ? decodeURIComponent(new URL(url).password) : ''

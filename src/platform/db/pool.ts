@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { createPgDriverFactory } from '@slonik/pg-driver'
 import {
   createPool,
   type DatabasePool,
@@ -6,7 +7,6 @@ import {
   type QueryResultRow,
   SchemaValidationError,
 } from 'slonik'
-import { createPgDriverFactory } from '@slonik/pg-driver'
 
 /** How a pool is opened: at most `size` connections; `prepared` names statements so that they are parsed once. */
 export interface PoolOptions {
@@ -19,7 +19,10 @@ export interface PoolOptions {
  * Opens a pool on which local settings end with their transaction, so connections are not reset on release
  * (DISCARD ALL costs a quarter of the rate and drops prepared plans). Statements end after 5 s.
  */
-export function openPool(url: string, { size, prepared, applicationName }: PoolOptions): Promise<DatabasePool> {
+export function openPool(
+  url: string,
+  { size, prepared, applicationName }: PoolOptions,
+): Promise<DatabasePool> {
   const address = new URL(url)
   address.searchParams.set('application_name', applicationName)
   address.searchParams.set('options', '-c lock_timeout=3s')

@@ -25,7 +25,11 @@ const scopeSet = z.object({ tenant: z.string(), person: z.string() })
  * Runs `work` in one transaction that sees the rows of one tenant and one person. What `work` throws rolls
  * everything back and is thrown on; the connection survives it.
  */
-export function inTenant<T>(db: Pick<Databases, 'api'>, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+export function inTenant<T>(
+  db: Pick<Databases, 'api'>,
+  scope: Scope,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
   return transact(db.api, async (tx) => {
     const set = await tx.one(sql.type(scopeSet)`
       select set_config('app.tenant_id', ${scope.tenantId}, true) as tenant,
@@ -39,7 +43,11 @@ export function inTenant<T>(db: Pick<Databases, 'api'>, scope: Scope, work: (tx:
  * Runs `work` before a tenant is known (login, refresh, verify, accept), under a role of its own with narrow
  * grants. `reason` says why, for the reader; a walk lists the callers.
  */
-export function asSystem<T>(db: Pick<Databases, 'system'>, _reason: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+export function asSystem<T>(
+  db: Pick<Databases, 'system'>,
+  _reason: string,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
   return transact(db.system, work)
 }
 
@@ -82,7 +90,9 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
     /^(08|53|57|55P03|25P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(sqlState(error)) ||
-    /^(ConnectionError|BackendTerminated|StatementTimeout|StatementCancelled|IdleTransactionTimeout)/.test(error.name) ||
+    /^(ConnectionError|BackendTerminated|StatementTimeout|StatementCancelled|IdleTransactionTimeout)/.test(
+      error.name,
+    ) ||
     (error.cause instanceof Error && isDatabaseUnavailable(error.cause))
   )
 }

@@ -1,0 +1,62 @@
+import { availableParallelism } from 'node:os'
+import argon2 from 'argon2'
+import { unavailable } from '../errors.ts'
+
+/** OWASP password storage cheat sheet: argon2id, 19 MiB, two passes, one lane. */
+const parameters = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
+
+/** Hashes passwords with bounded memory and CPU; never call it inside a transaction. */
+export interface PasswordHasher {
+  /** PHC string of argon2id. Throws 503 `overloaded` when too many hashes wait. */
+  hash(password: string): Promise<string>
+  /** Compares in the time of one hash, also for `undefined` (an unknown user): then the answer is false. */
+  verify(phc: string | undefined, password: string): Promise<boolean>
+  /** Whether this was hashed with other parameters and should be hashed again. */
+  isStale(phc: string): boolean
+  /** Hashes running and waiting now. */
+  load(): { running: number; waiting: number }
+}
+
+/**
+ * As many hashes in flight as cores (more add latency, not rate), and about two seconds of work waiting; beyond
+ * that callers are told to come back. A permit is free when its hash ends, not when its client leaves.
+ */
+export async function createPasswordHasher(
+  inFlight = availableParallelism(),
+  waitingMax = inFlight * 50,
+): Promise<PasswordHasher> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  const nobody = await argon2.hash('nobody has this password', parameters)
+
+  const admit = async () => {
+    if (running < inFlight) {
+      running++
+      return
+    }
+    if (waiting.length >= waitingMax)
+      throw unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
+    await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+  const leave = () => {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+  const bounded = async <T>(work: () => Promise<T>) => {
+    await admit()
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
+  }
+
+  return {
+    hash: (password) => bounded(() => argon2.hash(password, parameters)),
+    verify: (phc, password) =>
+      bounded(async () => (await argon2.verify(phc ?? nobody, password)) && phc !== undefined),
+    isStale: (phc) => argon2.needsRehash(phc, parameters),
+    load: () => ({ running, waiting: waiting.length }),
+  }
+}

@@ -1,0 +1,31 @@
+import { type FragmentSqlToken, sql } from 'slonik'
+
+/** Which page of a list: `size` rows after `from` (or before it), ordered by (at, id); `at` in ms or text. */
+export interface Keyset {
+  size: number
+  from: { at: number | string; id: string } | null
+  backwards: boolean
+}
+
+/**
+ * The tail of a list query over the columns (at, id): condition, order and a limit of one row more than the page,
+ * which tells whether there is another. Costs the same on every page.
+ */
+export function keyset(
+  page: Keyset,
+  at: FragmentSqlToken,
+  id: FragmentSqlToken,
+  newestFirst = false,
+): FragmentSqlToken {
+  const down = page.backwards !== newestFirst
+  const direction = down ? sql.fragment`desc` : sql.fragment`asc`
+  const beyond = down ? sql.fragment`<` : sql.fragment`>`
+  const place =
+    page.from && sql.fragment`and (${at}, ${id}) ${beyond} (${placeOf(page.from.at)}, ${page.from.id}::uuid)`
+  return sql.fragment`${place ?? sql.fragment``} order by ${at} ${direction}, ${id} ${direction} limit ${page.size + 1}`
+}
+
+const placeOf = (at: number | string) =>
+  typeof at === 'number'
+    ? sql.fragment`${new Date(at).toISOString()}::timestamptz`
+    : sql.fragment`${at}::text`

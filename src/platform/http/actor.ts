@@ -1,0 +1,41 @@
+import type { TokenKind } from '../access/actions.ts'
+import type { Membership, Resource, TenantFacts } from '../access/query.ts'
+import type { Origin } from './origin.ts'
+
+/** What the database says about the bearer of a token, read in one query on each request. */
+export interface Standing {
+  user: { id: string; email: string; emailVerified: boolean; isActive: boolean }
+  session: {
+    acr: 'aal1' | 'aal2'
+    amr: string[]
+    authTime: number
+    secondFactorAt: number | null
+    /** Ended, or past its absolute life. */
+    over: boolean
+  }
+  /** Null where the tenant does not exist, was deleted, or the person does not belong to it. */
+  tenant: (TenantFacts & { policyRevision: number }) | null
+  membership: (Membership & { roles: string[] }) | null
+}
+
+/** Reads the standing of a person's session in a tenant; null where there is no such session. */
+export type LoadStanding = (bearer: {
+  userId: string
+  sessionId: string
+  tenantId: string
+}) => Promise<Standing | null>
+
+/** Who acts: authenticated and admitted to the route. Usable as the scope of a transaction. */
+export interface Actor {
+  userId: string
+  /** The tenant this request is scoped to: the token's, or that of the path for `/tenants/<id>/`. */
+  tenantId: string
+  /** The tenant named in the token. */
+  tokenTenantId: string
+  sessionId: string
+  token: TokenKind
+  standing: Standing
+  origin: Origin
+  /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */
+  permit(resource: Partial<Resource> & { type: string }): void
+}

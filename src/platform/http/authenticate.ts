@@ -1,0 +1,85 @@
+import type { Context } from 'koa'
+import type { TokenSigner } from '../crypto/token-signer.ts'
+import { ApiError, notFound, sessionRevoked, tokenNotValid, unauthorized } from '../errors.ts'
+import type { LoadStanding, Standing } from './actor.ts'
+import type { Route } from './route.ts'
+
+/** A token whose signature, kind and session were checked, and the tenant the request is scoped to. */
+export interface Bearer {
+  userId: string
+  sessionId: string
+  tokenTenantId: string
+  tenantId: string
+  token: 'access' | 'otp_pending'
+  jti: string
+  standing: Standing
+}
+
+export interface AuthenticateDeps {
+  signer: TokenSigner
+  loadStanding: LoadStanding
+  clock: () => number
+}
+
+/** Gives the bearer of a request; throws 401, and for another tenant's path 403 `tenant_mismatch` or 404. */
+export async function authenticate(deps: AuthenticateDeps, ctx: Context, route: Route): Promise<Bearer> {
+  const claims = await verifiedClaims(deps, bearerToken(ctx))
+  const tenantId = scopeOf(route, claims.tenantId, ctx.params)
+  const standing = await deps.loadStanding({ userId: claims.userId, sessionId: claims.sessionId, tenantId })
+  if (!standing?.user.isActive || standing.session.over) throw sessionRevoked()
+  if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, standing)
+  return { ...claims, tokenTenantId: claims.tenantId, tenantId, standing }
+}
+
+/** RFC 6750 §2.1; the scheme in any case. */
+function bearerToken(ctx: Context): string {
+  const [, token] = /^bearer +([\w.~+/=-]+)$/i.exec(ctx.get('authorization').trim()) ?? []
+  if (token) return token
+  throw ctx.get('authorization') === ''
+    ? unauthorized('not_authenticated', 'Send an access token: Authorization: Bearer <token>.')
+    : tokenNotValid('The Authorization header has to be: Bearer <token>.')
+}
+
+/** The kind is read from the header to choose the rules, which then demand it of header, claims and signature. */
+async function verifiedClaims({ signer, clock }: AuthenticateDeps, token: string) {
+  const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
+  const claims = await signer.verify(kind, token, clock())
+  if (typeof claims.tenant_id !== 'string') throw tokenNotValid()
+  return {
+    userId: claims.sub,
+    sessionId: claims.sid,
+    tenantId: claims.tenant_id,
+    jti: claims.jti,
+    token: kind,
+  } as const
+}
+
+function tokenType(token: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).typ
+  } catch {
+    return undefined
+  }
+}
+
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** A malformed id in a path is an unknown one. Gives it in lower case. */
+export function pathId(text: string | undefined): string {
+  const id = (text ?? '').toLowerCase()
+  if (!uuidForm.test(id)) throw notFound()
+  return id
+}
+
+const scopeOf = (route: Route, tokenTenantId: string, params: Record<string, string>) =>
+  route.scope === 'token' ? tokenTenantId : pathId(params.id)
+
+function assertInside(route: Route, tokenTenantId: string, tenantId: string, standing: Standing) {
+  if (standing.membership?.status !== 'active') throw notFound()
+  if (route.scope === 'inside' && tenantId !== tokenTenantId)
+    throw new ApiError(
+      403,
+      'tenant_mismatch',
+      'Your token is for another tenant: POST /api/v1/auth/switch-tenant/ first.',
+    )
+}

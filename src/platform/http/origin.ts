@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { BlockList, isIP } from 'node:net'
+import type { Context } from 'koa'
+
+/** Where a request came from; goes into sessions, events, logs. */
+export interface Origin {
+  requestId: string
+  ip: string
+  userAgent: string
+  traceparent: string | null
+}
+
+const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
+const traceparentForm = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** Makes the reader of origins. `X-Forwarded-For` counts only behind the proxies named (addresses or CIDRs). */
+export function originReader(trustedProxies: readonly string[]): (ctx: Context) => Origin {
+  const trusted = blockList(trustedProxies)
+  return (ctx) => {
+    const given = ctx.get('x-request-id')
+    const traceparent = ctx.get('traceparent')
+    return {
+      requestId: requestIdForm.test(given) ? given : randomUUID(),
+      ip: clientAddress(ctx.req.socket.remoteAddress ?? '', ctx.get('x-forwarded-for'), trusted),
+      userAgent: printable(ctx.get('user-agent')).slice(0, 500),
+      traceparent: traceparentForm.test(traceparent) ? traceparent : null,
+    }
+  }
+}
+
+/** The nearest hop that is no trusted proxy: what lies further left anybody could have written. */
+function clientAddress(peer: string, forwardedFor: string, trusted: (address: string) => boolean): string {
+  let client = unmapped(peer)
+  const hops = forwardedFor
+    .slice(0, 2_000)
+    .split(',')
+    .map((hop) => unmapped(hop.trim()))
+  while (trusted(client) && hops.length > 0) {
+    const hop = hops.pop()!
+    if (!isIP(hop)) break
+    client = hop
+  }
+  return client
+}
+
+const unmapped = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '')
+
+function blockList(entries: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(prefix), family)
+  }
+  return (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const printable = (text: string) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')

@@ -1,0 +1,105 @@
+import type { Context, Middleware } from 'koa'
+import type { Logger } from 'pino'
+import { AuthorizationUnavailable } from '../access/engine.ts'
+import { isDatabaseUnavailable } from '../db/transaction.ts'
+import { ApiError, unavailable } from '../errors.ts'
+
+const titles: Record<number, string> = {
+  400: 'Bad request',
+  401: 'Not authenticated',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  406: 'Not acceptable',
+  409: 'Conflict',
+  412: 'Precondition failed',
+  413: 'Payload too large',
+  414: 'URI too long',
+  415: 'Unsupported media type',
+  422: 'Unprocessable content',
+  429: 'Too many requests',
+  500: 'Internal error',
+  503: 'Unavailable',
+}
+
+const reserved = new Set([
+  'type',
+  'title',
+  'status',
+  'detail',
+  'code',
+  'instance',
+  'errors',
+  'reasons',
+  'decision_id',
+])
+
+/** The body of every error: RFC 9457 and, for clients of Django REST framework, arrays named like the fields. */
+export function problemBody(error: ApiError, requestId: string): Record<string, unknown> {
+  const byField: Record<string, string[]> = {}
+  for (const { field, detail } of error.errors)
+    if (field && !reserved.has(field)) byField[field] = [...(byField[field] ?? []), detail]
+  return {
+    ...byField,
+    type: `urn:bailiwick:error:${error.code}`,
+    title: titles[error.status] ?? 'Error',
+    status: error.status,
+    detail: error.message,
+    code: error.code,
+    instance: requestId,
+    ...(error.errors.length > 0 && { errors: error.errors }),
+    ...error.members,
+  }
+}
+
+/** Answers whatever is thrown below it, once, in one form; what is not ours to show stays in the log. */
+export function answerErrors(log: Logger): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next()
+    } catch (thrown) {
+      const error = asApiError(thrown)
+      ctx.state.error = error
+      if (error.status >= 500)
+        log.error(
+          { err: error.cause ?? thrown, request_id: ctx.state.origin?.requestId, code: error.code },
+          error.message,
+        )
+      answer(ctx, error)
+    }
+  }
+}
+
+function answer(ctx: Context, error: ApiError) {
+  ctx.status = error.status
+  ctx.set({ ...error.headers, 'Cache-Control': 'no-store' })
+  ctx.body = JSON.stringify(problemBody(error, ctx.state.origin?.requestId ?? ''))
+  const plain = ctx.accepts('application/problem+json', 'application/json') === 'application/json'
+  ctx.type = plain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
+}
+
+function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof AuthorizationUnavailable)
+    return unavailable(
+      'authorization_unavailable',
+      'No decision could be made, so nothing is allowed. Try again.',
+      1,
+      thrown,
+    )
+  if (isDatabaseUnavailable(thrown))
+    return unavailable(
+      'dependency_unavailable',
+      'Something this service depends on is away. Try again in a moment.',
+      2,
+      thrown,
+    )
+  return new ApiError(
+    500,
+    'internal_error',
+    'This is a fault of the service. It was logged under this instance.',
+    {
+      cause: thrown,
+    },
+  )
+}

@@ -1,0 +1,89 @@
+import type { Context } from 'koa'
+import { koaBody } from 'koa-body'
+import { ApiError } from '../errors.ts'
+
+const deepest = 32
+const tooLarge = (limit: number) =>
+  new ApiError(413, 'payload_too_large', `The body may have ${limit} bytes at most.`)
+const parseError = (detail: string) => new ApiError(400, 'parse_error', detail)
+
+/** Makes the reader of JSON bodies of at most `limit` bytes; an empty body is `{}`. */
+export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
+  // Bytes are read as latin1, one character each, so that UTF-8 can be checked instead of guessed.
+  const read = koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['*/*'],
+    textLimit: limit,
+    encoding: 'latin1',
+    parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
+    onError: (error) => {
+      throw (error as { type?: string }).type === 'entity.too.large'
+        ? tooLarge(limit)
+        : parseError('The body could not be read.')
+    },
+  })
+  return async (ctx) => {
+    if (ctx.request.length === 0 || !hasBody(ctx)) return {}
+    if (!ctx.is('json', '+json') || !/^(utf-8)?$/i.test(ctx.request.charset))
+      throw new ApiError(
+        415,
+        'unsupported_media_type',
+        'Send JSON: Content-Type: application/json, in UTF-8.',
+      )
+    if (!/^(identity)?$/i.test(ctx.get('content-encoding')))
+      throw new ApiError(415, 'unsupported_media_type', 'Send the body uncompressed.')
+    if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
+    await read(ctx, async () => {})
+    return parse(Buffer.from(String(ctx.request.body ?? ''), 'latin1'))
+  }
+}
+
+const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
+
+function parse(bytes: Buffer): unknown {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw parseError('The body is not valid UTF-8.')
+  }
+  if (text.trim() === '') return {}
+  if (nesting(text) > deepest) throw parseError(`The body may be nested ${deepest} levels deep at most.`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw parseError('The body is not valid JSON.')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw parseError('The body has to be a JSON object.')
+  if (!isWellFormed(value)) throw parseError('Text may not contain NUL or lone surrogates.')
+  return value
+}
+
+/** Depth of brackets outside strings, counted before parsing. */
+function nesting(text: string): number {
+  let depth = 0
+  let most = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (inString) {
+      if (c === 0x5c) i++
+      else if (c === 0x22) inString = false
+    } else if (c === 0x22) inString = true
+    else if (c === 0x7b || c === 0x5b) most = Math.max(most, ++depth)
+    else if (c === 0x7d || c === 0x5d) depth--
+  }
+  return most
+}
+
+/** Postgres stores no NUL and the policy engine aborts on lone surrogates: neither gets past the door. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([key, item]) => isWellFormed(key) && isWellFormed(item))
+}

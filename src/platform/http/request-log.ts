@@ -1,0 +1,41 @@
+import type { Middleware } from 'koa'
+import type { Logger } from 'pino'
+import type { originReader } from './origin.ts'
+
+/** Gives each request its origin and id, and writes one line when it is answered: who, where, what, how long. */
+export function logRequests(
+  log: Logger,
+  readOrigin: ReturnType<typeof originReader>,
+  readable: boolean,
+): Middleware {
+  return async (ctx, next) => {
+    const begun = performance.now()
+    ctx.state.origin = readOrigin(ctx)
+    ctx.set('X-Request-Id', ctx.state.origin.requestId)
+    await next()
+    const ms = Math.round((performance.now() - begun) * 10) / 10
+    if (readable)
+      log.info(
+        `${ctx.method} ${ctx.path} ${ctx.status} ${ms} ms${ctx.state.error ? ` ${ctx.state.error.code}` : ''}`,
+      )
+    else
+      log.info(
+        lineOf(ctx.state, { method: ctx.method, path: ctx.path, status: ctx.status, duration_ms: ms }),
+        'request',
+      )
+  }
+}
+
+const lineOf = (
+  state: Record<string, unknown> & { origin?: { requestId: string; ip: string } },
+  line: object,
+) => ({
+  ...line,
+  request_id: state.origin?.requestId,
+  ip: state.origin?.ip,
+  action: state.action,
+  user_id: state.userId,
+  tenant_id: state.tenantId,
+  decision_id: state.decisionId,
+  code: (state.error as { code?: string } | undefined)?.code,
+})

@@ -1,0 +1,87 @@
+import type { ZodObject, ZodType, z } from 'zod'
+import type { ActionName } from '../access/actions.ts'
+import type { Actor } from './actor.ts'
+import type { Origin } from './origin.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What a handler is given: everything checked, nothing of Koa. */
+export interface Ask<Body, Query, A> {
+  params: Record<string, string>
+  body: Body
+  query: Query
+  actor: A
+  origin: Origin
+}
+
+/**
+ * Which tenant a route works in. `token`: that of the token. `path`: that of `:id`, decided by the caller's
+ * membership there. `inside`: that of `:id`, which must be the token's (403 `tenant_mismatch` for a member of it,
+ * 404 for anyone else).
+ */
+export type TenantScope = 'token' | 'path' | 'inside'
+
+interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
+  method: Method
+  /** Whole path, parameters as `:id`, without the trailing slash: the router matches both forms. */
+  path: string
+  tag: string
+  summary: string
+  description?: string
+  body?: B
+  query?: Q
+  /** Success: status and the shape of the answer; `null` for no content. */
+  status: 200 | 201 | 204
+  answer: R | null
+  /** Statuses beyond those every route may answer, for the document. */
+  refusals?: number[]
+  /** The answer carries a token, code or secret. */
+  secret?: boolean
+}
+
+export interface DecidedSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
+  extends Common<B, Q, R> {
+  action: ActionName
+  scope?: TenantScope
+  /** `resource`: the verb loads what it acts on and must call `actor.permit` with it. */
+  decides?: 'route' | 'resource'
+  handle(ask: Ask<z.output<B>, z.output<Q>, Actor>): Promise<z.input<R> | undefined>
+}
+
+export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
+  extends Common<B, Q, R> {
+  action: 'public'
+  handle(ask: Ask<z.output<B>, z.output<Q>, null>): Promise<z.input<R> | undefined>
+}
+
+/** A route as the registry holds it: one entry serves the router, the policies, the document and the walks. */
+export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' | 'answer'> & {
+  action: ActionName | 'public'
+  scope: TenantScope
+  decides: 'route' | 'resource'
+  body: ZodType | undefined
+  query: ZodObject | undefined
+  answer: ZodType | null
+  handle(ask: Ask<unknown, unknown, Actor | null>): Promise<unknown>
+}
+
+/** A route that is decided: nobody reaches its handler without a token and an allow. */
+export function route<B extends ZodType, Q extends ZodObject, R extends ZodType>(
+  spec: DecidedSpec<B, Q, R>,
+): Route {
+  return { body: undefined, query: undefined, scope: 'token', decides: 'route', ...spec } as unknown as Route
+}
+
+/** A route without a token; the list of them is frozen by a walk. */
+export function publicRoute<B extends ZodType, Q extends ZodObject, R extends ZodType>(
+  spec: Omit<PublicSpec<B, Q, R>, 'action'>,
+): Route {
+  return {
+    body: undefined,
+    query: undefined,
+    scope: 'token',
+    decides: 'route',
+    action: 'public',
+    ...spec,
+  } as unknown as Route
+}
