@@ -41,7 +41,7 @@ async function test(folder: string, args: string[]): Promise<number> {
   if (!(await isBuilt())) await build()
   const fixed = ['--disable-coverage', '--reporter=tap', '--jobs=2', '--timeout=120']
   const report = createTestReport(console.log)
-  const code = await runTap(['run', ...fixed, ...args], report.read, { TEST_DATABASE_URL: url })
+  const code = await runTap(['run', ...fixed, ...args], report.read, { url })
   const totals = report.totals()
   for (const skip of report.skipped) console.log(`skipped: ${skip}`)
   if (totals) console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
@@ -76,26 +76,23 @@ async function isBuilt(): Promise<boolean> {
 
 async function build(): Promise<void> {
   const said: string[] = []
-  const code = await runTap(['build'], (line) => said.push(line), {}, 'pipe')
+  const code = await runTap(['build'], (line) => said.push(line), { quiet: true })
   if (code !== 0) throw new Error(`tap build failed:\n${said.join('\n')}`)
 }
 
-/** Its exit code; 130 once we were interrupted. `read` gets each line of its output. */
-async function runTap(
-  args: string[],
-  read: (line: string) => void,
-  more = {},
-  err: 'pipe' | 'inherit' = 'inherit',
-): Promise<number> {
+type Run = { url?: string; quiet?: boolean }
+
+/** Its exit code; 130 once we were interrupted. `read` gets each line it prints; errors go past it unless quiet. */
+async function runTap(args: string[], read: (line: string) => void, { url, quiet }: Run): Promise<number> {
   if (interrupted) return 130
   const running = spawn(process.execPath, [tap, ...args], {
     cwd: root,
-    env: { ...process.env, ...more },
-    stdio: ['ignore', 'pipe', err],
+    env: { ...process.env, ...(url ? { TEST_DATABASE_URL: url } : {}) },
+    stdio: ['ignore', 'pipe', quiet ? 'pipe' : 'inherit'],
   })
   child = running
   running.stderr?.on('data', (chunk) => read(String(chunk)))
-  const lines = createInterface({ input: running.stdout }).on('line', read)
+  const lines = createInterface({ input: running.stdout! }).on('line', read)
   const [[code]] = await Promise.all([once(running, 'close'), once(lines, 'close')])
   return interrupted ? 130 : (code ?? 1)
 }
