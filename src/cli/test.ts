@@ -20,7 +20,7 @@ let interrupted = false
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(name, () => {
     interrupted = true
-    child?.kill(name)
+    end(name)
   })
 }
 
@@ -89,10 +89,18 @@ async function runTap(args: string[], read: (line: string) => void, { url, quiet
     cwd: root,
     env: { ...process.env, ...(url ? { TEST_DATABASE_URL: url } : {}) },
     stdio: ['ignore', 'pipe', quiet ? 'pipe' : 'inherit'],
+    detached: process.platform !== 'win32',
   })
   child = running
   running.stderr?.on('data', (chunk) => read(String(chunk)))
   const lines = createInterface({ input: running.stdout! }).on('line', read)
   const [[code]] = await Promise.all([once(running, 'close'), once(lines, 'close')])
   return interrupted ? 130 : (code ?? 1)
+}
+
+/** The whole group of it: tap passes a signal on, but its test files wait for their tests. */
+function end(name: NodeJS.Signals): void {
+  if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  if (process.platform === 'win32') child.kill(name)
+  else process.kill(-child.pid, name)
 }
