@@ -1,7 +1,7 @@
 # METADATA
-# title: Shapes
-# description: What a value of the input may be where it may also be absent.
-package lib.shape
+# title: Helpers
+# description: Small pure functions that more than one package needs.
+package lib
 
 # METADATA
 # title: A text, or null

@@ -1,6 +1,6 @@
 package authz.invariants
 
-import data.lib.shape
+import data.lib
 
 # An undefined operand makes a rule silently not apply, a denying one too. So whatever any rule reads is
 # demanded here once, and an action that the catalogue does not know counts as missing.
@@ -45,7 +45,7 @@ _membership_complete if {
 	is_array(input.subject.membership.system_roles)
 	is_array(input.subject.membership.role_ids)
 	is_array(input.subject.membership.permissions)
-	shape.nullable_text(input.subject.membership.department_id)
+	lib.nullable_text(input.subject.membership.department_id)
 	is_number(input.subject.membership.joined_at)
 }
 
@@ -59,12 +59,12 @@ _tenant_complete if {
 
 _resource_complete if {
 	is_string(input.resource.type)
-	shape.nullable_text(input.resource.id)
-	shape.nullable_text(input.resource.tenant_id)
-	shape.nullable_text(input.resource.owner_id)
+	lib.nullable_text(input.resource.id)
+	lib.nullable_text(input.resource.tenant_id)
+	lib.nullable_text(input.resource.owner_id)
 }
 
 _environment_complete if {
-	shape.nullable_text(input.environment.ip)
-	shape.nullable_text(input.environment.user_agent)
+	lib.nullable_text(input.environment.ip)
+	lib.nullable_text(input.environment.user_agent)
 }

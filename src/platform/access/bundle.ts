@@ -15,13 +15,14 @@ export interface Bundle {
   revision: string
 }
 
-/** Reads a bundle made by `opa build -t wasm`. Throws where it is not one. */
-export function readBundle(path: string): Bundle {
+/** Reads a bundle made by `opa build -t wasm`; one without a revision needs `revision`. Throws where it is not one. */
+export function readBundle(path: string, revision?: string): Bundle {
   const files = untar(gunzipSync(readFileSync(path), { maxOutputLength: 16 * 1024 * 1024 }))
   const manifest = JSON.parse(text(files, '.manifest'))
-  if (typeof manifest.revision !== 'string') throw new Error('the bundle names no revision')
+  const named = manifest.revision || revision
+  if (typeof named !== 'string') throw new Error('the bundle names no revision')
   const wasm = Uint8Array.from(file(files, 'policy.wasm'))
-  return { wasm, data: JSON.parse(text(files, 'data.json')), revision: manifest.revision }
+  return { wasm, data: JSON.parse(text(files, 'data.json')), revision: named }
 }
 
 /**

@@ -47,6 +47,11 @@ export function compileModule(bundle: Bundle, entrypoint: string): () => PolicyI
   }
 }
 
+/** The built-ins a module expects its host to carry out; a policy of ours may use none of them. */
+export function foreignBuiltins(wasm: Uint8Array<ArrayBuffer>): string[] {
+  return Object.keys(hostBuiltins(loadPolicySync(new WebAssembly.Module(wasm), { ...memory })))
+}
+
 function assertTrusted(policy: LoadedPolicy, entrypoint: string): void {
   // The SDK itself refuses a major ABI other than 1; before 1.2 it would take a path that leaks.
   if (!(policy.minorVersion >= 2)) throw new Error('the module speaks an ABI older than 1.2')

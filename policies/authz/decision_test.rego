@@ -1,0 +1,31 @@
+package authz_test
+
+import data.authz
+import data.cases.base
+
+test_a_member_reads_the_tenant if {
+	authz.decision == {
+		"request_id": "request-1",
+		"tenant_id": "tenant-1",
+		"effect": "allow",
+		"reasons": [{"code": "role_grant", "layer": "rbac"}],
+		"matched": [],
+		"obligations": [],
+	} with input as base
+}
+
+test_a_role_does_not_lift_an_invariant if {
+	closed := object.union(base, {"tenant": {"status": "suspended"}, "action": "member:list"})
+	authz.decision.effect == "deny" with input as closed
+	authz.decision.reasons == [{"code": "tenant_suspended", "layer": "invariant"}] with input as closed
+}
+
+test_without_a_grant_the_answer_is_no if {
+	asked := object.union(base, {"action": "tenant:delete"})
+	authz.decision.effect == "deny" with input as asked
+	authz.decision.reasons == [{"code": "missing_permission", "layer": "rbac"}] with input as asked
+}
+
+test_undecided_is_denied_and_echoes_nothing if {
+	authz.decision == {"effect": "deny"} with authz._verdict as {} with input as base
+}

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The compiler the committed bundle is built with; another version may give other bytes. */
+export const opaVersion = '1.22.0'
+
+/** The project's root: `opa` is always run from here, because file names end up in the module. */
+export const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
+
+export type Print = (line: string) => void
+
+export interface OpaOptions {
+  /** an executable to use and no other */
+  opaPath?: string
+  /** false: only what is installed or cached already */
+  install?: boolean
+  print: Print
+}
+
+export class OpaMissing extends Error {}
+
+const cached = `${projectRoot}.cache/opa/${opaVersion}/opa${process.platform === 'win32' ? '.exe' : ''}`
+
+/**
+ * The path of `opa` at the pinned version: the one named, on PATH, in the project's cache, installed there by
+ * `go`, or downloaded there from the official release. Throws `OpaMissing` saying what to do.
+ */
+export async function resolveOpa({ opaPath, install = true, print }: OpaOptions): Promise<string> {
+  if (opaPath) {
+    if (await isPinned(opaPath)) return opaPath
+    throw new OpaMissing(`OPA_PATH names ${opaPath}, which is not opa ${opaVersion}`)
+  }
+  for (const candidate of ['opa', cached]) if (await isPinned(candidate)) return candidate
+  if (install && ((await goInstall(print)) || (await download(print)))) return cached
+  throw new OpaMissing(
+    `opa ${opaVersion} is needed to build the policies: put it on PATH or name it in OPA_PATH ` +
+      `(https://github.com/open-policy-agent/opa/releases/tag/v${opaVersion}), or install Go 1.24 or later`,
+  )
+}
+
+export interface Finished {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs a program from the project's root to its end; a program that cannot be started has code 127. */
+export function run(program: string, args: readonly string[], timeoutMs = 60_000): Promise<Finished> {
+  return new Promise((resolve) => {
+    const options = { cwd: projectRoot, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 }
+    execFile(program, args, options, (error, stdout, stderr) => {
+      resolve({ code: exitCode(error), stdout, stderr: stderr || (error?.message ?? '') })
+    })
+  })
+}
+
+function exitCode(error: { code?: unknown } | null): number {
+  if (!error) return 0
+  return typeof error.code === 'number' ? error.code : 127
+}
+
+async function isPinned(candidate: string): Promise<boolean> {
+  const { code, stdout } = await run(candidate, ['version'])
+  return code === 0 && stdout.startsWith(`Version: ${opaVersion}\n`)
+}
+
+async function goInstall(print: Print): Promise<boolean> {
+  if ((await run('go', ['version'])).code !== 0) return false
+  print(`Installing opa ${opaVersion} with go, once (about a minute)`)
+  const target = `github.com/open-policy-agent/opa@v${opaVersion}`
+  // `env` adds to the inherited environment, which only the configuration reads.
+  const { code, stderr } = await run('env', [`GOBIN=${dirname(cached)}`, 'go', 'install', target], 600_000)
+  if (code !== 0) print(`go install failed: ${stderr.trim().split('\n').at(-1)}`)
+  return code === 0 && isPinned(cached)
+}
+
+async function download(print: Print): Promise<boolean> {
+  const asset = releaseAsset()
+  print(`Downloading ${asset} of opa ${opaVersion}`)
+  const url = `https://github.com/open-policy-agent/opa/releases/download/v${opaVersion}/${asset}`
+  try {
+    const [program, checksum] = await Promise.all([fetched(url), fetched(`${url}.sha256`)])
+    const expected = checksum.toString('utf8').trim().split(/\s/)[0]
+    if (createHash('sha256').update(program).digest('hex') !== expected)
+      throw new Error('its checksum differs')
+    await store(program)
+    return await isPinned(cached)
+  } catch (error) {
+    print(`The download failed: ${(error as Error).message}`)
+    return false
+  }
+}
+
+function releaseAsset(): string {
+  const arch = process.arch === 'arm64' ? 'arm64' : 'amd64'
+  if (process.platform === 'win32') return `opa_windows_${arch}.exe`
+  if (process.platform === 'darwin') return `opa_darwin_${arch}${arch === 'arm64' ? '_static' : ''}`
+  return `opa_linux_${arch}_static`
+}
+
+async function fetched(url: string): Promise<Buffer> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(120_000) })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  return Buffer.from(await response.arrayBuffer())
+}
+
+// Renamed into place, so that a download cut short is never taken for the program.
+async function store(program: Buffer): Promise<void> {
+  await mkdir(dirname(cached), { recursive: true })
+  await writeFile(`${cached}.part`, program)
+  await chmod(`${cached}.part`, 0o755)
+  await rename(`${cached}.part`, cached)
+}

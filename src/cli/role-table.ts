@@ -1,0 +1,85 @@
+import {
+  type ActionName,
+  actionNames,
+  actions,
+  type SystemRole,
+  systemRoles,
+} from '../platform/access/actions.ts'
+import type { AccessEngine } from '../platform/access/engine.ts'
+import type { DecisionQuery } from '../platform/access/query.ts'
+
+const now = Date.UTC(2026, 0, 1)
+
+/** A well-formed question of an active member about an object of their tenant. */
+export function roleQuery(action: ActionName, roles: SystemRole[], ownerId: string | null): DecisionQuery {
+  const membership = {
+    id: 'membership',
+    status: 'active' as const,
+    systemRoles: roles,
+    roleIds: [],
+    permissions: [],
+    departmentId: null,
+    joinedAt: now,
+  }
+  const session = {
+    id: 'session',
+    acr: 'aal1' as const,
+    amr: ['pwd'],
+    authTime: now,
+    token: 'access' as const,
+  }
+  const email = 'ann@example.com'
+  return {
+    requestId: 'request',
+    now,
+    phase: ownerId === null ? 'route' : 'resource',
+    subject: { type: 'user', id: 'me', email, emailVerified: true, tenantId: 'tenant', membership, session },
+    tenant: { id: 'tenant', status: 'active', requireMfa: false },
+    action,
+    resource: { type: action.split(':')[0] as string, id: null, tenantId: 'tenant', ownerId },
+    environment: { ip: null, userAgent: null },
+  }
+}
+
+/**
+ * Markdown: what each system role may do, as the engine in force decides it, to be reviewed in diffs.
+ * x: any object; own: one's own only; the last role column is a member without a system role.
+ */
+export function roleTable(engine: AccessEngine): string {
+  const head = [
+    'action',
+    ...systemRoles,
+    'no system role',
+    'gate',
+    'widen',
+    'no tenant',
+    'inactive',
+    'otp token',
+  ]
+  const rows = actionNames.map((name) => `| ${[name, ...marks(engine, name), ...flags(name)].join(' | ')} |`)
+  const intro = [
+    '# Role × action',
+    '',
+    'Printed from the decisions of the built policies; not edited by hand.',
+    '',
+  ]
+  return [...intro, `| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...rows, ''].join('\n')
+}
+
+function marks(engine: AccessEngine, name: ActionName): string[] {
+  const columns: SystemRole[][] = [...systemRoles.map((role) => [role]), []]
+  return columns.map((roles) => {
+    const allowed = (owner: string | null) => engine.decide(roleQuery(name, roles, owner)).effect === 'allow'
+    const [route, own, foreign] = [allowed(null), allowed('me'), allowed('someone else')]
+    if (!route && (own || foreign)) throw new Error(`${name}: the route refuses what the resource allows`)
+    if (foreign) return 'x'
+    return own ? 'own' : ''
+  })
+}
+
+function flags(name: ActionName): string[] {
+  const { gate, widen, needsTenant, whenInactive, tokens } = actions[name]
+  return [gate, widen, !needsTenant, whenInactive, tokens.includes('otp_pending')].map((on) =>
+    on ? 'x' : '',
+  )
+}
