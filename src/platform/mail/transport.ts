@@ -1,6 +1,9 @@
+import type { DatabasePool } from 'slonik'
+import { captureTransport } from './capture-transport.ts'
+import { smtpTransport } from './smtp-transport.ts'
 import type { Letter } from './templates.ts'
 
-/** A letter on its way: `to` is one bare address, `id` makes the Message-ID, so a second sending is recognised. */
+/** A letter on its way: `to` is one bare address; `id` makes the Message-ID, so a second sending is recognised. */
 export interface OutgoingMail extends Letter {
   id: string
   to: string
@@ -12,4 +15,17 @@ export interface OutgoingMail extends Letter {
 export interface MailTransport {
   send(mail: OutgoingMail): Promise<void>
   close(): Promise<void>
+}
+
+interface TransportOptions {
+  smtpUrl?: string | undefined
+  /** `Name <address>` or an address */
+  from: string
+  /** Pool of the worker's role: where mail is captured when there is no mail server. */
+  capture: DatabasePool
+}
+
+/** Opens SMTP where there is a mail server, else the mailbox of development. */
+export function openMailTransport({ smtpUrl, from, capture }: TransportOptions): MailTransport {
+  return smtpUrl ? smtpTransport(smtpUrl, from) : captureTransport(capture, from)
 }

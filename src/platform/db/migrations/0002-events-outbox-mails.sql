@@ -64,6 +64,14 @@ create policy owner_all on outbox for all to bailiwick_owner using (true) with c
 grant insert on outbox to bailiwick_api, bailiwick_system;
 grant select, insert, update, delete on outbox to bailiwick_worker;
 
+-- Wakes the relays, which LISTEN; a notification without a payload is sent once per transaction.
+create function ring_outbox_bell() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('outbox', '');
+  return null;
+end $$;
+create trigger ring_bell after insert on outbox for each statement execute function ring_outbox_bell();
+
 create table dead_letters (
   tenant_id uuid not null references tenants (id),
   id uuid not null,

@@ -1,0 +1,56 @@
+import { createPostgresBackend, withBackend } from 'bullmq'
+import pg from 'pg'
+import type { Connections, JobData } from './queue-backend.ts'
+
+const backend = withBackend(createPostgresBackend)
+const publishing = 3
+// One of them waits in LISTEN.
+const consuming = 4
+
+/**
+ * Queues on Postgres. BullMQ remembers a failed first connection for good, so queue and worker are handed out
+ * once they are ready, and the promise rejects where Postgres is away.
+ */
+export function postgresConnections(url: string, onError: (error: Error) => void): Connections {
+  const pools: pg.Pool[] = []
+  const openPool = (max: number) => {
+    const pool = new pg.Pool({
+      connectionString: url,
+      max,
+      options: '-c search_path=bullmq',
+      application_name: 'bailiwick-queues',
+      keepAlive: true,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 0,
+    })
+    pool.setMaxListeners(0)
+    // A client that is checked out has no listener of the pool, and an error without one ends the process.
+    pool.on('connect', (client) => client.on('error', onError))
+    pools.push(pool)
+    return pool as never
+  }
+  let shared: never | undefined
+  return {
+    async openQueue(name) {
+      shared ??= openPool(publishing)
+      const queue = new backend.Queue<JobData>(name, { connection: shared! })
+      queue.on('error', onError)
+      await queue.waitUntilReady()
+      return queue as never
+    },
+    async openWorker(name, work, options) {
+      const worker = new backend.Worker<JobData>(name, work as never, {
+        ...options,
+        connection: openPool(consuming),
+        autorun: false,
+      })
+      worker.on('error', onError)
+      await worker.waitUntilReady()
+      worker.run().catch(onError)
+      return worker as never
+    },
+    async close() {
+      await Promise.allSettled(pools.map((pool) => pool.end()))
+    },
+  }
+}

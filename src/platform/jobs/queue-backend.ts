@@ -1,0 +1,135 @@
+import type { Job, JobState, Queue, Worker } from 'bullmq'
+import { postgresConnections } from './postgres-connections.ts'
+import { redisConnections } from './redis-connections.ts'
+
+/** A message on its way; `id` is the outbox row's and the job's. */
+export interface QueuedMessage {
+  id: string
+  tenantId: string
+  payload: unknown
+}
+
+export interface ConsumerOptions {
+  concurrency: number
+  /** ms after which the job of a process that died may be given to another */
+  lockDuration: number
+  /** ms to wait before the attempt after this one (from 1) */
+  retryDelay: (attempt: number, error: unknown) => number
+  /** Called when a job is given up, because processes kept dying over it. */
+  abandoned: (message: QueuedMessage, attempt: number) => Promise<void>
+}
+
+export type Work = (message: QueuedMessage, attempt: number) => Promise<void>
+
+export interface Consumer {
+  /** Takes no more jobs; waits for those at hand, unless forced. */
+  close(force?: boolean): Promise<void>
+}
+
+/** Where jobs wait. Both backends come back by themselves when their server does. */
+export interface QueueBackend {
+  /** Adds what is not there yet, by id; throws when the server is out of reach. */
+  add(queue: string, messages: QueuedMessage[]): Promise<void>
+  /** Those of the messages that no job stands for any more. */
+  findLost(queue: string, messages: QueuedMessage[]): Promise<QueuedMessage[]>
+  consume(queue: string, options: ConsumerOptions, work: Work): Promise<Consumer>
+  close(): Promise<void>
+}
+
+/** What differs between the backends: how queues and workers of BullMQ are connected. */
+export interface Connections {
+  openQueue(name: string): Promise<Queue<JobData>>
+  openWorker(
+    name: string,
+    work: (job: Job<JobData>) => Promise<void>,
+    options: object,
+  ): Promise<Worker<JobData>>
+  close(): Promise<void>
+}
+
+export interface JobData {
+  tenant_id: string
+  payload: unknown
+}
+
+interface BackendOptions {
+  /** Address of the role bailiwick_worker. */
+  databaseUrl: string
+  redisUrl?: string | undefined
+  onError: (error: Error) => void
+}
+
+/** Opens the queues: on Redis where `redisUrl` is set, else in the schema `bullmq`, which migrate has made. */
+export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOptions): QueueBackend {
+  const connections = redisUrl
+    ? redisConnections(redisUrl, onError)
+    : postgresConnections(databaseUrl, onError)
+  const queues = new Map<string, Promise<Queue<JobData>>>()
+  const queueNamed = (name: string) => {
+    const queue = queues.get(name) ?? connections.openQueue(name)
+    queues.set(name, queue)
+    queue.catch(() => queues.delete(name)) // opened while the server was away: the next call opens it again
+    return queue
+  }
+  return {
+    async add(name, messages) {
+      const queue = await queueNamed(name)
+      await queue.addBulk(
+        messages.map((message) => ({ name, data: dataOf(message), opts: jobOptions(message) })),
+      )
+    },
+    async findLost(name, messages) {
+      const queue = await queueNamed(name)
+      const states = await Promise.all(messages.map((message) => queue.getJobState(message.id)))
+      return messages.filter((_message, index) => !alive.has(states[index]!))
+    },
+    async consume(name, options, work) {
+      const worker = await connections.openWorker(name, (job) => work(messageOf(job), job.attemptsMade + 1), {
+        concurrency: options.concurrency,
+        lockDuration: options.lockDuration,
+        stalledInterval: options.lockDuration,
+        maxStalledCount: 5,
+        runRetryDelay: 250,
+        settings: {
+          backoffStrategy: (attempt: number, _type: string, error: unknown) =>
+            options.retryDelay(attempt, error),
+        },
+      })
+      worker.on('failed', (job, error) => {
+        if (job && error.name === 'UnrecoverableError')
+          options.abandoned(messageOf(job), job.attemptsMade).catch(onError)
+      })
+      return { close: (force) => worker.close(force) }
+    },
+    async close() {
+      const open = await Promise.allSettled(queues.values())
+      await Promise.allSettled(open.map((queue) => queue.status === 'fulfilled' && queue.value.close()))
+      await connections.close()
+    },
+  }
+}
+
+const alive = new Set<JobState | 'unknown'>([
+  'waiting',
+  'active',
+  'delayed',
+  'prioritized',
+  'waiting-children',
+])
+
+const dataOf = ({ tenantId, payload }: QueuedMessage): JobData => ({ tenant_id: tenantId, payload })
+const messageOf = (job: Job<JobData>): QueuedMessage => ({
+  id: job.id!,
+  tenantId: job.data.tenant_id,
+  payload: job.data.payload,
+})
+
+/** The actor counts attempts and buries what fails for good; the queue keeps no history of its own. */
+const jobOptions = ({ id }: QueuedMessage) => ({
+  jobId: id,
+  attempts: 1_000_000,
+  backoff: { type: 'actor' },
+  removeOnComplete: true,
+  removeOnFail: true,
+  stackTraceLimit: 0,
+})

@@ -1,0 +1,35 @@
+import { Queue, Worker } from 'bullmq'
+import { Redis, type RedisOptions } from 'ioredis'
+import type { Connections, JobData } from './queue-backend.ts'
+
+const prefix = 'bailiwick'
+
+/**
+ * Queues on Redis. Adding fails at once while Redis is away, for the outbox keeps the message; workers wait for it.
+ */
+export function redisConnections(url: string, onError: (error: Error) => void): Connections {
+  const connect = (options: RedisOptions) => {
+    const retryStrategy = (times: number) => Math.min(times * 100, 1_000)
+    const redis = new Redis(url, { retryStrategy, maxRetriesPerRequest: null, ...options })
+    redis.on('error', onError)
+    return redis
+  }
+  const publishing = connect({ enableOfflineQueue: false, commandTimeout: 5_000 })
+  const consuming = connect({})
+  return {
+    async openQueue(name) {
+      const queue = new Queue<JobData>(name, { connection: publishing, prefix, skipWaitingForReady: true })
+      queue.on('error', onError)
+      return queue
+    },
+    async openWorker(name, work, options) {
+      const worker = new Worker<JobData>(name, work, { ...options, connection: consuming, prefix })
+      worker.on('error', onError)
+      return worker
+    },
+    async close() {
+      publishing.disconnect()
+      consuming.disconnect()
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import type { Sealer } from '../crypto/seal.ts'
+import { sql, type Tx } from '../db/transaction.ts'
+
+const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
+const content = z.object({ to: z.string(), variables: z.unknown() })
+
+/** A mail opened for sending. */
+export interface ClaimedMail {
+  template: string
+  to: string
+  variables: unknown
+}
+
+/** Marks a mail as being sent and opens it; null once it was sent. Throws where no key of SECRET_KEYS opens it. */
+export async function claimMail(
+  tx: Tx,
+  sealer: Sealer,
+  tenantId: string,
+  id: string,
+): Promise<ClaimedMail | null> {
+  const row = await tx.maybeOne(sql.type(claimed)`
+    update mails set status = 'sending', attempts = attempts + 1
+    where tenant_id = ${tenantId} and id = ${id} and content_sealed is not null
+    returning template, content_sealed`)
+  if (!row) return null
+  return { template: row.template, ...content.parse(JSON.parse(sealer.open('mail', row.content_sealed, id))) }
+}
+
+/** Erases the content with the sending; `at` is in ms since 1970. */
+export async function markSent(tx: Tx, tenantId: string, id: string, at: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    update mails set status = 'sent', content_sealed = null, sent_at = ${sql.timestamp(new Date(at))}
+    where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** The content stays, sealed: a replayed dead letter sends it after all. */
+export async function markFailed(tx: Tx, tenantId: string, id: string): Promise<void> {
+  await tx.query(sql.unsafe`
+    update mails set status = 'failed' where tenant_id = ${tenantId} and id = ${id} and status <> 'sent'`)
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { asWorker, type Databases, sql, type Tx } from '../db/transaction.ts'
+
+/** Names the outbox row of a message. */
+export interface Delivery {
+  id: string
+  tenantId: string
+}
+
+type Effect = (tx: Tx) => Promise<void>
+const found = z.object({ id: z.string() })
+
+/**
+ * Carries out `effect` and deletes the message from the outbox in one transaction. False, and nothing happens,
+ * where the message is gone: another delivery of it was faster.
+ */
+export function settle(
+  db: Pick<Databases, 'worker'>,
+  { id, tenantId }: Delivery,
+  effect: Effect,
+): Promise<boolean> {
+  return asWorker(db, async (tx) => {
+    const row = await tx.maybeOne(sql.type(found)`
+      delete from outbox where tenant_id = ${tenantId} and id = ${id} returning id`)
+    if (row) await effect(tx)
+    return row !== null
+  })
+}
+
+/** Why a message is given up: `reason` is free of secrets, `at` is in ms since 1970. */
+export interface Death extends Delivery {
+  attempts: number
+  reason: string
+  at: number
+}
+
+/** Moves a message to the dead letters, together with `effect`; false where it is gone already. */
+export function bury(db: Pick<Databases, 'worker'>, death: Death, effect?: Effect): Promise<boolean> {
+  const { id, tenantId, attempts, reason, at } = death
+  return asWorker(db, async (tx) => {
+    const row = await tx.maybeOne(sql.type(found)`
+      with gone as (
+        delete from outbox where tenant_id = ${tenantId} and id = ${id}
+        returning tenant_id, id, queue, payload, created_at
+      )
+      insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, error)
+      select tenant_id, id, queue, payload, created_at, ${sql.timestamp(new Date(at))}, ${attempts}, ${reason}
+      from gone
+      returning id`)
+    if (row) await effect?.(tx)
+    return row !== null
+  })
+}

@@ -1,0 +1,60 @@
+import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
+import type { Actor, Running } from './actor.ts'
+import type { WorkerDeps } from './deps.ts'
+import { email } from './email.ts'
+import { eventFanout } from './event-fanout.ts'
+import { outageLog } from './outage-log.ts'
+import { outboxRelay } from './outbox-relay.ts'
+
+/** Every actor. */
+export const actors: readonly Actor[] = [outboxRelay, email, eventFanout]
+
+const drainLimit = 20_000
+
+/** Thrown where an actor is named that there is none of; the message is made for an operator. */
+export class UnknownActor extends Error {}
+
+/**
+ * Starts the named actors, all where none is named. `stop` resolves once the work at hand is done, within 20 s:
+ * what is not finished then is handled again by another process. Rejects where Postgres is away.
+ */
+export async function startActors(
+  deps: WorkerDeps,
+  names: string[] = [],
+): Promise<{ stop(): Promise<void> }> {
+  const unknown = names.find((name) => !actors.some((actor) => actor.name === name))
+  if (unknown !== undefined)
+    throw new UnknownActor(
+      `There is no actor ${unknown}. There are: ${actors.map((actor) => actor.name).join(', ')}.`,
+    )
+  const chosen = actors.filter((actor) => names.length === 0 || names.includes(actor.name))
+  const backend = openQueueBackend({
+    databaseUrl: deps.config.DATABASE_WORKER_URL!,
+    redisUrl: deps.config.REDIS_URL,
+    onError: outageLog(deps.log, deps.config.REDIS_URL ? 'Redis' : 'Postgres'),
+  })
+  const running: Running[] = []
+  const stop = async () => {
+    await Promise.all(running.map((part) => within(drainLimit, part.stop(), () => part.stop(true))))
+    await within(1_000, backend.close(), async () => undefined)
+  }
+  try {
+    for (const actor of chosen) running.push(await actor.start(deps, backend))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  deps.log.info({ actors: chosen.map((actor) => actor.name) }, 'actors started')
+  return { stop }
+}
+
+/** Waits `limit` ms at most, then does `otherwise` without waiting for it. */
+async function within(limit: number, work: Promise<void>, otherwise: () => Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'late'>((done) => {
+    timer = setTimeout(done, limit, 'late')
+  })
+  const outcome = await Promise.race([work.catch(() => undefined), late])
+  clearTimeout(timer)
+  if (outcome === 'late') otherwise().catch(() => undefined)
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+/** Thrown by an actor when trying again cannot help. Its message is ours and holds no secret. */
+export class Hopeless extends Error {
+  override name = 'Hopeless'
+}
+
+/**
+ * An error in words that are free of secrets: its kind and codes, never its message, for mail servers and parsers
+ * repeat what they were given.
+ */
+export function describeError(error: unknown): string {
+  if (error instanceof Hopeless) return error.message
+  if (error instanceof z.ZodError)
+    return `ZodError ${error.issues.map((i) => `${i.path.join('.')}: ${i.code}`).join(', ')}`
+  if (!(error instanceof Error)) return 'Something that is not an error was thrown'
+  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
+  const inner = error.cause instanceof Error ? ` (${describeError(error.cause)})` : ''
+  return `${[error.name, code, responseCode].filter((part) => part !== undefined).join(' ')}${inner}`
+}
+
+/** Where it was thrown: the frames of the stack, without the message above them. */
+export function originOf(error: unknown): string[] {
+  const lines = error instanceof Error ? (error.stack ?? '').split('\n') : []
+  return lines
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 5)
+    .map((line) => line.trim())
+}

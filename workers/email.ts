@@ -1,0 +1,43 @@
+import { asWorker } from '../src/platform/db/transaction.ts'
+import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store.ts'
+import { writeLetter } from '../src/platform/mail/templates.ts'
+import { defineActor } from './actor.ts'
+import { Hopeless } from './describe-error.ts'
+
+/**
+ * Sends a mail: pending → sending → sent. A crash after the mail server has taken it and before `sent` is committed
+ * cannot be told from one before: it is sent once more then, under the same Message-ID.
+ */
+export const email = defineActor({
+  name: 'email',
+  queue: 'email',
+  concurrency: 5,
+  attempts: 30,
+  backoff: { first: 1_000, longest: 600_000 },
+  lockDuration: 15_000,
+  async handle(deps, { tenantId, message, settle }) {
+    const id = message.mail_id
+    const mail = await asWorker(deps.db, (tx) => claimMail(tx, deps.sealer, tenantId, id))
+    if (mail) {
+      const letter = writeLetter(mail.template, mail.variables)
+      await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)
+    }
+    await settle(async (tx) => {
+      if (mail) await markSent(tx, tenantId, id, deps.clock())
+    })
+    deps.log.info({ mail_id: id, template: mail?.template, request_id: message.request_id }, 'mail sent')
+  },
+  onDeath:
+    (message, { tenantId }) =>
+    (tx) =>
+      markFailed(tx, tenantId, message.mail_id),
+})
+
+/** A 5xx about the recipient or the content is the server's last word (RFC 5321 §4.2.1). */
+function refuse(error: unknown): never {
+  const { code, responseCode } = error as { code?: string; responseCode?: number }
+  const final = code === 'EENVELOPE' || code === 'EMESSAGE'
+  if (final && responseCode && responseCode >= 500)
+    throw new Hopeless(`The mail server refused it for good: ${responseCode}`)
+  throw error
+}

@@ -1,0 +1,37 @@
+import { pino } from 'pino'
+import { ConfigError, readConfig } from '../src/config.ts'
+import { startActors, UnknownActor } from './actors.ts'
+import { openWorkerDeps, WorkerSettingsMissing } from './deps.ts'
+import { describeError, originOf } from './describe-error.ts'
+
+const hardLimit = 25_000
+
+/** Starts the actors named on the command line, all where none is named, and runs until SIGTERM or SIGINT. */
+async function main(names: string[]): Promise<void> {
+  const config = readConfig()
+  const log = pino({ level: config.LOG_LEVEL })
+  const deps = await openWorkerDeps(config, log)
+  const running = await startActors(deps, names).catch(async (error) => {
+    await deps.close()
+    throw error
+  })
+  let stopping = false
+  const stop = async (signal: string) => {
+    if (stopping) return
+    stopping = true
+    log.info({ signal }, 'stopping')
+    setTimeout(() => process.exit(0), hardLimit).unref() // whatever hangs: its messages are handled again
+    await running.stop()
+    await deps.close()
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))
+}
+
+const forOperators = [ConfigError, UnknownActor, WorkerSettingsMissing]
+
+main(process.argv.slice(2)).catch((error) => {
+  const expected = forOperators.some((kind) => error instanceof kind)
+  console.error(expected ? error.message : [describeError(error), ...originOf(error)].join('\n  '))
+  process.exit(1)
+})

@@ -1,0 +1,129 @@
+import { asWorker, isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
+import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
+import { isQueueName } from '../src/platform/jobs/queues.ts'
+import { claimOverdue, claimWaiting, markEnqueued, type OutboxMessage } from '../src/platform/outbox/claim.ts'
+import { type Newest, numberEvents } from '../src/platform/outbox/number-events.ts'
+import { openOutboxBell } from '../src/platform/outbox/outbox-bell.ts'
+import { bury } from '../src/platform/outbox/settle.ts'
+import type { Actor, Running } from './actor.ts'
+import type { WorkerDeps } from './deps.ts'
+import { describeError } from './describe-error.ts'
+import { outageLog } from './outage-log.ts'
+
+// The relay moves messages from the outbox to their queues. Adding a job is the one thing it does to the outside
+// inside a transaction: a crash between the two would otherwise leave a message that waits for minutes, while a
+// job added twice is no harm, for it carries the id of its row. Rows are locked meanwhile, so several relays share
+// the work.
+
+const batch = 100
+
+/** `overdueAfter`: ms after which a message that was enqueued and not settled is looked for in its queue. */
+export interface RelayOptions {
+  overdueAfter?: number
+  pollEvery?: number
+}
+
+export const outboxRelay: Actor = {
+  name: 'outbox-relay',
+  start: (deps, backend) => startRelay(deps, backend),
+}
+
+/** Starts a relay; any number may run, in one process or in many. */
+export async function startRelay(
+  deps: WorkerDeps,
+  backend: QueueBackend,
+  { overdueAfter = 120_000, pollEvery = 1_000 }: RelayOptions = {},
+): Promise<Running> {
+  const report = outageReport(deps)
+  const bell = openOutboxBell(deps.config.DATABASE_WORKER_URL!, report)
+  let stopped = false
+  let nextLook = performance.now()
+  const round = async () => {
+    if (performance.now() >= nextLook) {
+      await relayOverdue(deps, backend, overdueAfter)
+      nextLook = performance.now() + Math.min(overdueAfter / 4, 30_000)
+    }
+    return relayWaiting(deps, backend)
+  }
+  const loop = async () => {
+    while (!stopped) {
+      const moved = await round().catch(report)
+      if (moved !== batch) await bell.rung(pollEvery)
+    }
+  }
+  const running = loop()
+  return {
+    async stop() {
+      stopped = true
+      bell.close()
+      await running
+    },
+  }
+}
+
+function outageReport({ log }: WorkerDeps) {
+  const outage = outageLog(log, 'What the relay needs')
+  return (error: unknown): undefined => {
+    if (isDatabaseUnavailable(error) || !(error instanceof Error)) outage(error)
+    else log.warn({ error: describeError(error) }, 'the relay will try again')
+  }
+}
+
+/** Moves one batch of waiting messages; gives how many. */
+async function relayWaiting(deps: WorkerDeps, backend: QueueBackend): Promise<number> {
+  const { known, strange } = await asWorker(deps.db, async (tx) => {
+    const claimed = await claimWaiting(tx, batch)
+    const known = claimed.filter((message) => isQueueName(message.queue))
+    await numberEvents(tx, newestEvents(known))
+    await put(backend, known)
+    if (known.length > 0) await markEnqueued(tx, known, deps.clock())
+    return { known, strange: claimed.filter((message) => !isQueueName(message.queue)) }
+  })
+  for (const message of strange) await buryStrange(deps, message)
+  return known.length + strange.length
+}
+
+/** Ids ascend, so the last of a tenant in the batch is its newest; an event's message has the event's id. */
+function newestEvents(messages: OutboxMessage[]): Newest[] {
+  const events = messages.filter((message) => message.queue === 'event-fanout')
+  const newest = new Map(events.map(({ tenantId, id }) => [tenantId, { tenantId, eventId: id }]))
+  return [...newest.values()]
+}
+
+async function put(backend: QueueBackend, messages: OutboxMessage[]): Promise<void> {
+  for (const [queue, part] of Map.groupBy(messages, (message) => message.queue))
+    await backend.add(queue, part)
+}
+
+/** Puts those on their queue again that it has lost: flushed, restored from a backup, or moved to another backend. */
+async function relayOverdue(deps: WorkerDeps, backend: QueueBackend, overdueAfter: number): Promise<void> {
+  for (let full = true; full; ) {
+    const lost = await asWorker(deps.db, async (tx) => {
+      const overdue = await claimOverdue(tx, deps.clock() - overdueAfter, batch)
+      full = overdue.length === batch
+      return requeueLost(tx, deps, backend, overdue)
+    })
+    if (lost > 0)
+      deps.log.warn({ count: lost }, 'messages were missing from their queues and are put there again')
+  }
+}
+
+async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, overdue: OutboxMessage[]) {
+  let lost = 0
+  for (const [queue, part] of Map.groupBy(overdue, (message) => message.queue)) {
+    const missing = await backend.findLost(queue, part)
+    if (missing.length > 0) await backend.add(queue, missing)
+    lost += missing.length
+  }
+  if (overdue.length > 0) await markEnqueued(tx, overdue, deps.clock())
+  return lost
+}
+
+/** Left by a newer version, or by hand. */
+async function buryStrange(deps: WorkerDeps, { id, tenantId, queue }: OutboxMessage): Promise<void> {
+  deps.log.error(
+    { outbox_id: id, tenant_id: tenantId, queue },
+    'became a dead letter: there is no such queue',
+  )
+  await bury(deps.db, { id, tenantId, attempts: 0, reason: 'There is no such queue', at: deps.clock() })
+}
