@@ -8,63 +8,64 @@ denials contains "incomplete_input" if not _complete
 
 default _complete := false
 
+# Each part is handed on, because a path walked from `input` costs a lookup per step.
 _complete if {
 	is_string(input.request_id)
 	is_number(input.now)
 	input.phase in {"route", "resource"}
 	is_object(_action)
-	_subject_complete
-	_session_complete
-	_membership_complete
-	_tenant_complete
-	_resource_complete
-	_environment_complete
+	_subject_complete(input.subject)
+	_session_complete(input.subject.session)
+	_membership_complete(input.subject.membership)
+	_tenant_complete(input.tenant)
+	_resource_complete(input.resource)
+	_environment_complete(input.environment)
 }
 
-_subject_complete if {
-	input.subject.type == "user"
-	is_string(input.subject.id)
-	is_string(input.subject.email)
-	is_boolean(input.subject.email_verified)
-	is_string(input.subject.tenant_id)
+_subject_complete(subject) if {
+	subject.type == "user"
+	is_string(subject.id)
+	is_string(subject.email)
+	is_boolean(subject.email_verified)
+	is_string(subject.tenant_id)
 }
 
-_session_complete if {
-	is_string(input.subject.session.id)
-	is_string(input.subject.session.acr)
-	is_array(input.subject.session.amr)
-	is_number(input.subject.session.auth_time)
-	input.subject.session.token in {"access", "otp_pending"}
+_session_complete(session) if {
+	is_string(session.id)
+	is_string(session.acr)
+	is_array(session.amr)
+	is_number(session.auth_time)
+	session.token in {"access", "otp_pending"}
 }
 
-_membership_complete if is_null(input.subject.membership)
-
-_membership_complete if {
-	is_string(input.subject.membership.id)
-	input.subject.membership.status in {"active", "suspended"}
-	is_array(input.subject.membership.system_roles)
-	is_array(input.subject.membership.role_ids)
-	is_array(input.subject.membership.permissions)
-	lib.nullable_text(input.subject.membership.department_id)
-	is_number(input.subject.membership.joined_at)
+_membership_complete(membership) if {
+	is_null(membership)
+} else if {
+	is_string(membership.id)
+	membership.status in {"active", "suspended"}
+	is_array(membership.system_roles)
+	is_array(membership.role_ids)
+	is_array(membership.permissions)
+	lib.nullable_text(membership.department_id)
+	is_number(membership.joined_at)
 }
 
-_tenant_complete if is_null(input.tenant)
-
-_tenant_complete if {
-	is_string(input.tenant.id)
-	input.tenant.status in {"active", "suspended", "archived"}
-	is_boolean(input.tenant.require_mfa)
+_tenant_complete(tenant) if {
+	is_null(tenant)
+} else if {
+	is_string(tenant.id)
+	tenant.status in {"active", "suspended", "archived"}
+	is_boolean(tenant.require_mfa)
 }
 
-_resource_complete if {
-	is_string(input.resource.type)
-	lib.nullable_text(input.resource.id)
-	lib.nullable_text(input.resource.tenant_id)
-	lib.nullable_text(input.resource.owner_id)
+_resource_complete(resource) if {
+	is_string(resource.type)
+	lib.nullable_text(resource.id)
+	lib.nullable_text(resource.tenant_id)
+	lib.nullable_text(resource.owner_id)
 }
 
-_environment_complete if {
-	lib.nullable_text(input.environment.ip)
-	lib.nullable_text(input.environment.user_agent)
+_environment_complete(environment) if {
+	lib.nullable_text(environment.ip)
+	lib.nullable_text(environment.user_agent)
 }

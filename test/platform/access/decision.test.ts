@@ -1,0 +1,38 @@
+import t from 'tap'
+import { roleQuery } from '../../../src/cli/role-table.ts'
+import { readDecision } from '../../../src/platform/access/decision.ts'
+
+const query = roleQuery('tenant:read', ['member'], 'me')
+const answer = {
+  request_id: 'request',
+  tenant_id: 'tenant',
+  effect: 'allow',
+  reasons: [{ code: 'role_grant', layer: 'rbac' }],
+  matched: [],
+  obligations: [],
+}
+const read = (changes: object) => readDecision([{ result: { ...answer, ...changes } }], query)
+
+t.test('a whole answer to this very query is read', async (t) => {
+  t.equal(read({}).effect, 'allow')
+  t.equal(read({ effect: 'deny' }).effect, 'deny')
+})
+
+t.test('anything else is refused', async (t) => {
+  for (const results of [undefined, null, [], [{}], [{ result: null }], [{ result: true }], {}]) {
+    t.throws(() => readDecision(results, query), { message: /no answer/ })
+  }
+  t.throws(() => readDecision([{ result: answer }, { result: answer }], query), { message: /no answer/ })
+  t.throws(() => read({ request_id: 'another' }), { message: /another request/ })
+  t.throws(() => read({ request_id: undefined }), { message: /another request/ })
+  t.throws(() => read({ tenant_id: 'another' }), { message: /another tenant/ })
+  t.throws(() => read({ effect: 'permit' }), { message: /no known effect/ })
+  t.throws(() => read({ reasons: [] }), { message: /no reason/ })
+  t.throws(() => read({ reasons: undefined }), { message: /reasons are malformed/ })
+  t.throws(() => read({ reasons: [{ code: 'because', layer: 'rbac' }] }), {
+    message: /reasons are malformed/,
+  })
+  t.throws(() => read({ reasons: [{ code: 'own', layer: 'x' }] }), { message: /reasons are malformed/ })
+  t.throws(() => read({ matched: [{}] }), { message: /matched are malformed/ })
+  t.throws(() => read({ obligations: [{ type: 'mask_fields' }] }), { message: /obligations are malformed/ })
+})

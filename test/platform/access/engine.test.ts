@@ -1,0 +1,75 @@
+import t from 'tap'
+import { roleQuery } from '../../../src/cli/role-table.ts'
+import { AuthorizationUnavailable, openAccessEngine } from '../../../src/platform/access/engine.ts'
+import type { DecisionQuery } from '../../../src/platform/access/query.ts'
+import { reasonSentence } from '../../../src/platform/access/reasons.ts'
+
+const engine = await openAccessEngine()
+const asked = () => structuredClone(roleQuery('tenant:read', ['member'], 'me'))
+
+t.test('a decision says effect, reasons and how long it took', async (t) => {
+  const { durationUs, ...decision } = engine.decide(asked())
+  const reasons = [{ code: 'role_grant' as const, layer: 'rbac' }]
+  t.strictSame(decision, { effect: 'allow', reasons, matched: [], obligations: [] })
+  t.ok(durationUs >= 0 && Number.isInteger(durationUs))
+  t.equal(reasonSentence('role_grant'), 'One of your roles permits this.')
+  t.match(engine.revision, /^[0-9a-f]{64}$/)
+})
+
+t.test('a text that aborts the module is no decision, and the next one is fine', async (t) => {
+  const query = asked()
+  query.environment.userAgent = 'lone \ud800 surrogate'
+  for (let time = 0; time < 3; time++) {
+    t.throws(() => engine.decide(query), AuthorizationUnavailable)
+    t.equal(engine.decide(asked()).effect, 'allow')
+  }
+})
+
+t.test('aborts in any number leave no instance behind that fails', async (t) => {
+  const query = asked()
+  query.subject.email = '\udfff'
+  for (let time = 0; time < 2000; time++) {
+    try {
+      engine.decide(query)
+      t.fail('an abort is no decision')
+    } catch (error) {
+      if (!(error instanceof AuthorizationUnavailable)) throw error
+    }
+  }
+  t.equal(engine.decide(asked()).effect, 'allow')
+})
+
+t.test('an input that is not one is no decision', async (t) => {
+  const query = asked()
+  t.throws(() => engine.decide(undefined as unknown as DecisionQuery), AuthorizationUnavailable)
+  t.throws(() => engine.decide({ ...query, subject: null as never }), AuthorizationUnavailable)
+  t.throws(() => engine.decide({ ...query, requestId: undefined as never }), AuthorizationUnavailable)
+  t.throws(() => engine.decide({ ...query, requestId: 10n as never }), AuthorizationUnavailable)
+})
+
+t.test('a member that is missing denies', async (t) => {
+  const { effect, reasons } = engine.decide({ ...asked(), now: undefined as never })
+  t.equal(effect, 'deny')
+  t.equal(reasons[0]?.code, 'incomplete_input')
+})
+
+t.test('an input of megabytes takes no memory for good', async (t) => {
+  const query = asked()
+  query.environment.userAgent = 'x'.repeat(4 * 1024 * 1024)
+  t.equal(engine.decide(query).effect, 'allow')
+  query.environment.userAgent = 'x'.repeat(32 * 1024 * 1024)
+  t.throws(() => engine.decide(query), AuthorizationUnavailable)
+  t.equal(engine.decide(asked()).effect, 'allow')
+})
+
+t.test('two tenants in turn see nothing of each other', async (t) => {
+  const other = asked()
+  other.subject.tenantId = 'other'
+  other.tenant = { id: 'other', status: 'suspended', requireMfa: false }
+  other.resource.tenantId = 'other'
+  other.action = 'member:list'
+  for (let time = 0; time < 1000; time++) {
+    if (engine.decide(asked()).effect !== 'allow') t.fail('the first tenant is open')
+    if (engine.decide(other).reasons[0]?.code !== 'tenant_suspended') t.fail('the other is not')
+  }
+})

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { projectRoot, resolveOpa, run } from '../../src/cli/opa.ts'
+import { checkPolicies, ensureBundle } from '../../src/cli/policies.ts'
+import { lintRego } from '../../src/cli/rego-lint.ts'
+import { sourcesRevision } from '../../src/platform/access/bundle.ts'
+
+const print = (line: string) => t.comment(line)
+const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
+
+if (opa instanceof Error) {
+  if (process.env.CI === 'true') t.fail(opa.message)
+  else t.test('the gates of opa', { skip: opa.message }, async () => {})
+} else {
+  t.test('format, types, lint, tests, and all that is generated hold', { timeout: 120_000 }, async () => {
+    await checkPolicies({ opaPath: opa, print })
+  })
+
+  t.test('the bundle is the same, byte for byte, built in another place', async (t) => {
+    const place = t.testdir()
+    cpSync(`${projectRoot}policies`, join(place, 'policies'), { recursive: true })
+    const revision = sourcesRevision(`${projectRoot}policies`)
+    // The recipe of the check, from another root: only the relative path of the policies counts.
+    const recipe =
+      `cd "$0" && exec "$1" build -t wasm -e authz/decision -b policies --ignore "*_test.rego" ` +
+      `--prune-unused --capabilities policies/capabilities/platform.json -r "$2" -o built.tar.gz`
+    const { code, stderr } = await run('sh', ['-c', recipe, place, opa, revision])
+    t.equal(code, 0, stderr)
+    const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
+    t.equal(digest(join(place, 'built.tar.gz')), digest(`${projectRoot}policies/bundle.tar.gz`))
+  })
+
+  t.test('a built-in of the host is refused when the policies are compiled', async (t) => {
+    const place = t.testdir({ 'x.rego': 'package x\n\nr := sprintf("%d", [input.n])\n' })
+    const capabilities = ['--capabilities', 'policies/capabilities/platform.json']
+    const { code, stderr } = await run(opa, ['check', ...capabilities, join(place, 'x.rego')])
+    t.not(code, 0)
+    t.match(stderr, /undefined function sprintf/)
+  })
+
+  t.test('the lint finds what is planted', async (t) => {
+    const folder = `.cache/rego-lint-${process.pid}`
+    mkdirSync(`${projectRoot}${folder}/authz`, { recursive: true })
+    t.teardown(() => rmSync(`${projectRoot}${folder}`, { recursive: true }))
+    const planted = readFileSync(new URL('planted.rego.txt', import.meta.url), 'utf8')
+    writeFileSync(`${projectRoot}${folder}/authz/planted.rego`, planted)
+    const findings = await lintRego(opa, [`${folder}/authz/planted.rego`])
+    t.strictSame([...new Set(findings.map(({ rule }) => rule))].sort(), [
+      'banned-call',
+      'directory-package-mismatch',
+      'import-of-input',
+      'iteration-over-data',
+      'line-length',
+      'negated-call',
+      'non-raw-regex-pattern',
+      'prefer-snake-case',
+      'public-rule-without-metadata',
+      'test-outside-of-tests',
+      'todo-comment',
+    ])
+  })
+}
+
+t.test('an opa of another version is refused, and the fix is named', async (t) => {
+  await t.rejects(resolveOpa({ opaPath: process.execPath, print }), { message: /is not opa 1\.22\.0/ })
+  await t.rejects(resolveOpa({ opaPath: '/nowhere/opa', print }), { message: /OPA_PATH names/ })
+})
+
+t.test('a bundle of the present sources needs no opa', async () => {
+  await ensureBundle({ production: true, opaPath: '/nowhere/opa', print })
+  await ensureBundle({ production: false, opaPath: '/nowhere/opa', print })
+})

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { roleTable } from '../../src/cli/role-table.ts'
+import { actionNames, actions, isPermission, permissionsOf } from '../../src/platform/access/actions.ts'
+import { bundleName, policiesFolder, readBundle } from '../../src/platform/access/bundle.ts'
+import { entrypoint, openAccessEngine } from '../../src/platform/access/engine.ts'
+import { assertGolden, goldenCases } from '../../src/platform/access/golden-cases.ts'
+import { compileModule } from '../../src/platform/access/module.ts'
+
+const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`), entrypoint)()
+
+t.test('the compiled policies answer every golden case', async (t) => {
+  t.ok(goldenCases(policiesFolder).length > 1000)
+  assertGolden(policiesFolder, instance)
+})
+
+t.test('a golden case that is answered otherwise is named', async (t) => {
+  const deny = { evaluate: () => [{ result: { effect: 'deny', reasons: [{ code: 'x' }] } }] }
+  t.throws(() => assertGolden(policiesFolder, deny), { message: /profile:read owner route/ })
+  t.throws(() => assertGolden(policiesFolder, { evaluate: () => [] }), { message: /answer otherwise/ })
+})
+
+t.test('the printed role table is what the engine decides', async (t) => {
+  const printed = readFileSync(`${policiesFolder}cases/roles.md`, 'utf8')
+  t.equal(printed, roleTable(await openAccessEngine()), 'npm run policies prints it again')
+})
+
+t.test('a permission is what a role can carry, and nothing about oneself is', async (t) => {
+  t.notOk(isPermission('profile:update'))
+  t.notOk(isPermission('approval_request:approve'))
+  t.ok(isPermission('tenant:read'))
+  t.ok(permissionsOf('owner').every(isPermission))
+  t.strictSame(permissionsOf('member').includes('role:create'), false)
+  t.ok(permissionsOf('auditor').includes('audit:list'))
+})
+
+t.test('what a policy may widen or gate is something a role has', async (t) => {
+  for (const name of actionNames) {
+    const { gate, widen, needsTenant, roles } = actions[name]
+    if (gate || widen) t.ok(isPermission(name), name)
+    if (!needsTenant) t.equal(roles.length, 0, `${name} is about oneself`)
+  }
+})
