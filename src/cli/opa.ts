@@ -37,7 +37,7 @@ export async function resolveOpa({ opaPath, install = true, print }: OpaOptions)
   if (install && ((await goInstall(print)) || (await download(print)))) return cached
   throw new OpaMissing(
     `opa ${opaVersion} is needed to build the policies: put it on PATH or name it in OPA_PATH ` +
-      `(https://github.com/open-policy-agent/opa/releases/tag/v${opaVersion}), or install Go 1.24 or later`,
+      `(https://github.com/open-policy-agent/opa/releases/tag/v${opaVersion}), or install a current Go`,
   )
 }
 
