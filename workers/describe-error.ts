@@ -15,6 +15,8 @@ export function describeError(error: unknown): string {
     return `ZodError ${error.issues.map((i) => `${i.path.join('.')}: ${i.code}`).join(', ')}`
   if (!(error instanceof Error)) return 'Something that is not an error was thrown'
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
+  // Of a refused or malformed statement, Postgres names relations and columns, not values.
+  if (typeof code === 'string' && /^42/.test(code)) return `${error.name} ${code}: ${error.message}`
   const inner = error.cause instanceof Error ? ` (${describeError(error.cause)})` : ''
   return `${[error.name, code, responseCode].filter((part) => part !== undefined).join(' ')}${inner}`
 }

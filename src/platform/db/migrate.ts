@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { runMigrations as runQueueMigrations } from 'bullmq'
 import pg from 'pg'
+import { queues } from '../jobs/queues.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 const lockKey = 0x0bad1
@@ -78,8 +79,17 @@ const ledger = `
   create table if not exists schema_migrations (name text primary key, checksum text not null, applied_at timestamptz not null);
   grant select on schema_migrations to bailiwick_api, bailiwick_system, bailiwick_worker`
 
-/** The queues' schema is the workers' alone: jobs have no row-level security. */
+/**
+ * The queues' schema is the workers' alone: jobs have no row-level security. BullMQ would create a sequence with the
+ * first job of a queue; made here, workers need not be able to create anything.
+ */
 const queueGrants = `
+  ${Object.keys(queues)
+    .map(
+      (name) =>
+        `create sequence if not exists bullmq.bullmq_jid_${createHash('md5').update(name).digest('hex')};`,
+    )
+    .join('\n')}
   grant usage on schema bullmq to bailiwick_worker;
   grant select, insert, update, delete on all tables in schema bullmq to bailiwick_worker;
   grant usage, select, update on all sequences in schema bullmq to bailiwick_worker;
@@ -133,5 +143,6 @@ async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void>
   await client.query(`
     grant bailiwick_owner to current_user;
     grant create, temporary, connect on database ${database} to bailiwick_owner;
+    grant temporary on database ${database} to bailiwick_worker;
     grant create, usage on schema public to bailiwick_owner`)
 }

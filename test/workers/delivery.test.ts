@@ -1,0 +1,93 @@
+import t from 'tap'
+import { startActors } from '../../workers/actors.ts'
+import { header, mailServer } from './mail-server.ts'
+import { backends, openStage, until } from './stage.ts'
+
+for (const { kind, skip } of backends)
+  t.test(`on ${kind}`, { skip }, async (t) => {
+    t.test('a mail goes out once, under its own Message-ID, and its content is erased', async (t) => {
+      const server = await mailServer(t)
+      await server.start()
+      const stage = await openStage(t, { kind, smtpUrl: server.url })
+      const running = await startActors(stage.deps)
+      t.teardown(() => running.stop())
+      const id = await stage.post(stage.tenant, 'ada@example.test')
+      await until(async () => (await stage.rows("select 1 from mails where status = 'sent'")).length === 1)
+      t.equal(server.received.length, 1)
+      const { raw, to, from } = server.received[0]!
+      t.strictSame(to, ['ada@example.test'])
+      t.equal(from, 'no-reply@mail.bailiwick.test')
+      t.equal(header(raw, 'Message-ID'), `<${id}@mail.bailiwick.test>`)
+      t.equal(header(raw, 'Auto-Submitted'), 'auto-generated')
+      t.equal(header(raw, 'To'), 'ada@example.test')
+      const [mail] = await stage.rows('select * from mails')
+      t.equal(mail.content_sealed, null)
+      t.equal(mail.attempts, 1)
+      t.equal(await stage.count('outbox'), 0)
+    })
+
+    t.test('a mail waits while the mail server is gone, and goes out when it is back', async (t) => {
+      const server = await mailServer(t)
+      const stage = await openStage(t, { kind, smtpUrl: server.url })
+      const running = await startActors(stage.deps)
+      t.teardown(() => running.stop())
+      await stage.post(stage.tenant, 'ada@example.test')
+      await until(async () => (await stage.rows('select 1 from mails where attempts > 0')).length === 1)
+      t.equal(await stage.count('outbox'), 1)
+      await server.start()
+      await until(async () => (await stage.count('outbox')) === 0)
+      t.equal(server.received.length, 1)
+      t.equal(await stage.count('dead_letters'), 0)
+    })
+
+    t.test('a message nobody can read becomes a dead letter, and the others pass', async (t) => {
+      const stage = await openStage(t, { kind })
+      await stage.root.query(
+        `insert into outbox (tenant_id, id, queue, payload, created_at)
+         select $1, gen_random_uuid(), q, '{"v":7,"secret":"canary-poison"}', now()
+         from unnest(array['email', 'event-fanout', 'no-such-queue']) q`,
+        [stage.tenant],
+      )
+      const running = await startActors(stage.deps)
+      t.teardown(() => running.stop())
+      await stage.post(stage.tenant, 'ada@example.test')
+      await stage.append(stage.tenant)
+      await until(async () => (await stage.count('outbox')) === 0)
+      t.equal(await stage.count('captured_mails'), 1)
+      const dead = await stage.rows('select queue, error, attempts from dead_letters order by queue')
+      t.strictSame(
+        dead.map((row) => row.queue),
+        ['email', 'event-fanout', 'no-such-queue'],
+      )
+      t.match(dead[0].error, /^ZodError/)
+      t.notMatch(JSON.stringify(dead), /canary/)
+    })
+
+    t.test(
+      'a recipient refused for good becomes a dead letter at once, a busy server does not',
+      async (t) => {
+        const server = await mailServer(t)
+        await server.start()
+        let busy = 1
+        server.answer = ({ to }) => {
+          if (to[0] === 'gone@example.test')
+            return Object.assign(new Error('no such user'), { responseCode: 550 })
+          return busy-- > 0 ? Object.assign(new Error('try later'), { responseCode: 451 }) : null
+        }
+        const stage = await openStage(t, { kind, smtpUrl: server.url })
+        const running = await startActors(stage.deps)
+        t.teardown(() => running.stop())
+        await stage.post(stage.tenant, 'gone@example.test')
+        await stage.post(stage.tenant, 'ada@example.test')
+        await until(async () => (await stage.count('outbox')) === 0)
+        const mails = await stage.rows('select status, attempts from mails order by id')
+        t.strictSame(mails, [
+          { status: 'failed', attempts: 1 },
+          { status: 'sent', attempts: 2 },
+        ])
+        t.strictSame(await stage.rows('select error, attempts from dead_letters'), [
+          { error: 'The mail server refused it for good: 550', attempts: 1 },
+        ])
+      },
+    )
+  })

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { SMTPServer } from 'smtp-server'
+import type { Test } from 'tap'
+import { freePort } from './stage.ts'
+
+/** What a mail server received: recipients of the envelope and the message as it came. */
+export interface Received {
+  to: string[]
+  from: string
+  raw: string
+}
+
+/** A real mail server on 127.0.0.1 that starts and stops on one port; `answer` may refuse a message. */
+export async function mailServer(t: Test) {
+  const port = await freePort()
+  const received: Received[] = []
+  let server: SMTPServer | undefined
+  const hub = {
+    port,
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    answer: (_mail: Received): Error | null => null,
+    async start() {
+      server = new SMTPServer({
+        disabledCommands: ['AUTH', 'STARTTLS'],
+        closeTimeout: 10,
+        onData(stream, session, done) {
+          const parts: Buffer[] = []
+          stream.on('data', (part) => parts.push(part))
+          stream.on('end', () => {
+            const { mailFrom, rcptTo } = session.envelope
+            const to = rcptTo.map((recipient) => recipient.address)
+            const mail = { to, from: mailFrom ? mailFrom.address : '', raw: Buffer.concat(parts).toString() }
+            received.push(mail)
+            done(hub.answer(mail))
+          })
+        },
+      })
+      server.on('error', () => undefined)
+      server.listen(port, '127.0.0.1')
+      await once(server.server, 'listening')
+    },
+    async stop() {
+      if (server) await new Promise<void>((done) => server!.close(done))
+      server = undefined
+    },
+  }
+  t.teardown(() => hub.stop())
+  return hub
+}
+
+/** The value of one header of a raw message. */
+export const header = (raw: string, name: string) =>
+  new RegExp(`^${name}: (.*)$`, 'im').exec(raw.replace(/\r\n[ \t]+/g, ' '))?.[1]?.trim()

@@ -1,0 +1,140 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import { openPool } from '../../src/platform/db/pool.ts'
+import { inTenant } from '../../src/platform/db/transaction.ts'
+import { openQueueBackend } from '../../src/platform/jobs/queue-backend.ts'
+import { sendMail } from '../../src/platform/mail/send-mail.ts'
+import { appendEvent } from '../../src/platform/outbox/append-event.ts'
+import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
+import { openWorkerDeps } from '../../workers/deps.ts'
+import { disposableDatabase } from '../helpers/database.ts'
+
+export type BackendKind = 'postgres' | 'redis'
+export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
+export const backends: { kind: BackendKind; skip: string | false }[] = [
+  { kind: 'postgres', skip: false },
+  { kind: 'redis', skip: hasRedis ? false : 'no redis-server on this machine' },
+]
+export type Stage = Awaited<ReturnType<typeof openStage>>
+
+/** A port of 127.0.0.1 that nobody listened on a moment ago. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  return port
+}
+
+/** A Redis that keeps nothing, ended with the test. */
+export async function startRedis(t: Test, port?: number) {
+  const chosen = port ?? (await freePort())
+  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+  const child = spawn('redis-server', args, { stdio: 'ignore', cwd: t.testdir() })
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  }
+  t.teardown(stop)
+  const url = `redis://127.0.0.1:${chosen}`
+  const probe = new Redis(url, { retryStrategy: () => 50 }).on('error', () => undefined)
+  await probe.ping()
+  probe.disconnect()
+  return { url, port: chosen, stop }
+}
+
+/** A database with tenants, the pools of API and worker, and one log whose lines are kept. */
+export async function openStage(
+  t: Test,
+  {
+    kind = 'postgres',
+    smtpUrl = '',
+    tenants = 1,
+  }: { kind?: BackendKind; smtpUrl?: string; tenants?: number } = {},
+) {
+  const { urls, drop } = await disposableDatabase()
+  const redis = kind === 'redis' ? await startRedis(t) : undefined
+  const env = {
+    NODE_ENV: 'test',
+    DATABASE_URL: urls.owner,
+    DATABASE_WORKER_URL: urls.worker,
+    DATABASE_API_URL: urls.api,
+    DATABASE_SYSTEM_URL: urls.system,
+    REDIS_URL: redis?.url ?? '',
+    SMTP_URL: smtpUrl,
+    SECRET_KEYS: randomBytes(32).toString('base64url'),
+    MAIL_FROM: 'Bailiwick <no-reply@mail.bailiwick.test>',
+  }
+  const logged: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
+  const deps = await openWorkerDeps(readConfig(env), log)
+  const api = await openPool(urls.api, { size: 4, prepared: true, applicationName: 'test-api' })
+  const root = new pg.Pool({ connectionString: urls.superuser, max: 2 })
+  root.on('error', () => undefined)
+  t.teardown(async () => {
+    await api.end()
+    await deps.close()
+    await root.end()
+    await drop()
+  })
+  const ids = Array.from({ length: tenants }, () => timeOrderedId(Date.now()))
+  for (const [n, id] of ids.entries())
+    await root.query(
+      'insert into tenants (id, name, slug, created_at, updated_at) values ($1, $2, $3, now(), now())',
+      [id, `Tenant ${n}`, `tenant-${n}`],
+    )
+  const scope = (tenantId: string) => ({ tenantId, userId: timeOrderedId(Date.now()) })
+  return {
+    urls,
+    env,
+    redis,
+    deps,
+    api,
+    root,
+    logged,
+    tenants: ids,
+    tenant: ids[0]!,
+    openBackend: () =>
+      openQueueBackend({ databaseUrl: urls.worker, redisUrl: redis?.url, onError: () => undefined }),
+    rows: async (query: string) => (await root.query(query)).rows,
+    count: async (table: string) => Number((await root.query(`select count(*) from ${table}`)).rows[0].count),
+    post: (tenantId: string, to: string, link = 'https://app.test/verify?token=t') =>
+      inTenant({ api }, scope(tenantId), (tx) =>
+        sendMail(tx, deps.sealer, {
+          tenantId,
+          to,
+          template: 'email_verification',
+          variables: { link, firstName: 'Ada' },
+          at: Date.now(),
+        }),
+      ),
+    append: (tenantId: string) =>
+      inTenant({ api }, scope(tenantId), (tx) =>
+        appendEvent(tx, {
+          type: 'identity.user_updated',
+          tenantId,
+          subject: tenantId,
+          data: { user_id: tenantId },
+          actorId: null,
+          requestId: 'request-1',
+          at: Date.now(),
+        }),
+      ),
+  }
+}
+
+/** Waits until `question` is answered with something true; throws after `limit` ms. */
+export async function until(question: () => Promise<unknown> | unknown, limit = 15_000): Promise<void> {
+  for (const end = Date.now() + limit; !(await question()); await sleep(10))
+    if (Date.now() > end) throw new Error(`Still not so after ${limit} ms: ${question}`)
+}
