@@ -13,7 +13,10 @@ export const listQuery = z.object({
     .transform((text) => Math.min(Number(text), largest))
     .refine((size) => size > 0, 'page_size has to be at least 1.')
     .default(20)
-    .meta({ description: 'Entries per page, 1 to 100', example: 20 }),
+    .meta({
+      description: 'Entries per page; more than 100 gives 100',
+      override: { type: 'integer', pattern: undefined, minimum: 1, default: 20 },
+    }),
   cursor: z
     .string()
     .max(1_000)

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { extname } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Context, Middleware } from 'koa'
+
+/** Something unchanging that is served from memory. */
+export interface Asset {
+  path: string
+  /** The path and the content's version: what this names never changes, so browsers may keep it for good. */
+  href: string
+  serve: Middleware
+}
+
+/** Makes an asset of its bytes; the extension of the path names the media type. */
+export function asset(path: string, body: Buffer): Asset {
+  const version = createHash('sha256').update(body).digest('base64url').slice(0, 16)
+  const compressed = compressor(body)
+  const serve: Middleware = async (ctx) => {
+    ctx.status = 200
+    ctx.type = extname(path)
+    ctx.etag = `W/"${version}"`
+    ctx.set('Cache-Control', ctx.query.v === version ? 'public, max-age=31536000, immutable' : 'no-cache')
+    ctx.vary('Accept-Encoding')
+    if (ctx.fresh) ctx.status = 304
+    else if (!wantsGzip(ctx, body)) ctx.body = body
+    else {
+      ctx.set('Content-Encoding', 'gzip')
+      ctx.body = await compressed()
+    }
+  }
+  return { path, href: `${path}?v=${version}`, serve }
+}
+
+const wantsGzip = (ctx: Context, body: Buffer) =>
+  body.length > 1_024 && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+
+/** Compressed when first asked for, then kept. */
+function compressor(body: Buffer): () => Promise<Buffer> {
+  let result: Promise<Buffer> | undefined
+  return () => {
+    result ??= promisify(gzip)(body)
+    return result
+  }
+}

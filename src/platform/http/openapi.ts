@@ -1,0 +1,132 @@
+import {
+  createDocument,
+  type ZodOpenApiObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiOverrideContext,
+} from 'zod-openapi'
+import { actions } from '../access/actions.ts'
+import { operationId } from './operation-id.ts'
+import { refusalsOf } from './refusals.ts'
+import type { Route } from './route.ts'
+
+export type OpenApiDocument = ReturnType<typeof createDocument>
+
+const introduction = `Identity, tenants and access decisions over JSON.
+
+Log in at \`POST /api/v1/auth/login/\` and send \`Authorization: Bearer <access>\`. A token works in the one tenant it
+names; \`POST /api/v1/auth/switch-tenant/\` gives one for another.
+
+- Paths work with and without the trailing slash.
+- Lists answer \`{count, next, previous, results}\`: follow \`next\` until it is \`null\`.
+- Errors are \`application/problem+json\` (RFC 9457): \`code\` is for programs, \`detail\` for people.
+- \`X-Request-Id\` is echoed, or made, and stands in every error and log line.
+- Times are RFC 3339 in UTC, ids are UUIDs.`
+
+/**
+ * The OpenAPI 3.1 document of the routes, made of the schemas that validate. `publicUrl` is without a trailing slash.
+ * Throws where two routes would have one operation id.
+ */
+export function openapiDocument(
+  routes: readonly Route[],
+  info: { publicUrl: string; version: string },
+): OpenApiDocument {
+  assertUnique(routes)
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'Bailiwick',
+        version: info.version,
+        description: introduction,
+        license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: info.publicUrl }],
+      tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+      security: [{ bearerAuth: [] }],
+      paths: pathsOf(routes),
+      components: { securitySchemes: { bearerAuth } },
+    },
+    { override: simplify },
+  )
+}
+
+const bearerAuth = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'JWT',
+  description: 'The `access` token of a login or refresh, or where an operation says so a `temporary_token`.',
+} as const
+
+function assertUnique(routes: readonly Route[]) {
+  const seen = new Map<string, string>()
+  for (const route of routes) {
+    const [id, place] = [operationId(route), `${route.method} ${route.path}`]
+    if (seen.has(id)) throw new Error(`${seen.get(id)} and ${place} would both be the operation ${id}`)
+    seen.set(id, place)
+  }
+}
+
+function pathsOf(routes: readonly Route[]) {
+  const paths: NonNullable<ZodOpenApiObject['paths']> = {}
+  for (const route of routes) {
+    const path = documentPath(route.path)
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) }
+  }
+  return paths
+}
+
+/** The API's canonical form ends with a slash; well-known addresses and probes are what their standards say. */
+const documentPath = (path: string) =>
+  path.replace(/:(\w+)/g, '{$1}').replace(/^\/api\/.*[^/]$/, (found) => `${found}/`)
+
+const operation = (route: Route): ZodOpenApiOperationObject => ({
+  operationId: operationId(route),
+  tags: [route.tag],
+  summary: route.summary,
+  ...descriptionOf(route),
+  ...(route.action === 'public' ? { security: [] } : { 'x-action': route.action }),
+  ...parametersOf(route),
+  ...requestBodyOf(route),
+  responses: {
+    [route.status]: successOf(route),
+    ...refusalsOf(route),
+  } as ZodOpenApiOperationObject['responses'],
+})
+
+function descriptionOf({ action, description }: Route) {
+  const temporary = action !== 'public' && actions[action].tokens.includes('otp_pending')
+  const hint = 'Takes the `temporary_token` of a login that waits for a second factor, too.'
+  const text = [description, temporary && hint].filter(Boolean).join('\n\n')
+  return text ? { description: text } : {}
+}
+
+/** Path parameters are ids, all of them; a malformed one is an unknown one. */
+function parametersOf({ path, query }: Route) {
+  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path' as const,
+    required: true,
+    schema: { type: 'string' as const, format: 'uuid' },
+  }))
+  return { ...(parameters.length > 0 && { parameters }), ...(query && { requestParams: { query } }) }
+}
+
+/** An empty body counts as `{}`, so a body is demanded where `{}` would not do. */
+function requestBodyOf({ body }: Route) {
+  if (!body) return {}
+  const required = !body.safeParse({}).success
+  return { requestBody: { required, content: { 'application/json': { schema: body } } } }
+}
+
+const successOf = ({ status, answer, secret }: Route) => ({
+  description: status === 201 ? 'Created' : status === 204 ? 'Done; no content' : 'OK',
+  ...(secret && { headers: { 'Cache-Control': { schema: { const: 'no-store' } } } }),
+  ...(answer && { content: { 'application/json': { schema: answer } } }),
+})
+
+/** Answers may gain members, so their schemas stay open; and a format says what zod's pattern for it repeats. */
+function simplify({ jsonSchema, zodSchema, io }: ZodOpenApiOverrideContext) {
+  const { def } = zodSchema._zod
+  if (io === 'output' && def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
+  if (def.type === 'string' && jsonSchema.format) delete jsonSchema.pattern
+}

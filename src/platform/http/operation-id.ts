@@ -1,0 +1,25 @@
+import type { Route } from './route.ts'
+
+/**
+ * The operation's name in the document, in snake case, such as `member_create`. It depends on the route alone, so
+ * that adding a route never renames another one in the clients people generate.
+ */
+export function operationId(route: Route): string {
+  const path = route.path.replace(/^\/api\/v1(?=\/)/, '').split('/')
+  const segments = path.filter((segment) => segment !== '' && !segment.startsWith(':'))
+  if (route.action === 'public') return words(segments.join('-')).join('_')
+  const action = words(actionOnOne(route))
+  const more = words(segments.at(-1) ?? '').filter(
+    (word) => !action.includes(word) && !isPlural(word, action),
+  )
+  return [...action, ...more, ...(route.method === 'PATCH' ? ['partial'] : [])].join('_')
+}
+
+/** One permission often covers a list and its entries; in names the two are told apart. */
+const actionOnOne = ({ action, method, path }: Route) =>
+  method === 'GET' && /:\w+$/.test(path) ? action.replace(/:list$/, ':read') : action
+
+const words = (text: string): string[] => text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+
+const isPlural = (word: string, singulars: string[]) =>
+  singulars.some((one) => word === `${one}s` || word === one.replace(/y$/, 'ies'))

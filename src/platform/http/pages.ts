@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import type { Middleware } from 'koa'
+import { type Asset, asset } from './asset.ts'
+
+/** A page that a link in a mail leads to: one button, which posts the link's token to the API. */
+interface LinkPage {
+  title: string
+  lead: string
+  button: string
+  /** Where the API takes the token. */
+  post: string
+  /** What to say when it did. */
+  done: string
+}
+
+// A GET changes nothing: scanners of mail open every link, and would use the token up.
+const pages: Record<string, LinkPage> = {
+  '/verify-email': {
+    title: 'Confirm your e-mail address',
+    lead: 'One click, and we know that this address is yours.',
+    button: 'Confirm address',
+    post: '/api/v1/auth/email/verify/confirm/',
+    done: 'Your e-mail address is confirmed. You can close this page.',
+  },
+}
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+/** The pages that links in mails lead to, and what they load, as handlers of GET by path. */
+export function linkPages(): Record<string, Middleware> {
+  const style = fromBrowser('link-page.css')
+  const script = fromBrowser('link-page.js')
+  const served = Object.entries(pages).map(
+    ([path, page]) => [path, serve(html(page, style, script))] as const,
+  )
+  return { ...Object.fromEntries(served), [style.path]: style.serve, [script.path]: script.serve }
+}
+
+const fromBrowser = (name: string) =>
+  asset(`/link-page/${name}`, readFileSync(new URL(`browser/${name}`, import.meta.url)))
+
+/** Nothing of the request goes into the page: the script takes the token from the address. */
+const serve =
+  (body: string): Middleware =>
+  (ctx) => {
+    ctx.set({
+      'Content-Security-Policy': policy,
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-store',
+    })
+    ctx.type = 'html'
+    ctx.body = body
+  }
+
+const html = ({ title, lead, button, post, done }: LinkPage, style: Asset, script: Asset) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${style.href}">
+<script src="${script.href}" defer></script>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+<p>${lead}</p>
+<form data-post="${post}" data-done="${done}">
+<button disabled>${button}</button>
+<p role="status" aria-live="polite"></p>
+</form>
+<noscript><p>This page needs JavaScript to send your answer.</p></noscript>
+</main>
+</body>
+</html>
+`

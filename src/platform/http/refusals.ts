@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { ZodOpenApiResponseObject } from 'zod-openapi'
+import type { Route } from './route.ts'
+
+const problem = z
+  .looseObject({
+    type: z.string().meta({ description: '`urn:bailiwick:error:` and the code' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().meta({ description: 'A sentence for people' }),
+    code: z.string().meta({ description: 'For programs; stable' }),
+    instance: z.string().meta({ description: 'Id of the request, as in `X-Request-Id`' }),
+    errors: z.array(z.looseObject({ field: z.string(), code: z.string(), detail: z.string() })).optional(),
+    decision_id: z.string().optional().meta({ description: 'Where a policy decided: the decision' }),
+    reasons: z
+      .array(z.looseObject({ code: z.string(), layer: z.string(), message: z.string() }))
+      .optional()
+      .meta({ description: 'Where a policy decided: why' }),
+  })
+  .meta({
+    id: 'Problem',
+    description:
+      'RFC 9457. The details of `errors` are repeated as arrays of strings under the names of their fields.',
+    example: {
+      type: 'urn:bailiwick:error:validation_error',
+      title: 'Bad request',
+      status: 400,
+      detail: 'Give an e-mail address.',
+      code: 'validation_error',
+      instance: '3f0c9d7e-8f0b-4a58-9b0e-6a3e1d1f7f0a',
+      errors: [{ field: 'email', code: 'invalid', detail: 'Give an e-mail address.' }],
+      email: ['Give an e-mail address.'],
+    },
+  })
+
+const header = (description: string, type: 'string' | 'integer') => ({ description, schema: { type } })
+const retryAfter = { 'Retry-After': header('Seconds to wait before the next attempt', 'integer') }
+
+const answer = (id: string, description: string, headers?: ZodOpenApiResponseObject['headers']) => ({
+  id,
+  description,
+  ...(headers && { headers }),
+  content: { 'application/problem+json': { schema: problem } },
+})
+
+const answers: Record<number, ZodOpenApiResponseObject> = {
+  400: answer('BadRequest', 'The request is not valid, or a link, code or cursor in it is not.'),
+  401: answer('Unauthorized', 'No valid token, or one that does not suffice for this.', {
+    'WWW-Authenticate': header('`Bearer`, with the reason where a token was presented', 'string'),
+  }),
+  403: answer('Forbidden', 'Known, and not permitted: `reasons` say why.'),
+  404: answer('NotFound', 'There is no such thing, or not in a tenant of yours.'),
+  409: answer('Conflict', 'The present state does not allow it.'),
+  412: answer('PreconditionFailed', 'It was changed since the `ETag` in `If-Match` was read.'),
+  413: answer('PayloadTooLarge', 'The body is larger than 1 MiB, or 16 KiB below `/auth/`.'),
+  415: answer('UnsupportedMediaType', 'The body is not uncompressed JSON in UTF-8.'),
+  422: answer('UnprocessableContent', 'The policy is not valid: `errors` say where.'),
+  429: answer('TooManyRequests', 'Too many attempts; nothing was checked or done.', retryAfter),
+  500: answer('InternalError', 'A fault of the service, logged under `instance`.'),
+  503: answer('Unavailable', 'Something the service depends on is away; nothing was done.', retryAfter),
+}
+
+/** The error answers a route can give, by status: what its form entails and what it names. Throws for unknown ones. */
+export function refusalsOf(route: Route): Record<string, ZodOpenApiResponseObject> {
+  const statuses = new Set([500, 503, ...(route.refusals ?? [])])
+  if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
+  if (route.query) statuses.add(400)
+  if (route.path.includes(':')) statuses.add(404)
+  if (route.action !== 'public') for (const status of [401, 403, 429]) statuses.add(status)
+  return Object.fromEntries([...statuses].sort().map((status) => [status, known(route, status)]))
+}
+
+function known(route: Route, status: number): ZodOpenApiResponseObject {
+  const found = answers[status]
+  if (!found) throw new Error(`${route.method} ${route.path} names the refusal ${status}, which has no words`)
+  return found
+}

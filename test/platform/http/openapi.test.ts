@@ -1,0 +1,238 @@
+import t from 'tap'
+import { z } from 'zod'
+import { listQuery, pageOf } from '../../../src/platform/http/lists.ts'
+import { openapiDocument } from '../../../src/platform/http/openapi.ts'
+import { publicRoute, type Route, route } from '../../../src/platform/http/route.ts'
+
+const member = z
+  .object({ id: z.uuid(), email: z.email(), nickname: z.string().default('') })
+  .meta({ id: 'Member', example: { id: '019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b', email: 'a@example.com' } })
+const change = z.object({ nickname: z.string().max(20).optional() })
+const nothing = async () => undefined
+const tag = 'Members'
+const inside = { scope: 'inside', handle: nothing } as const
+const members = '/api/v1/tenants/:id/members'
+
+const routes: Route[] = [
+  publicRoute({
+    method: 'POST',
+    path: '/api/v1/auth/login',
+    tag: 'Signing in',
+    summary: 'Log in',
+    description: 'By address and password.',
+    body: z.object({ email: z.email(), password: z.string() }),
+    status: 200,
+    answer: z.object({ access: z.jwt() }),
+    refusals: [401, 429],
+    secret: true,
+    handle: nothing,
+  }),
+  route({
+    ...inside,
+    action: 'member:list',
+    method: 'GET',
+    path: members,
+    tag,
+    summary: 'List members',
+    query: listQuery.extend({ status: z.enum(['active', 'suspended']).optional() }),
+    status: 200,
+    answer: pageOf(member),
+  }),
+  route({
+    ...inside,
+    action: 'member:list',
+    method: 'GET',
+    path: `${members}/:mid`,
+    tag,
+    summary: 'One member',
+    status: 200,
+    answer: member,
+  }),
+  route({
+    ...inside,
+    action: 'member:create',
+    method: 'POST',
+    path: members,
+    tag,
+    summary: 'Add a member',
+    body: member,
+    status: 201,
+    answer: member,
+    refusals: [409],
+  }),
+  ...(['PUT', 'PATCH'] as const).map((method) =>
+    route({
+      ...inside,
+      action: 'member:update',
+      method,
+      path: `${members}/:mid`,
+      tag,
+      summary: 'Change a member',
+      body: change,
+      status: 200,
+      answer: member,
+      refusals: [412],
+    }),
+  ),
+  route({
+    ...inside,
+    action: 'member:delete',
+    method: 'DELETE',
+    path: `${members}/:mid`,
+    tag,
+    summary: 'Remove a member',
+    status: 204,
+    answer: null,
+  }),
+  route({
+    action: 'otp:verify',
+    method: 'POST',
+    path: '/api/v1/auth/otp/verify',
+    tag: 'Signing in',
+    summary: 'Show a second factor',
+    body: z.object({ code: z.string() }),
+    status: 200,
+    answer: z.object({ verified: z.literal(true) }),
+    handle: nothing,
+  }),
+  publicRoute({
+    method: 'GET',
+    path: '/.well-known/jwks.json',
+    tag: 'Operation',
+    summary: 'Keys that verify tokens',
+    status: 200,
+    answer: z.object({ keys: z.array(z.looseObject({ kty: z.string() })) }),
+    handle: nothing,
+  }),
+]
+
+const info = { publicUrl: 'https://id.example.com', version: '1.2.3' }
+// biome-ignore lint/suspicious/noExplicitAny: read as a client reads it, after its way through JSON
+const document: any = JSON.parse(JSON.stringify(openapiDocument(routes, info)))
+const entry = `${members.replace(':id', '{id}')}/{mid}/`
+const list = `${members.replace(':id', '{id}')}/`
+
+t.test('every route is in the document once, and nothing else is', async (t) => {
+  const documented = Object.entries<Record<string, object>>(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+  const registered = routes.map(
+    ({ method, path }) =>
+      `${method} ${path.replace(/:(\w+)/g, '{$1}')}${path.startsWith('/api/') ? '/' : ''}`,
+  )
+  t.same(documented.sort(), registered.sort())
+})
+
+t.test('everything that is referred to exists', async (t) => {
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, at]) => at!)
+  t.ok(references.length > 0)
+  for (const at of new Set(references)) {
+    const steps = at.split('/').slice(1)
+    t.ok(
+      steps.reduce((node, step) => node?.[step], document),
+      at,
+    )
+  }
+})
+
+t.test('operations are named after what they do, and the names do not depend on each other', async (t) => {
+  const nameOf = (each: Route) =>
+    Object.values(Object.values(openapiDocument([each], info).paths ?? {})[0] ?? {})[0].operationId
+  const names = routes.map(nameOf)
+  t.same(names, [
+    'auth_login',
+    'member_list',
+    'member_read',
+    'member_create',
+    'member_update',
+    'member_update_partial',
+    'member_delete',
+    'otp_verify',
+    'well_known_jwks_json',
+  ])
+  t.equal(document.paths[entry].patch.operationId, 'member_update_partial')
+})
+
+t.test('two operations of one name stop the build of the document', async (t) => {
+  const [login] = routes
+  t.throws(() => openapiDocument([login!, login!], info), /auth_login/)
+})
+
+t.test('a decided route names its action and wants a token; a public one wants none', async (t) => {
+  t.same(document.security, [{ bearerAuth: [] }])
+  t.equal(document.components.securitySchemes.bearerAuth.scheme, 'bearer')
+  t.equal(document.paths[list].post['x-action'], 'member:create')
+  t.notOk('security' in document.paths[list].post)
+  t.same(document.paths['/api/v1/auth/login/'].post.security, [])
+})
+
+t.test('a route open to the temporary token says so', async (t) => {
+  t.match(document.paths['/api/v1/auth/otp/verify/'].post.description, 'temporary_token')
+  t.notOk('description' in document.paths[list].get)
+})
+
+t.test('a route documents the refusals that its form entails and those it names', async (t) => {
+  const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses)
+  t.same(statuses('/.well-known/jwks.json', 'get'), ['200', '500', '503'])
+  t.same(statuses(list, 'get'), ['200', '400', '401', '403', '404', '429', '500', '503'])
+  t.same(statuses(list, 'post'), [
+    ...['201', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503'],
+  ])
+  t.same(statuses(entry, 'delete'), ['204', '401', '403', '404', '429', '500', '503'])
+  t.same(statuses('/api/v1/auth/login/', 'post'), [
+    ...['200', '400', '401', '413', '415', '429', '500', '503'],
+  ])
+})
+
+t.test('a refusal without words stops the build of the document', async (t) => {
+  t.throws(() => openapiDocument([{ ...routes[0]!, refusals: [418] }], info), /418/)
+})
+
+t.test('refusals are shared, and are problems of RFC 9457', async (t) => {
+  const { $ref } = document.paths[list].post.responses['400']
+  t.equal($ref, '#/components/responses/BadRequest')
+  const shown = document.components.responses.BadRequest.content['application/problem+json']
+  t.same(shown.schema, { $ref: '#/components/schemas/Problem' })
+  t.ok(document.components.responses.TooManyRequests.headers['Retry-After'])
+})
+
+t.test('a body is required only where an empty one would not do', async (t) => {
+  t.equal(document.paths[list].post.requestBody.required, true)
+  t.equal(document.paths[entry].put.requestBody.required, false)
+  t.notOk('requestBody' in document.paths[entry].delete)
+})
+
+t.test('ids in paths are UUIDs, and the size of a page is a number', async (t) => {
+  const [id, mid] = document.paths[entry].get.parameters
+  t.same(id, { name: 'id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } })
+  t.equal(mid.name, 'mid')
+  const size = document.paths[list].get.parameters.find((each: { name: string }) => each.name === 'page_size')
+  t.match(size.schema, { type: 'integer', minimum: 1, default: 20 })
+  t.notOk('pattern' in size.schema)
+  t.notOk(size.required)
+})
+
+t.test('answers may gain members, and examples come along', async (t) => {
+  t.notMatch(JSON.stringify(document.components.schemas), '"additionalProperties":false')
+  t.same(document.components.schemas.MemberOutput.required, ['id', 'email', 'nickname'])
+  t.same(document.components.schemas.Member.required, ['id', 'email'])
+  t.equal(document.components.schemas.Member.example.email, 'a@example.com')
+})
+
+t.test(
+  'the document says where it is served, its version, and its tags in the order of the routes',
+  async (t) => {
+    t.equal(document.openapi, '3.1.0')
+    t.equal(document.info.version, '1.2.3')
+    t.same(document.servers, [{ url: 'https://id.example.com' }])
+    t.same(
+      document.tags.map(({ name }: { name: string }) => name),
+      ['Signing in', 'Members', 'Operation'],
+    )
+  },
+)
+
+t.test('an answer that holds a secret is documented as not to be stored', async (t) => {
+  const { headers } = document.paths['/api/v1/auth/login/'].post.responses['200']
+  t.equal(headers['Cache-Control'].schema.const, 'no-store')
+})
