@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+
+const root = join(import.meta.dirname, '..', '..')
+
+/** A checkout of nothing but the entry and a command that tells what reached it. */
+async function checkout(t: Test): Promise<string> {
+  const folder = t.testdir({
+    'package.json': '{"type":"module"}',
+    'old.cjs': pretendTo('20.19.0'),
+    src: { cli: {} },
+  })
+  await cp(join(root, 'src', 'entry.cjs'), join(folder, 'src', 'entry.cjs'))
+  await writeFile(join(folder, 'src', 'cli', 'tour.ts'), tour)
+  return folder
+}
+
+function pretendTo(version: string): string {
+  return `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
+}
+
+const tour = `import { readdirSync } from 'node:fs'
+  import argon2 from 'argon2'
+  const threads = (): number => process.platform === 'linux' ? readdirSync('/proc/self/task').length : 0
+  const before = threads()
+  const hashes = Array.from({ length: 8 }, () => argon2.hash('secret', { memoryCost: 4096, timeCost: 8 }))
+  const added = threads() - before
+  await Promise.all(hashes)
+  console.log(JSON.stringify({ size: process.env.UV_THREADPOOL_SIZE, added, args: process.argv.slice(2) }))`
+
+function enter(folder: string, args: string[], options: { old?: boolean; size?: string } = {}) {
+  const { UV_THREADPOOL_SIZE, ...env } = process.env
+  const node = [
+    ...(options.old ? ['--require', join(folder, 'old.cjs')] : []),
+    join(folder, 'src', 'entry.cjs'),
+  ]
+  const more = options.size ? { UV_THREADPOOL_SIZE: options.size } : {}
+  return new Promise<{ code: number; out: string; err: string }>((done) => {
+    execFile(process.execPath, [...node, ...args], { env: { ...env, ...more } }, (error, out, err) => {
+      done({ code: Number(error?.code ?? 0), out, err })
+    })
+  })
+}
+
+t.test('whatever is missing, one command is named that brings it, and the exit code is 1', async (t) => {
+  const folder = await checkout(t)
+  const unknown = await enter(folder, ['fly'])
+  t.match(unknown, {
+    code: 1,
+    err: /"fly" is none of start, api, worker, cli, tour, bench, test\. Run: npm start\n$/,
+  })
+  t.match(await enter(folder, []), { code: 1, err: /Run: npm start\n$/ })
+  t.match(await enter(folder, ['tour']), { code: 1, err: /not installed\. Run: npm ci\n$/ })
+
+  await mkdir(join(folder, 'node_modules'))
+  const blocked = await enter(folder, ['tour'], { old: true })
+  t.match(blocked, { code: 1, err: /Node 20\.19\.0, .* Run: npm rebuild node --ignore-scripts=false\n$/ })
+
+  await mkdir(join(folder, 'node_modules', 'node', 'bin'), { recursive: true })
+  await writeFile(join(folder, 'node_modules', 'node', 'bin', 'node'), '')
+  const direct = await enter(folder, ['tour', '--phone', 'x'], { old: true })
+  t.match(direct, { code: 1, err: /Run: npm run tour -- --phone x\n$/ })
+  t.match(await enter(folder, ['tour'], { old: true }), { code: 1, err: /Run: npm run tour\n$/ })
+})
+
+t.test('the oldest Node that will do is 24.15', async (t) => {
+  const folder = await checkout(t)
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  for (const [version, code] of [
+    ['22.22.0', 1],
+    ['24.14.9', 1],
+    ['24.15.0', 0],
+    ['25.0.0', 0],
+  ] as const) {
+    await writeFile(join(folder, 'old.cjs'), pretendTo(version))
+    t.equal((await enter(folder, ['tour'], { old: true })).code, code, version)
+  }
+})
+
+t.test(
+  'the thread pool has three threads more than cores, unless told otherwise, and they do run',
+  async (t) => {
+    const folder = await checkout(t)
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    const size = availableParallelism() + 3
+    const unset = JSON.parse((await enter(folder, ['tour', '--a', 'b'])).out)
+    t.match(unset, { size: String(size), args: ['--a', 'b'] })
+    const set = JSON.parse((await enter(folder, ['tour'], { size: '7' })).out)
+    t.match(set, { size: '7', args: [] })
+    if (process.platform !== 'linux') return
+    t.equal(unset.added, size)
+    t.equal(set.added, 7)
+  },
+)
