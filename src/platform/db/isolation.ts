@@ -1,0 +1,166 @@
+import pg from 'pg'
+import { type CatalogueCheck, catalogueChecks } from './isolation-catalogue.ts'
+import { exemptTables, frozenPolicies, tablesOfPeople } from './isolation-policies.ts'
+import type { RoleUrls } from './migrate.ts'
+
+/** Something that could show one tenant's rows to another: which check found it, on what, and what is wrong. */
+export interface Fault {
+  check: string
+  object: string
+  detail: string
+}
+
+/** One check: the sentence that holds where `faults` is empty, with the number of objects it was asked of. */
+export interface Inspection {
+  check: string
+  holds: string
+  faults: Fault[]
+}
+
+/**
+ * Compares the logins behind the run-time addresses, and the catalogue of their database, with what isolation of
+ * tenants needs. Reads as the run-time roles themselves, for the catalogue is open to all. Throws where one of
+ * them cannot connect.
+ */
+export async function inspectIsolation(urls: RoleUrls): Promise<Inspection[]> {
+  const logins = await Promise.all([
+    connected(urls.api, (client) => inspectLogin(client, 'bailiwick_api')),
+    connected(urls.system, (client) => inspectLogin(client, 'bailiwick_system')),
+    connected(urls.worker, (client) => inspectLogin(client, 'bailiwick_worker')),
+  ])
+  return [...logins, ...(await connected(urls.api, inspectCatalogue))]
+}
+
+/** The faults alone, for the boot: a process that serves tenants refuses to start with any. */
+export async function checkIsolation(urls: RoleUrls): Promise<Fault[]> {
+  return (await inspectIsolation(urls)).flatMap((inspection) => inspection.faults)
+}
+
+/**
+ * What `client` (any role; its search_path is changed) finds in the catalogue of its database: each check of
+ * isolation-catalogue.ts, and the policies.
+ */
+export async function inspectCatalogue(client: pg.ClientBase): Promise<Inspection[]> {
+  // Printed expressions then name the schema of every table, so that a table of the same name cannot stand in.
+  await client.query('set search_path to pg_catalog')
+  const inspections = [await inspectPolicies(client)]
+  for (const check of catalogueChecks) inspections.push(await inspect(client, check))
+  return inspections
+}
+
+async function inspect(client: pg.ClientBase, check: CatalogueCheck): Promise<Inspection> {
+  const { rows } = await client.query<{ object: string; fault: string | null }>(check.sql, check.values)
+  const found = rows.flatMap(({ object, fault }) => (fault ? [{ object, detail: fault }] : []))
+  return report(check.name, check.holds.replace('count', String(rows.length)), found)
+}
+
+const report = (check: string, holds: string, found: Omit<Fault, 'check'>[]): Inspection => ({
+  check,
+  holds,
+  faults: found.map(({ object, detail }) => ({ check, object, detail })),
+})
+
+async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-isolation' })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+interface Login {
+  login: string
+  acts_as: string
+  roles: string[]
+  powers: string[]
+  owned: number
+  scope: string
+}
+
+/** A login is the role it should be, or a member of that one and no other, and brings no scope of its own. */
+async function inspectLogin(client: pg.ClientBase, role: string): Promise<Inspection> {
+  const { rows } = await client.query<Login>(loginQuery)
+  const { login, acts_as, roles, powers, owned, scope } = rows[0]!
+  const strange = roles.filter((name) => name !== role && name !== login)
+  const details = [
+    ...powers.map((power) => `has ${power}`),
+    ...(acts_as === login ? [] : [`acts as ${acts_as}`]),
+    ...(roles.includes(role) ? [] : [`is not a member of ${role}`]),
+    ...(strange.length > 0 ? [`is a member of ${strange.join(', ')}`] : []),
+    ...(owned > 0 ? [`owns ${owned} objects`] : []),
+    ...(scope === '' ? [] : ['starts with a scope: app.tenant_id or app.user_id is set for it']),
+  ]
+  const found = details.map((detail) => ({ object: login, detail }))
+  return report('login', `${login} has no power but those of ${role}`, found)
+}
+
+const loginQuery = `
+  with me as (select oid, rolsuper from pg_roles where rolname = session_user),
+    reach as (select r.* from pg_roles r, me where r.oid = me.oid or (not me.rolsuper and pg_has_role(me.oid, r.oid, 'MEMBER')))
+  select session_user::text as login, current_user::text as acts_as,
+    array(select rolname::text from reach order by rolname) as roles,
+    array(select distinct power from reach, lateral (values ('SUPERUSER', rolsuper), ('BYPASSRLS', rolbypassrls),
+      ('CREATEROLE', rolcreaterole), ('CREATEDB', rolcreatedb), ('REPLICATION', rolreplication)) as p (power, held)
+      where held order by power) as powers,
+    (select count(*)::int from pg_shdepend where refclassid = 'pg_authid'::regclass and deptype = 'o'
+      and dbid in (0, (select oid from pg_database where datname = current_database())) and refobjid in (select oid from reach)) as owned,
+    concat(current_setting('app.tenant_id', true), current_setting('app.user_id', true)) as scope`
+
+interface Policy {
+  table: string
+  line: string
+  columns: string[]
+}
+
+/** Every policy has a form or a frozen line, every frozen line is there, and nothing has two of a form. */
+async function inspectPolicies(client: pg.ClientBase): Promise<Inspection> {
+  const { rows } = await client.query<Policy>(policyQuery)
+  const found: Omit<Fault, 'check'>[] = []
+  const seen = new Map<string, number>()
+  for (const policy of rows) {
+    const form = formOf(policy)
+    if (form) seen.set(form, (seen.get(form) ?? 0) + 1)
+    if (form && seen.get(form)! > 1)
+      found.push({ object: policy.table, detail: `has a second policy: ${policy.line}` })
+    if (!form)
+      found.push({ object: policy.table, detail: `has a policy beyond the frozen list: ${policy.line}` })
+  }
+  const tables = [...new Set(rows.map((row) => row.table))].filter((name) => !(name in exemptTables))
+  const needed = [...frozenPolicies, ...tables.map((name) => `${name} ${ownerForm}`)]
+  for (const line of needed.filter((line) => !seen.has(line)))
+    found.push({ object: line.split(' ')[0]!, detail: `lacks a policy of the frozen list: ${line}` })
+  return report('policy', `${rows.length} policies are in the tenant or user form, or frozen`, found)
+}
+
+const ownerForm = 'owner_all: all to bailiwick_owner using true check true'
+
+/** The form or frozen line that a policy is; undefined for one that is neither. All of one form share a name. */
+function formOf({ table, line, columns }: Policy): string | undefined {
+  if (frozenPolicies.includes(line) || line === `${table} ${ownerForm}`) return line
+  const expression = scopeExpression(table, columns)
+  return line.endsWith(`: all to bailiwick_api using ${expression} check ${expression}`)
+    ? `${table} api`
+    : undefined
+}
+
+/** The tenant form for tables of tenants, the user form for tables of people, as pg_get_expr prints them. */
+function scopeExpression(table: string, columns: string[]): string {
+  const is = (column: string, setting: string) =>
+    `(${column} = ( SELECT (NULLIF(current_setting('${setting}'::text, true), ''::text))::uuid AS "nullif"))`
+  if (table === 'tenants') return is('id', 'app.tenant_id')
+  if (table === 'users') return is('id', 'app.user_id')
+  const ofPerson = table in tablesOfPeople || !columns.includes('tenant_id')
+  return ofPerson ? is('user_id', 'app.user_id') : is('tenant_id', 'app.tenant_id')
+}
+
+const policyQuery = `
+  select c.relname::text as table,
+    array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as columns,
+    concat(c.relname, ' ', polname, ': ', case when not polpermissive then 'restrictive ' end,
+      case polcmd when '*' then 'all' when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' else 'delete' end, ' to ',
+      (select string_agg(case when role = 0 then 'everybody' else pg_get_userbyid(role)::text end, ', ' order by role) from unnest(polroles) as role),
+      ' using ' || regexp_replace(pg_get_expr(polqual, polrelid), '\\s+', ' ', 'g'),
+      ' check ' || regexp_replace(pg_get_expr(polwithcheck, polrelid), '\\s+', ' ', 'g')) as line
+  from pg_policy join pg_class c on c.oid = polrelid order by line`
