@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import {
   createDocument,
   type ZodOpenApiObject,
@@ -102,13 +103,9 @@ function descriptionOf({ action, description }: Route) {
 
 /** Path parameters are ids, all of them; a malformed one is an unknown one. */
 function parametersOf({ path, query }: Route) {
-  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    name,
-    in: 'path' as const,
-    required: true,
-    schema: { type: 'string' as const, format: 'uuid' },
-  }))
-  return { ...(parameters.length > 0 && { parameters }), ...(query && { requestParams: { query } }) }
+  const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.guid()] as const)
+  const inPath = ids.length > 0 && { path: z.object(Object.fromEntries(ids)) }
+  return { requestParams: { ...inPath, ...(query && { query }) } }
 }
 
 /** An empty body counts as `{}`, so a body is demanded where `{}` would not do. */
@@ -124,9 +121,11 @@ const successOf = ({ status, answer, secret }: Route) => ({
   ...(answer && { content: { 'application/json': { schema: answer } } }),
 })
 
-/** Answers may gain members, so their schemas stay open; and a format says what zod's pattern for it repeats. */
+/** Answers may gain members, so their schemas stay open; the rest is what zod says twice or JSON knows anyway. */
 function simplify({ jsonSchema, zodSchema, io }: ZodOpenApiOverrideContext) {
   const { def } = zodSchema._zod
   if (io === 'output' && def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
   if (def.type === 'string' && jsonSchema.format) delete jsonSchema.pattern
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
 }

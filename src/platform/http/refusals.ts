@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject } from 'zod-openapi'
+import { ApiError, invalidField, invalidState, notFound, tokenNotValid, unavailable } from '../errors.ts'
+import { problemBody } from './problem.ts'
 import type { Route } from './route.ts'
 
 const problem = z
@@ -21,43 +23,82 @@ const problem = z
     id: 'Problem',
     description:
       'RFC 9457. The details of `errors` are repeated as arrays of strings under the names of their fields.',
-    example: {
-      type: 'urn:bailiwick:error:validation_error',
-      title: 'Bad request',
-      status: 400,
-      detail: 'Give an e-mail address.',
-      code: 'validation_error',
-      instance: '3f0c9d7e-8f0b-4a58-9b0e-6a3e1d1f7f0a',
-      errors: [{ field: 'email', code: 'invalid', detail: 'Give an e-mail address.' }],
-      email: ['Give an e-mail address.'],
-    },
   })
 
 const header = (description: string, type: 'string' | 'integer') => ({ description, schema: { type } })
 const retryAfter = { 'Retry-After': header('Seconds to wait before the next attempt', 'integer') }
 
-const answer = (id: string, description: string, headers?: ZodOpenApiResponseObject['headers']) => ({
+const instance = '3f0c9d7e-8f0b-4a58-9b0e-6a3e1d1f7f0a'
+
+const answer = (
+  id: string,
+  description: string,
+  error: ApiError,
+  headers: NonNullable<ZodOpenApiResponseObject['headers']> = {},
+): ZodOpenApiResponseObject => ({
   id,
   description,
-  ...(headers && { headers }),
-  content: { 'application/problem+json': { schema: problem } },
+  headers,
+  content: { 'application/problem+json': { schema: problem, example: problemBody(error, instance) } },
 })
 
 const answers: Record<number, ZodOpenApiResponseObject> = {
-  400: answer('BadRequest', 'The request is not valid, or a link, code or cursor in it is not.'),
-  401: answer('Unauthorized', 'No valid token, or one that does not suffice for this.', {
+  400: answer(
+    'BadRequest',
+    'The request is not valid, or a link, code or cursor in it is not.',
+    invalidField('email', 'Give an e-mail address.'),
+  ),
+  401: answer('Unauthorized', 'No valid token, or one that does not suffice for this.', tokenNotValid(), {
     'WWW-Authenticate': header('`Bearer`, with the reason where a token was presented', 'string'),
   }),
-  403: answer('Forbidden', 'Known, and not permitted: `reasons` say why.'),
-  404: answer('NotFound', 'There is no such thing, or not in a tenant of yours.'),
-  409: answer('Conflict', 'The present state does not allow it.'),
-  412: answer('PreconditionFailed', 'It was changed since the `ETag` in `If-Match` was read.'),
-  413: answer('PayloadTooLarge', 'The body is larger than 1 MiB, or 16 KiB below `/auth/`.'),
-  415: answer('UnsupportedMediaType', 'The body is not uncompressed JSON in UTF-8.'),
-  422: answer('UnprocessableContent', 'The policy is not valid: `errors` say where.'),
-  429: answer('TooManyRequests', 'Too many attempts; nothing was checked or done.', retryAfter),
-  500: answer('InternalError', 'A fault of the service, logged under `instance`.'),
-  503: answer('Unavailable', 'Something the service depends on is away; nothing was done.', retryAfter),
+  403: answer(
+    'Forbidden',
+    'Known, and not permitted: `reasons` say why.',
+    new ApiError(403, 'permission_denied', 'You are not permitted to do this.'),
+  ),
+  404: answer('NotFound', 'There is no such thing, or not in a tenant of yours.', notFound()),
+  409: answer(
+    'Conflict',
+    'The present state does not allow it.',
+    invalidState('It is archived already.', 'archived'),
+  ),
+  412: answer(
+    'PreconditionFailed',
+    'It was changed since the `ETag` in `If-Match` was read.',
+    new ApiError(412, 'precondition_failed', 'It was changed in the meantime. Read it again.'),
+  ),
+  413: answer(
+    'PayloadTooLarge',
+    'The body is larger than 1 MiB, or 16 KiB below `/auth/`.',
+    new ApiError(413, 'payload_too_large', 'The body may have 1048576 bytes at most.'),
+  ),
+  415: answer(
+    'UnsupportedMediaType',
+    'The body is not uncompressed JSON in UTF-8.',
+    new ApiError(415, 'unsupported_media_type', 'Send JSON: Content-Type: application/json, in UTF-8.'),
+  ),
+  422: answer(
+    'UnprocessableContent',
+    'The policy is not valid: `errors` say where.',
+    new ApiError(422, 'policy_invalid', 'The policy is not valid.'),
+  ),
+  429: answer(
+    'TooManyRequests',
+    'Too many attempts; this one was not looked at.',
+    new ApiError(429, 'throttled', 'Too many requests. Wait a moment.'),
+    retryAfter,
+  ),
+  500: answer(
+    'InternalError',
+    'A fault of the service, logged under `instance`.',
+    new ApiError(500, 'internal_error', 'This is a fault of the service. It was logged under this instance.'),
+  ),
+  503: answer(
+    'Unavailable',
+    'Something the service depends on is away; try again.',
+    unavailable('dependency_unavailable', 'Something this service depends on is away.', 2),
+    retryAfter,
+  ),
 }
 
 /** The error answers a route can give, by status: what its form entails and what it names. Throws for unknown ones. */

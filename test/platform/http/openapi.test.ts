@@ -193,6 +193,7 @@ t.test('refusals are shared, and are problems of RFC 9457', async (t) => {
   t.equal($ref, '#/components/responses/BadRequest')
   const shown = document.components.responses.BadRequest.content['application/problem+json']
   t.same(shown.schema, { $ref: '#/components/schemas/Problem' })
+  t.match(shown.example, { status: 400, code: 'validation_error', errors: [{ field: 'email' }] })
   t.ok(document.components.responses.TooManyRequests.headers['Retry-After'])
 })
 
@@ -202,14 +203,26 @@ t.test('a body is required only where an empty one would not do', async (t) => {
   t.notOk('requestBody' in document.paths[entry].delete)
 })
 
+t.test('the example of a refusal has its status and a code', async (t) => {
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  for (const [status, each] of Object.entries<any>(document.paths[list].post.responses)) {
+    if (!each.$ref) continue
+    const { example } =
+      document.components.responses[each.$ref.split('/').at(-1)].content['application/problem+json']
+    t.equal(example.status, Number(status))
+    t.equal(example.type, `urn:bailiwick:error:${example.code}`)
+  }
+})
+
 t.test('ids in paths are UUIDs, and the size of a page is a number', async (t) => {
   const [id, mid] = document.paths[entry].get.parameters
-  t.same(id, { name: 'id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } })
+  t.strictSame(id, { in: 'path', name: 'id', schema: { type: 'string', format: 'uuid' }, required: true })
   t.equal(mid.name, 'mid')
   const size = document.paths[list].get.parameters.find((each: { name: string }) => each.name === 'page_size')
   t.match(size.schema, { type: 'integer', minimum: 1, default: 20 })
   t.notOk('pattern' in size.schema)
   t.notOk(size.required)
+  t.equal(document.paths[list].get.parameters[0].name, 'id', 'what the path needs comes first')
 })
 
 t.test('answers may gain members, and examples come along', async (t) => {
