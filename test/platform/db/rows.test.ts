@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import t from 'tap'
+import { disposableDatabase } from '../../helpers/database.ts'
+import { catalogueTables, seedRows } from './seed-rows.ts'
+
+// What row-level security alone does: no filter of the application, and every grant there is, so that a statement
+// is stopped by a policy or not at all. Tables and rows come from the catalogue: later tables are tried by themselves.
+
+const { urls, drop } = await disposableDatabase()
+const connect = async (url: string) => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return client
+}
+const superuser = await connect(urls.superuser)
+const api = await connect(urls.api)
+t.teardown(async () => {
+  await Promise.all([superuser.end(), api.end()])
+  await drop()
+})
+
+const a = { tenantId: randomUUID(), userId: randomUUID() }
+const b = { tenantId: randomUUID(), userId: randomUUID() }
+const nobody = { tenantId: randomUUID(), userId: randomUUID() }
+const tables = await catalogueTables(superuser)
+const rowsOfA = await seedRows(superuser, tables, a)
+const rowsOfB = await seedRows(superuser, tables, b)
+await superuser.query(
+  'grant select, insert, update, delete on all tables in schema public to bailiwick_api, bailiwick_system, bailiwick_worker',
+)
+
+type Scope = { tenantId?: string; userId?: string }
+
+/** Runs one statement in a transaction of `scope` that is rolled back; an error comes back as its SQLSTATE. */
+async function run(scope: Scope, sql: string, values: unknown[] = [], client = api) {
+  await client.query('begin')
+  try {
+    if (scope.tenantId !== undefined)
+      await client.query("select set_config('app.tenant_id', $1, true)", [scope.tenantId])
+    if (scope.userId !== undefined)
+      await client.query("select set_config('app.user_id', $1, true)", [scope.userId])
+    const { rows, rowCount } = await client.query(sql, values)
+    return { rows, rowCount, state: '' }
+  } catch (error) {
+    return { rows: [], rowCount: 0, state: (error as { code: string }).code }
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+const all = (table: string) => `select to_jsonb(t) as row from ${table} t`
+const insert = (table: string) =>
+  `insert into ${table} select * from jsonb_populate_record(null::${table}, $1)`
+const same = (table: string) => `to_jsonb(${table}) = $1::jsonb`
+
+t.test('the catalogue has the tables that are tried', async (t) => {
+  t.ok(tables.length >= 18, `${tables.length} tables`)
+  t.ok(tables.filter((table) => table.scopeColumn).length >= 12)
+})
+
+for (const { name, columns, scopeColumn } of tables) {
+  const own = rowsOfA.get(name)!
+  const foreign = rowsOfB.get(name)!
+  const foreignKey = scopeColumn && (foreign[scopeColumn] as string)
+
+  t.test(`${name}: no scope, no rows, on a fresh and on a used connection`, async (t) => {
+    const fresh = await connect(urls.api)
+    t.same(await run({}, all(name), [], fresh), { rows: [], rowCount: 0, state: '' })
+    await run(a, all(name), [], fresh)
+    t.same((await fresh.query(all(name))).rows, [], 'outside of a transaction')
+    t.same(await run({}, all(name), [], fresh), { rows: [], rowCount: 0, state: '' })
+    t.same(await run({ tenantId: '', userId: '' }, all(name), [], fresh), {
+      rows: [],
+      rowCount: 0,
+      state: '',
+    })
+    await fresh.end()
+  })
+
+  t.test(`${name}: each scope sees its own rows and nobody else's`, async (t) => {
+    const ownRows = scopeColumn ? [own] : []
+    const foreignRows = scopeColumn ? [foreign] : []
+    t.same(
+      (await run(a, all(name))).rows.map((found) => found.row),
+      ownRows,
+    )
+    t.same(
+      (await run(b, all(name))).rows.map((found) => found.row),
+      foreignRows,
+    )
+    t.same((await run(nobody, all(name))).rows, [])
+    t.same((await run({ ...a, tenantId: nobody.tenantId, userId: nobody.userId }, all(name))).rows, [])
+  })
+
+  t.test(`${name}: rows of another scope cannot be written`, async (t) => {
+    for (const column of columns.slice(0, 3))
+      t.equal(
+        (await run(a, `update ${name} set ${column} = ${column} where ${same(name)}`, [foreign])).rowCount,
+        0,
+      )
+    t.equal((await run(a, `delete from ${name} where ${same(name)}`, [foreign])).rowCount, 0)
+    t.equal((await run(a, `select from ${name} where ${same(name)} for update`, [foreign])).rowCount, 0)
+    t.equal((await run(a, insert(name), [foreign])).state, '42501')
+    t.equal((await run(a, `${insert(name)} on conflict do nothing`, [foreign])).state, '42501')
+    t.equal((await run({}, insert(name), [own])).state, '42501', 'without a scope')
+  })
+
+  t.test(`${name}: a row cannot be given to another scope`, async (t) => {
+    if (!scopeColumn) {
+      t.equal((await run(a, `update ${name} set ${columns[0]} = ${columns[0]}`)).rowCount, 0)
+      return
+    }
+    const moved = await run(a, `update ${name} set ${scopeColumn} = $2 where ${same(name)}`, [
+      own,
+      foreignKey,
+    ])
+    t.equal(moved.state, '42501')
+    t.equal(
+      (await run(a, `update ${name} set ${scopeColumn} = ${scopeColumn} where ${same(name)}`, [own]))
+        .rowCount,
+      1,
+    )
+  })
+}
+
+t.test(
+  "a person outside of a tenant sees no tenant, and a tenant without a person sees no one's own",
+  async (t) => {
+    for (const { name, scopeColumn, setting } of tables.filter(
+      (table) => table.scopeColumn && table.name !== 'users',
+    )) {
+      const half = setting === 'app.tenant_id' ? { userId: a.userId } : { tenantId: a.tenantId }
+      t.same((await run(half, all(name))).rows, [], `${name} by ${scopeColumn}`)
+    }
+  },
+)
+
+t.test('a person is seen by the tenants they belong to, and written by themselves alone', async (t) => {
+  const seen = await run({ tenantId: a.tenantId }, all('users'))
+  t.same(
+    seen.rows.map((found) => found.row),
+    [rowsOfA.get('users')],
+  )
+  t.equal((await run({ tenantId: a.tenantId }, 'update users set first_name = $1', ['x'])).rowCount, 0)
+  t.equal((await run({ tenantId: a.tenantId }, 'delete from users')).rowCount, 0)
+  t.equal((await run({ userId: a.userId }, 'update users set first_name = $1', ['x'])).rowCount, 1)
+})
+
+for (const role of ['system', 'worker'] as const) {
+  t.test(
+    `bailiwick_${role} sees nothing in tables without a policy of its own, whatever it is granted`,
+    async (t) => {
+      const client = await connect(urls[role])
+      for (const { name, roles } of tables.filter((table) => !table.roles.includes(`bailiwick_${role}`))) {
+        t.same((await run(a, all(name), [], client)).rows, [], `${name} ${roles}`)
+        t.equal((await run(a, insert(name), [rowsOfB.get(name)], client)).state, '42501')
+      }
+      await client.end()
+    },
+  )
+}
+
+t.test('a scope that is not a uuid is an error, never all rows', async (t) => {
+  t.equal((await run({ tenantId: "' or true --" }, all('roles'))).state, '22P02')
+})
+
+t.test('truncate, copy from, and turning row-level security off are refused', async (t) => {
+  t.equal((await run(a, 'truncate roles')).state, '42501')
+  t.equal((await run(a, 'alter table roles disable row level security')).state, '42501')
+  t.equal((await run(a, 'set local role bailiwick_owner')).state, '42501')
+  t.equal((await run(a, 'set local session_replication_role = replica')).state, '42501')
+  await api.query('set row_security = off')
+  t.equal((await run(a, all('roles'))).state, '42501', 'an error, not all rows')
+  await api.query('reset row_security')
+})
+
+t.test('the rows of both tenants are untouched at the end', async (t) => {
+  for (const { name } of tables) {
+    const { rows } = await superuser.query(all(name))
+    t.same(new Set(rows.map((found) => found.row)), new Set([rowsOfA.get(name), rowsOfB.get(name)]), name)
+  }
+})

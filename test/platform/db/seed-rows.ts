@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+
+/** A table as the catalogue knows it: its columns that can be written, and by which of them the API's rows are told apart. */
+export interface CatalogueTable {
+  name: string
+  columns: string[]
+  types: string[]
+  /** Roles with a policy on it. */
+  roles: string[]
+  /** Compared with `setting` by the policy of bailiwick_api; null where that role sees nothing. */
+  scopeColumn: string | null
+  setting: string | null
+}
+
+/** Every table of the schema public that has row-level security. */
+export async function catalogueTables(client: pg.Client): Promise<CatalogueTable[]> {
+  const { rows } = await client.query<CatalogueTable & { expression: string | null }>(`
+    select c.relname::text as name, own.expression,
+      (select array_agg(attname::text order by attnum) from pg_attribute a where a.attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns,
+      (select array_agg(format_type(atttypid, null) order by attnum) from pg_attribute a where a.attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as types,
+      array(select distinct rolname::text from pg_policy p join pg_roles r on r.oid = any (polroles) where polrelid = c.oid) as roles
+    from pg_class c left join lateral (
+      select pg_get_expr(polqual, polrelid) as expression from pg_policy
+      where polrelid = c.oid and polcmd = '*' and 'bailiwick_api'::regrole = any (polroles)) own on true
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relrowsecurity order by name`)
+  return rows.map(({ expression, ...table }) => {
+    const [, scopeColumn = null, setting = null] = /^\((\w+) = .*'(app\.\w+)'/s.exec(expression ?? '') ?? []
+    return { ...table, scopeColumn, setting }
+  })
+}
+
+/**
+ * Puts one row into every table for one tenant and one person, as superuser, and gives the rows as JSON by table.
+ * Check constraints are dropped and foreign keys passed over: what a row means is of no matter here.
+ */
+export async function seedRows(
+  client: pg.Client,
+  tables: CatalogueTable[],
+  scope: { tenantId: string; userId: string },
+): Promise<Map<string, Record<string, unknown>>> {
+  await client.query(`do $$ declare k record; begin
+    for k in select conrelid::regclass as relation, conname from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace
+    loop execute format('alter table %s drop constraint %I', k.relation, k.conname); end loop; end $$`)
+  await client.query('set session_replication_role = replica')
+  const seeded = new Map<string, Record<string, unknown>>()
+  for (const table of tables) {
+    const values = table.columns.map((column, index) =>
+      sampleOf(table.name, column, table.types[index]!, scope),
+    )
+    const { rows } = await client.query(
+      `insert into ${table.name} as t (${table.columns.join(', ')}) values (${values.map((_, n) => `$${n + 1}`).join(', ')}) returning to_jsonb(t) as row`,
+      values,
+    )
+    seeded.set(table.name, rows[0].row)
+  }
+  await client.query('reset session_replication_role')
+  return seeded
+}
+
+function sampleOf(
+  table: string,
+  column: string,
+  type: string,
+  scope: { tenantId: string; userId: string },
+): unknown {
+  if (column === 'tenant_id' || (table === 'tenants' && column === 'id')) return scope.tenantId
+  if (column === 'user_id' || (table === 'users' && column === 'id')) return scope.userId
+  const sample = samples[type]
+  if (!sample) throw new Error(`${table}.${column} is of the type ${type}, of which no sample is known here`)
+  return sample()
+}
+
+const number = () => Math.floor(Math.random() * 30_000)
+const samples: Record<string, () => unknown> = {
+  bigint: number,
+  boolean: () => true,
+  bytea: () => Buffer.from(randomUUID()),
+  date: () => '2030-01-01',
+  'double precision': number,
+  inet: () => '192.0.2.1',
+  integer: number,
+  interval: () => '1 hour',
+  jsonb: () => ({ sample: randomUUID() }),
+  numeric: number,
+  smallint: number,
+  text: () => randomUUID(),
+  'text[]': () => [randomUUID()],
+  'timestamp with time zone': () => new Date(1_900_000_000_000 + number()),
+  'timestamp with time zone[]': () => [new Date(1_900_000_000_000)],
+  uuid: () => randomUUID(),
+  'uuid[]': () => [randomUUID()],
+}
