@@ -20,6 +20,7 @@ export function docsPages(document: OpenApiDocument): Record<string, Middleware>
   const style = fromSwaggerUi('swagger-ui.css')
   const bundle = fromSwaggerUi('swagger-ui-bundle.js')
   const icon = fromSwaggerUi('favicon-32x32.png')
+  // Called .html for its media type alone; its address is /docs.
   const page = asset('/docs.html', Buffer.from(html(style, icon, bundle, init)))
   const parts = [description, init, style, bundle, icon].map((part) => [part.path, part.serve] as const)
   return { '/docs': underPolicy(page.serve), ...Object.fromEntries(parts) }

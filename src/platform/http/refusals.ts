@@ -34,11 +34,11 @@ const answer = (
   id: string,
   description: string,
   error: ApiError,
-  headers: NonNullable<ZodOpenApiResponseObject['headers']> = {},
+  headers?: ZodOpenApiResponseObject['headers'],
 ): ZodOpenApiResponseObject => ({
   id,
   description,
-  headers,
+  ...(headers && { headers }),
   content: { 'application/problem+json': { schema: problem, example: problemBody(error, instance) } },
 })
 
