@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -26,7 +26,8 @@ export class InstanceRunning extends Error {
  * answer; `release` must come last, after the database has stopped. Throws InstanceRunning.
  */
 export async function acquireInstanceLock(dataDir: string): Promise<InstanceLock> {
-  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700 // Postgres, another user then, has to pass through
+  if (await mkdir(dataDir, { recursive: true, mode })) await chmod(dataDir, mode)
   const file = join(dataDir, 'instance.json')
   const mine: Holder = {
     id: randomUUID(),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { lstat, mkdir, realpath, stat } from 'node:fs/promises'
+import { chmod, lstat, mkdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Account, canEnter, chooseAccount } from './postgres-binaries.ts'
 
@@ -21,7 +21,7 @@ const isRoot = process.getuid?.() === 0
 /** The place of the cluster of `dataDir`, old or new; creates `dataDir` alone. Throws where no account fits. */
 export async function preparePlace(dataDir: string): Promise<Place> {
   const mode = isRoot ? 0o711 : 0o700 // as root the server is another user, who has to pass through
-  await mkdir(dataDir, { recursive: true, mode })
+  if (await mkdir(dataDir, { recursive: true, mode })) await chmod(dataDir, mode) // whatever our umask is
   const [existing] = await findPlaces(dataDir)
   if (existing) return existing
   const folder = await realpath(dataDir)
