@@ -56,10 +56,13 @@ t.test('whatever is missing, one command is named that brings it, and the exit c
   t.match(await enter(folder, ['tour']), { code: 1, err: /not installed\. Run: npm ci\n$/ })
 
   await mkdir(join(folder, 'node_modules'))
+  t.match(await enter(folder, ['tour'], { old: true }), { code: 1, err: /Run: npm ci --include=dev\n$/ })
+
+  await mkdir(join(folder, 'node_modules', 'node'))
   const blocked = await enter(folder, ['tour'], { old: true })
   t.match(blocked, { code: 1, err: /Node 20\.19\.0, .* Run: npm rebuild node --ignore-scripts=false\n$/ })
 
-  await mkdir(join(folder, 'node_modules', 'node', 'bin'), { recursive: true })
+  await mkdir(join(folder, 'node_modules', 'node', 'bin'))
   await writeFile(join(folder, 'node_modules', 'node', 'bin', 'node'), '')
   const direct = await enter(folder, ['tour', '--phone', 'x'], { old: true })
   t.match(direct, { code: 1, err: /Run: npm run tour -- --phone x\n$/ })
