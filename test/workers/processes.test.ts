@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { startRelay } from '../../workers/outbox-relay.ts'
+import { header, mailServer } from './mail-server.ts'
+import { emptyQueues } from './queue-content.ts'
+import { backends, openStage, type Stage, until } from './stage.ts'
+
+t.setTimeout(180_000)
+const main = new URL('../../workers/main.ts', import.meta.url).pathname
+
+/** A worker process, with what it printed; it is ready once its actors are started. */
+async function startWorker(t: Test, env: Record<string, string>, ...names: string[]) {
+  const child: ChildProcess = spawn(process.execPath, [main, ...names], {
+    env: { PATH: process.env.PATH!, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const worker = { child, printed: '' }
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on('data', (part) => {
+      worker.printed += part
+    })
+  t.teardown(() => void child.kill('SIGKILL'))
+  await until(() => worker.printed.includes('actors started') || child.exitCode !== null)
+  return worker
+}
+
+const relayOf = async (t: Test, stage: Stage, options = {}) => {
+  const backend = stage.openBackend()
+  const relay = await startRelay(stage.deps, backend, options)
+  t.teardown(async () => {
+    await relay.stop()
+    await backend.close()
+  })
+}
+
+for (const { kind, skip } of backends)
+  t.test(`on ${kind}`, { skip }, async (t) => {
+    t.test(
+      'three processes share the mails, send each once, and leave on SIGTERM with exit code 0',
+      async (t) => {
+        const server = await mailServer(t)
+        await server.start()
+        const stage = await openStage(t, { kind, smtpUrl: server.url })
+        const workers = await Promise.all(
+          ['email', 'email', ''].map((name) => startWorker(t, stage.env, ...(name ? [name] : []))),
+        )
+        await Promise.all(
+          Array.from({ length: 60 }, (_, n) => stage.post(stage.tenant, `n${n}@example.test`)),
+        )
+        await until(async () => (await stage.count('outbox')) === 0, 30_000)
+        t.equal(new Set(server.received.map(({ raw }) => header(raw, 'Message-ID'))).size, 60)
+        t.equal(server.received.length, 60)
+        for (const { child } of workers) child.kill('SIGTERM')
+        for (const { child, printed } of workers) {
+          if (child.exitCode === null) await once(child, 'exit')
+          t.equal(child.exitCode, 0, printed)
+        }
+      },
+    )
+
+    t.test(
+      'a mail whose worker died after sending it is sent once more under the same Message-ID',
+      async (t) => {
+        const server = await mailServer(t)
+        await server.start()
+        const stage = await openStage(t, { kind, smtpUrl: server.url })
+        const worker = await startWorker(t, stage.env, 'email')
+        server.answer = () => {
+          worker.child.kill('SIGKILL')
+          return null
+        }
+        await relayOf(t, stage, { overdueAfter: 500 })
+        await stage.post(stage.tenant, 'ada@example.test')
+        await once(worker.child, 'exit')
+        server.answer = () => null
+        await emptyQueues(stage)
+        await startWorker(t, stage.env, 'email')
+        await until(async () => (await stage.count('outbox')) === 0)
+        t.equal(server.received.length, 2)
+        t.equal(header(server.received[0]!.raw, 'Message-ID'), header(server.received[1]!.raw, 'Message-ID'))
+        t.strictSame(await stage.rows('select status, attempts from mails'), [
+          { status: 'sent', attempts: 2 },
+        ])
+      },
+    )
+  })
+
+t.test('an actor there is none of ends the process with the list of those there are', async (t) => {
+  const stage = await openStage(t)
+  const { child, printed } = await startWorker(t, stage.env, 'letter-pigeon')
+  if (child.exitCode === null) await once(child, 'exit')
+  t.equal(child.exitCode, 1)
+  t.match(printed, /no actor letter-pigeon. There are: outbox-relay, email, event-fanout/)
+})
+
+t.test('a worker refuses a role that row-level security does not bind', async (t) => {
+  const stage = await openStage(t)
+  const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL: stage.urls.superuser })
+  if (child.exitCode === null) await once(child, 'exit')
+  t.equal(child.exitCode, 1)
+  t.match(printed, /row-level security/)
+})

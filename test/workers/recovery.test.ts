@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { startActors } from '../../workers/actors.ts'
+import { eventFanout } from '../../workers/event-fanout.ts'
+import { startRelay } from '../../workers/outbox-relay.ts'
+import { dumpOfQueues, emptyQueues } from './queue-content.ts'
+import { backends, openStage, startRedis, until } from './stage.ts'
+
+t.setTimeout(120_000)
+
+for (const { kind, skip } of backends)
+  t.test(`on ${kind}`, { skip }, async (t) => {
+    t.test('a message whose job was lost is put on its queue again, a waiting one is not', async (t) => {
+      const stage = await openStage(t, { kind })
+      const backend = stage.openBackend()
+      t.teardown(() => backend.close())
+      const relay = await startRelay(stage.deps, backend, { overdueAfter: 400 })
+      t.teardown(() => relay.stop())
+      await stage.append(stage.tenant)
+      await until(async () => (await dumpOfQueues(stage)).includes('event_id'))
+      await sleep(1_500)
+      const again = () => stage.logged.filter((line) => line.includes('missing from their queues')).length
+      t.equal(again(), 0)
+      await emptyQueues(stage)
+      await until(() => again() === 1)
+      t.match(await dumpOfQueues(stage), /event_id/)
+      const fanout = await eventFanout.start(stage.deps, backend)
+      await until(async () => (await stage.count('outbox')) === 0)
+      await fanout.stop()
+      t.equal(stage.logged.filter((line) => line.includes('in the feed')).length, 1)
+    })
+
+    t.test(
+      'after all its Postgres connections were ended, a worker handles the next message in 2 s',
+      async (t) => {
+        const stage = await openStage(t, { kind })
+        const running = await startActors(stage.deps)
+        t.teardown(() => running.stop())
+        await stage.append(stage.tenant)
+        await until(async () => (await stage.count('outbox')) === 0)
+        for (let round = 0; round < 3; round++) {
+          await stage.root.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid() and usename = 'bailiwick_worker'`,
+          )
+          await stage.append(stage.tenant)
+          await until(async () => (await stage.count('outbox')) === 0, 2_000)
+        }
+        const lines = stage.logged.filter((line) => line.includes('cannot be reached'))
+        t.ok(lines.length <= 4, `an outage is one line per part that noticed: ${lines.length} lines`)
+      },
+    )
+  })
+
+t.test(
+  'a worker outlives its Redis and handles what waited within 2 s of its return',
+  { skip: backends[1]!.skip },
+  async (t) => {
+    const stage = await openStage(t, { kind: 'redis' })
+    const running = await startActors(stage.deps)
+    t.teardown(() => running.stop())
+    await stage.append(stage.tenant)
+    await until(async () => (await stage.count('outbox')) === 0)
+    await stage.redis!.stop()
+    await stage.append(stage.tenant)
+    await stage.post(stage.tenant, 'ada@example.test')
+    await sleep(1_500)
+    t.equal(await stage.count('outbox'), 2, 'the messages wait in the outbox')
+    await startRedis(t, stage.redis!.port)
+    await until(async () => (await stage.count('outbox')) === 0, 2_000)
+    t.equal(await stage.count('captured_mails'), 1)
+  },
+)
