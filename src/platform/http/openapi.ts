@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { type ZodType, z } from 'zod'
 import {
   createDocument,
   type ZodOpenApiObject,
@@ -111,8 +111,18 @@ function parametersOf({ path, query }: Route) {
 /** An empty body counts as `{}`, so a body is demanded where `{}` would not do. */
 function requestBodyOf({ body }: Route) {
   if (!body) return {}
-  const required = !body.safeParse({}).success
-  return { requestBody: { required, content: { 'application/json': { schema: body } } } }
+  return {
+    requestBody: { required: !acceptsNothing(body), content: { 'application/json': { schema: body } } },
+  }
+}
+
+/** A schema may refuse by a code of its own, which it throws. */
+function acceptsNothing(body: ZodType): boolean {
+  try {
+    return body.safeParse({}).success
+  } catch {
+    return false
+  }
 }
 
 const successOf = ({ status, answer, secret }: Route) => ({

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
+import { invalidField } from '../../../src/platform/errors.ts'
 import { listQuery, pageOf } from '../../../src/platform/http/lists.ts'
 import { openapiDocument } from '../../../src/platform/http/openapi.ts'
 import { publicRoute, type Route, route } from '../../../src/platform/http/route.ts'
@@ -10,6 +11,9 @@ const member = z
 const change = z.object({ nickname: z.string().max(20).optional() })
 const nothing = async () => undefined
 const tag = 'Members'
+const refuse = () => {
+  throw invalidField('code', 'Give the code.')
+}
 const inside = { scope: 'inside', handle: nothing } as const
 const members = '/api/v1/tenants/:id/members'
 
@@ -90,7 +94,7 @@ const routes: Route[] = [
     path: '/api/v1/auth/otp/verify',
     tag: 'Signing in',
     summary: 'Show a second factor',
-    body: z.object({ code: z.string() }),
+    body: z.object({ code: z.string().optional() }).transform(({ code }) => code ?? refuse()),
     status: 200,
     answer: z.object({ verified: z.literal(true) }),
     handle: nothing,
@@ -199,6 +203,7 @@ t.test('refusals are shared, and are problems of RFC 9457', async (t) => {
 
 t.test('a body is required only where an empty one would not do', async (t) => {
   t.equal(document.paths[list].post.requestBody.required, true)
+  t.equal(document.paths['/api/v1/auth/otp/verify/'].post.requestBody.required, true)
   t.equal(document.paths[entry].put.requestBody.required, false)
   t.notOk('requestBody' in document.paths[entry].delete)
 })
