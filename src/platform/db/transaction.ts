@@ -1,7 +1,11 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
 import { z } from 'zod'
+import { sqlState } from './database-errors.ts'
+import { watchStatements } from './watch-statements.ts'
 
 export { sql } from 'slonik'
+export { isDatabaseUnavailable, sqlState } from './database-errors.ts'
 
 /** Inside a transaction: SQL and nothing else, for the callback runs again after a serialization failure. */
 export type Tx = DatabaseTransactionConnection
@@ -58,41 +62,36 @@ export function asWorker<T>(db: Pick<Databases, 'worker'>, work: (tx: Tx) => Pro
 
 type Outcome<T> = { value: T } | { error: unknown }
 
+const surrounding = new AsyncLocalStorage<{ open: boolean }>()
+
+/**
+ * A transaction inside of another would hold two connections of a pool, which is a deadlock under load, and commit
+ * on its own. Work that was only begun inside, and goes on after it, is free.
+ */
+async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (surrounding.getStore()?.open) throw new Error('A transaction began inside of another: hand that one in')
+  const mark = { open: true }
+  const outcome = await surrounding
+    .run(mark, () => pool.transaction((tx) => attempt(tx, work)))
+    .finally(() => {
+      mark.open = false
+    })
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
 /**
  * Slonik destroys a connection when anything is thrown through it, which turns every refused request into a new
  * Postgres backend. So errors leave the transaction as values, after a rollback of our own (slonik's COMMIT then
  * finds no transaction, which Postgres answers with a notice), and are thrown outside. Two kinds still go the hard
  * way: serialization failures, which slonik retries, and lost connections.
  */
-async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const outcome = await pool.transaction<Outcome<T>>(async (tx) => {
-    try {
-      return { value: await work(tx) }
-    } catch (error) {
-      if (/^(40|08|57P)/.test(sqlState(error))) throw error
-      await tx.query(sql.unsafe`rollback`)
-      return { error }
-    }
-  })
-  if ('error' in outcome) throw outcome.error
-  return outcome.value
-}
-
-/** SQLSTATE of a database error, also where slonik wrapped it; empty for anything else. */
-export function sqlState(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  const code = (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code
-  return typeof code === 'string' ? code : ''
-}
-
-/** True when Postgres is out of reach, shutting down or too slow: the request may be repeated later. */
-export function isDatabaseUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return (
-    /^(08|53|57|55P03|25P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(sqlState(error)) ||
-    /^(ConnectionError|BackendTerminated|StatementTimeout|StatementCancelled|IdleTransactionTimeout)/.test(
-      error.name,
-    ) ||
-    (error.cause instanceof Error && isDatabaseUnavailable(error.cause))
-  )
+async function attempt<T>(tx: Tx, work: (tx: Tx) => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await watchStatements(tx, work) }
+  } catch (error) {
+    if (/^(40|08|57P)/.test(sqlState(error))) throw error
+    await tx.query(sql.unsafe`rollback`)
+    return { error }
+  }
 }
