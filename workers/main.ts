@@ -3,6 +3,7 @@ import { ConfigError, readConfig } from '../src/config.ts'
 import { startActors, UnknownActor } from './actors.ts'
 import { openWorkerDeps, WorkerSettingsMissing } from './deps.ts'
 import { describeError, originOf } from './describe-error.ts'
+import { UnboundRole } from './refuse-superuser.ts'
 
 const hardLimit = 25_000
 
@@ -28,7 +29,7 @@ async function main(names: string[]): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))
 }
 
-const forOperators = [ConfigError, UnknownActor, WorkerSettingsMissing]
+const forOperators = [ConfigError, UnknownActor, WorkerSettingsMissing, UnboundRole]
 
 main(process.argv.slice(2)).catch((error) => {
   const expected = forOperators.some((kind) => error instanceof kind)

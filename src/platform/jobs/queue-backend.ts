@@ -44,6 +44,8 @@ export interface Connections {
     work: (job: Job<JobData>) => Promise<void>,
     options: object,
   ): Promise<Worker<JobData>>
+  /** False where closing would wait for a server that is away. */
+  isReachable(): boolean
   close(): Promise<void>
 }
 
@@ -99,7 +101,7 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
         if (job && error.name === 'UnrecoverableError')
           options.abandoned(messageOf(job), job.attemptsMade).catch(onError)
       })
-      return { close: (force) => worker.close(force) }
+      return { close: (force) => worker.close(force || !connections.isReachable()) }
     },
     async close() {
       const open = await Promise.allSettled(queues.values())

@@ -27,6 +27,7 @@ export function redisConnections(url: string, onError: (error: Error) => void): 
       worker.on('error', onError)
       return worker
     },
+    isReachable: () => consuming.status === 'ready',
     async close() {
       publishing.disconnect()
       consuming.disconnect()
