@@ -1,0 +1,362 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { DatabasePool } from 'slonik'
+import t from 'tap'
+import { z } from 'zod'
+import { openPool } from '../../../src/platform/db/pool.ts'
+import {
+  asSystem,
+  asWorker,
+  inTenant,
+  isDatabaseUnavailable,
+  type Scope,
+  sql,
+  sqlState,
+  type Tx,
+} from '../../../src/platform/db/transaction.ts'
+import { ApiError } from '../../../src/platform/errors.ts'
+import { disposableDatabase } from '../../helpers/database.ts'
+
+const { urls, drop } = await disposableDatabase()
+const superuser = new pg.Client({ connectionString: urls.superuser })
+await superuser.connect()
+const open = (role: 'api' | 'system' | 'worker', size: number): Promise<DatabasePool> =>
+  openPool(urls[role], { size, prepared: true, applicationName: `test-${role}-${size}` })
+const db = { api: await open('api', 5), system: await open('system', 2), worker: await open('worker', 2) }
+t.teardown(async () => {
+  await Promise.all([db.api.end(), db.system.end(), db.worker.end()])
+  await superuser.end()
+  await drop()
+})
+
+const a: Scope = { tenantId: randomUUID(), userId: randomUUID() }
+const b: Scope = { tenantId: randomUUID(), userId: randomUUID() }
+for (const [slug, { tenantId }] of [
+  ['a', a],
+  ['b', b],
+] as const)
+  await superuser.query(
+    `with t as (insert into tenants (id, name, slug, created_at, updated_at) values ($1, $2, $2, now(), now()) returning id)
+     insert into roles (tenant_id, id, name, name_key, created_at, updated_at)
+     select id, gen_random_uuid(), 'role ' || n, 'role ' || n, now(), now() from t, generate_series(1, 3) n`,
+    [tenantId, slug],
+  )
+
+const found = z.object({ tenant_id: z.string(), backend: z.number(), scope: z.string() })
+const listRoles = (tx: Tx) =>
+  tx.any(sql.type(found)`
+    select tenant_id, pg_backend_pid() as backend, current_setting('app.tenant_id') as scope from roles`)
+const insertRole = (tx: Tx, { tenantId }: Scope, key: string = randomUUID()) =>
+  tx.query(sql.unsafe`
+    insert into roles (tenant_id, id, name, name_key, created_at, updated_at)
+    values (${tenantId}, ${randomUUID()}, 'new', ${key}, now(), now())`)
+const insertInstallation = (tx: Tx) =>
+  tx.query(sql.unsafe`insert into installation (id, created_at) values (${randomUUID()}, now())`)
+const raise = sql.unsafe`do $$ begin raise exception 'made'; end $$`
+const failToSerialize = sql.unsafe`do $$ begin raise exception 'made' using errcode = '40001'; end $$`
+const countOf = async (table: string): Promise<number> =>
+  (await superuser.query(`select count(*)::int as n from ${table}`)).rows[0].n
+const rejection = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
+  work.then(
+    () => Promise.reject(new Error('It was fulfilled')),
+    (error) => error,
+  )
+
+const refused = () => new ApiError(409, 'refused', 'no')
+
+/** How a transaction may end; most end well. */
+const endings: Record<string, (tx: Tx, scope: Scope) => Promise<unknown>> = {
+  well: async () => undefined,
+  refused: async (tx, scope) => {
+    await insertRole(tx, scope)
+    throw refused()
+  },
+  violated: (tx, scope) => insertRole(tx, scope, 'role 1'),
+  foreign: (tx, scope) => insertRole(tx, scope === a ? b : a),
+  malformed: (tx) => tx.query(sql.unsafe`select ${'x'}::uuid`),
+  'timed out': async (tx) => {
+    await tx.query(sql.unsafe`set local statement_timeout = 2`)
+    await tx.query(sql.unsafe`select pg_sleep(1)`)
+  },
+  cancelled: (tx) => tx.query(sql.unsafe`select pg_cancel_backend(pg_backend_pid()), pg_sleep(1)`),
+}
+const bad = Object.keys(endings).filter((name) => name !== 'well')
+
+/** Runs `count` transactions of both tenants, 20 at a time; gives rows seen, rows that are another's, and endings. */
+async function interleave(pool: DatabasePool, count: number) {
+  const seen = { rows: 0, mixed: 0, ended: new Map<string, number>() }
+  let started = 0
+  const one = async (number: number) => {
+    const scope = number % 2 ? a : b
+    const ending = number % 5 === 0 ? bad[(number / 5) % bad.length]! : 'well'
+    await inTenant({ api: pool }, scope, async (tx) => {
+      const rows = await listRoles(tx)
+      seen.rows += rows.length
+      seen.mixed += rows.filter(
+        (row) => row.tenant_id !== scope.tenantId || row.scope !== scope.tenantId,
+      ).length
+      await endings[ending]!(tx, scope)
+    }).then(
+      () => ending !== 'well' && t.fail(`${ending} ended well`),
+      (error) => ending === 'well' && t.fail(error),
+    )
+    seen.ended.set(ending, (seen.ended.get(ending) ?? 0) + 1)
+  }
+  const loop = async () => {
+    while (started < count) await one(started++)
+  }
+  await Promise.all(Array.from({ length: 20 }, loop))
+  return seen
+}
+
+for (const [size, count] of [
+  [1, 4_000],
+  [5, 16_000],
+] as const) {
+  t.test(
+    `${count} transactions of two tenants over a pool of ${size}, a fifth ending badly, mix no row`,
+    async (t) => {
+      const pool = await open('api', size)
+      const seen = await interleave(pool, count)
+      t.equal(seen.mixed, 0)
+      t.equal(seen.rows, 3 * count, 'each saw its three')
+      t.equal(seen.ended.size, Object.keys(endings).length, JSON.stringify(Object.fromEntries(seen.ended)))
+      t.same(await pool.any(sql.unsafe`select * from roles`), [], 'and no scope is left on a connection')
+      await pool.end()
+    },
+  )
+}
+
+t.test('what all of them wrote and did not commit is not there', async (t) => {
+  t.equal(await countOf('roles'), 6)
+})
+
+t.test('1,000 failing transactions use the backends of their pool and no new one', async (t) => {
+  const pool = await open('api', 3)
+  const backends = new Set<number>()
+  const fail = async (number: number) => {
+    const ending = ['refused', 'violated', 'foreign', 'malformed'][number % 4]!
+    const error = await rejection(
+      inTenant({ api: pool }, a, async (tx) => {
+        for (const row of await listRoles(tx)) backends.add(row.backend)
+        await endings[ending]!(tx, a)
+      }),
+    )
+    if (ending === 'refused') t.ok(error instanceof ApiError)
+  }
+  for (let number = 0; number < 1_000; number += 10)
+    await Promise.all(Array.from({ length: 10 }, (_, more) => fail(number + more)))
+  t.ok(backends.size <= 3, `${backends.size} backends`)
+  await pool.end()
+})
+
+t.test('what the callback throws is thrown on as it is, and nothing of it is committed', async (t) => {
+  const before = await countOf('installation')
+  const error = refused()
+  const thrown = await rejection(
+    asSystem(db, 'test', async (tx) => {
+      await insertInstallation(tx)
+      throw error
+    }),
+  )
+  t.equal(thrown, error)
+  t.equal(await countOf('installation'), before)
+})
+
+t.test(
+  'a statement that comes after the end runs nowhere, neither after a rollback nor after a commit',
+  async (t) => {
+    const before = await countOf('installation')
+    for (const end of [() => Promise.reject(refused()), () => Promise.resolve()]) {
+      let late: Promise<unknown> = Promise.resolve()
+      await asSystem(db, 'test', async (tx) => {
+        late = rejection(
+          (async () => {
+            await tx.query(sql.unsafe`select pg_sleep(0.005)`)
+            for (let more = 0; more < 20; more++) await insertInstallation(tx)
+          })(),
+        )
+        await sleep(1)
+        return end()
+      }).catch(() => undefined)
+      t.match(await late, { message: /after the end of its transaction/ })
+    }
+    t.equal(await countOf('installation'), before)
+  },
+)
+
+t.test('a transaction that leaves a statement running is not committed', async (t) => {
+  const before = await countOf('installation')
+  const error = await rejection(asSystem(db, 'test', async (tx) => void insertInstallation(tx)))
+  t.match(error.message, /still running/)
+  t.equal(await countOf('installation'), before)
+})
+
+t.test('statements side by side are all ended before the rollback', async (t) => {
+  const before = await countOf('installation')
+  for (let round = 0; round < 50; round++)
+    await rejection(
+      asSystem(db, 'test', (tx) =>
+        Promise.all([
+          tx.query(raise),
+          insertInstallation(tx),
+          insertInstallation(tx).then(() => insertInstallation(tx)),
+          Promise.reject(refused()),
+        ]),
+      ),
+    )
+  t.equal(await countOf('installation'), before)
+})
+
+t.test(
+  'an error that is swallowed fails the transaction, which Postgres would roll back silently',
+  async (t) => {
+    const before = await countOf('roles')
+    for (const ending of ['violated', 'malformed']) {
+      const error = await rejection(
+        inTenant(db, a, async (tx) => {
+          await insertRole(tx, a)
+          await endings[ending]!(tx, a).catch(() => undefined)
+          return 'done'
+        }),
+      )
+      t.match(error.message, /went on/)
+    }
+    t.equal(await countOf('roles'), before)
+  },
+)
+
+t.test('a nested transaction that fails leaves the outer one, its scope and its rows', async (t) => {
+  const key = randomUUID()
+  const scope = await inTenant(db, a, async (tx) => {
+    await insertRole(tx, a, key)
+    const error = await rejection(tx.transaction((nested) => insertRole(nested, a, key)))
+    t.equal(sqlState(error), '23505')
+    await rejection(
+      tx.transaction(async (nested) => {
+        await insertRole(nested, a)
+        throw refused()
+      }),
+    )
+    return (await listRoles(tx)).map((row) => row.scope)
+  })
+  t.same(scope, Array(4).fill(a.tenantId))
+  await superuser.query('delete from roles where name_key = $1', [key])
+})
+
+t.test('a nested transaction that swallows an error is rolled back to its savepoint', async (t) => {
+  const before = await countOf('roles')
+  await inTenant(db, a, async (tx) => {
+    const error = await rejection(
+      tx.transaction(async (nested) => {
+        await insertRole(nested, a)
+        await endings.violated!(nested, a).catch(() => undefined)
+      }),
+    )
+    t.match(error.message, /went on/)
+    t.equal((await listRoles(tx)).length, 3)
+  })
+  t.equal(await countOf('roles'), before)
+})
+
+t.test('a serialization failure runs the callback again, in its scope, and commits once', async (t) => {
+  const before = await countOf('roles')
+  let runs = 0
+  await inTenant(db, a, async (tx) => {
+    runs++
+    await insertRole(tx, a, 'again')
+    t.equal((await listRoles(tx)).length, 4)
+    if (runs < 3) await tx.query(failToSerialize)
+  })
+  t.equal(runs, 3)
+  t.equal(await countOf('roles'), before + 1)
+  await superuser.query("delete from roles where name_key = 'again'")
+})
+
+t.test('two transactions that deadlock both end well', async (t) => {
+  const { rows } = await superuser.query('select id from roles where tenant_id = $1 order by id limit 2', [
+    a.tenantId,
+  ])
+  const lock = (tx: Tx, id: string) =>
+    tx.query(sql.unsafe`update roles set description = description || 'x' where id = ${id}`)
+  const inOrder = (first: string, second: string) =>
+    inTenant(db, a, async (tx) => {
+      await lock(tx, first)
+      await sleep(50)
+      await lock(tx, second)
+    })
+  await Promise.all([inOrder(rows[0].id, rows[1].id), inOrder(rows[1].id, rows[0].id)])
+  const after = await superuser.query(
+    'select description from roles where tenant_id = $1 order by id limit 2',
+    [a.tenantId],
+  )
+  t.same(after.rows, [{ description: 'xx' }, { description: 'xx' }])
+})
+
+t.test(
+  'a connection lost inside is an error that may be repeated, commits nothing, and the pool recovers',
+  async (t) => {
+    const before = await countOf('roles')
+    const pool = await open('api', 1)
+    const kill = async (tx: Tx) => {
+      await insertRole(tx, a)
+      const [row] = await listRoles(tx)
+      await superuser.query('select pg_terminate_backend($1)', [row!.backend])
+    }
+    const afterwards: ((tx: Tx) => Promise<unknown>)[] = [
+      (tx) => insertRole(tx, a),
+      async () => sleep(30),
+      async () => undefined,
+      async () => Promise.reject(refused()),
+    ]
+    for (const then of afterwards) {
+      const error = await rejection(inTenant({ api: pool }, a, async (tx) => kill(tx).then(() => then(tx))))
+      t.ok(isDatabaseUnavailable(error), `${error.message} ${sqlState(error)}`)
+      t.equal((await inTenant({ api: pool }, b, listRoles)).length, 3)
+    }
+    t.equal(await countOf('roles'), before)
+    await pool.end()
+  },
+)
+
+t.test('a database out of reach is told from a fault of ours', async (t) => {
+  const away = new URL(urls.api)
+  away.port = '1'
+  const error = await rejection(
+    openPool(away.href, { size: 1, prepared: true, applicationName: 'test' }).then((pool) =>
+      inTenant({ api: pool }, a, listRoles),
+    ),
+  )
+  t.ok(isDatabaseUnavailable(error), error.message)
+  t.notOk(isDatabaseUnavailable(await rejection(inTenant(db, a, (tx) => endings.violated!(tx, a)))))
+  t.notOk(isDatabaseUnavailable(new TypeError('x')))
+})
+
+t.test('inside of a transaction, the pools and further transactions are refused', async (t) => {
+  const outer = (work: () => Promise<unknown>) => rejection(inTenant(db, a, work))
+  t.match(await outer(() => db.api.any(sql.unsafe`select 1`)), { message: /foreign connection/ })
+  t.match(await outer(() => db.system.any(sql.unsafe`select 1`)), { message: /foreign connection/ })
+  t.match(await outer(() => inTenant(db, b, listRoles)), { message: /inside of another/ })
+  t.match(await outer(() => asSystem(db, 'test', insertInstallation)), { message: /inside of another/ })
+  t.match(await outer(() => asWorker(db, insertInstallation)), { message: /inside of another/ })
+})
+
+t.test('work begun inside that goes on after the end may open a transaction of its own', async (t) => {
+  let later: Promise<unknown> = Promise.resolve()
+  await inTenant(db, a, async () => {
+    later = sleep(30).then(() => inTenant(db, b, listRoles))
+  })
+  t.same(
+    new Set(((await later) as { tenant_id: string }[]).map((row) => row.tenant_id)),
+    new Set([b.tenantId]),
+  )
+})
+
+t.test('each wrapper runs as its own role', async (t) => {
+  const asked = sql.type(z.object({ role: z.string() }))`select current_user::text as role`
+  const ask = (tx: Tx) => tx.oneFirst(asked)
+  t.equal(await inTenant(db, a, ask), 'bailiwick_api')
+  t.equal(await asSystem(db, 'test', ask), 'bailiwick_system')
+  t.equal(await asWorker(db, ask), 'bailiwick_worker')
+})
