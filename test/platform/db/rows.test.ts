@@ -147,6 +147,15 @@ t.test('a person is seen by the tenants they belong to, and written by themselve
   t.equal((await run({ userId: a.userId }, 'update users set first_name = $1', ['x'])).rowCount, 1)
 })
 
+t.test(
+  'the owner sees the rows of all tenants, for a migration that changes none would not say so',
+  async (t) => {
+    const owner = await connect(urls.owner)
+    for (const { name } of tables) t.equal((await run({}, all(name), [], owner)).rows.length, 2, name)
+    await owner.end()
+  },
+)
+
 for (const role of ['system', 'worker'] as const) {
   t.test(
     `bailiwick_${role} sees nothing in tables without a policy of its own, whatever it is granted`,
