@@ -209,6 +209,11 @@ export const settings = {
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',
   }),
+  OPA_PATH: setting(
+    text,
+    undefined,
+    'The pinned `opa`, for building policies; unset, it is looked for and fetched',
+  ),
   CORS_ORIGINS: setting(list, [], 'Origins that browsers may call from', { shown: 'none' }),
 } satisfies Record<string, Setting<unknown>>
 
@@ -285,3 +290,12 @@ export function settingsTable(): string {
 }
 
 const printed = (value: unknown) => (value === undefined ? 'unset' : `\`${value}\``)
+
+/** The addresses of the three run-time roles; throws {@link ConfigError} naming those that are not set. */
+export function roleUrls(config: Config): { api: string; system: string; worker: string } {
+  const { DATABASE_API_URL: api, DATABASE_SYSTEM_URL: system, DATABASE_WORKER_URL: worker } = config
+  if (api && system && worker) return { api, system, worker }
+  throw new ConfigError([
+    'DATABASE_API_URL, DATABASE_SYSTEM_URL and DATABASE_WORKER_URL are needed here; npm start makes its own',
+  ])
+}

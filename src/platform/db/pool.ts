@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { createPgDriverFactory } from '@slonik/pg-driver'
 import {
   createPool,
+  createTypeParserPreset,
   type DatabasePool,
   type Interceptor,
   type QueryResultRow,
-  SchemaValidationError,
 } from 'slonik'
 
 /** How a pool is opened: at most `size` connections; `prepared` names statements so that they are parsed once. */
@@ -35,18 +35,25 @@ export function openPool(
     statementTimeout: 5_000,
     idleInTransactionSessionTimeout: 10_000,
     resetConnection: async () => {},
+    typeParsers: [...createTypeParserPreset().filter(({ name }) => name !== 'int8'), wholeNumbers],
     interceptors: prepared ? [nameStatements(), validateRows] : [validateRows],
   })
 }
 
+/** Counts, sequences and revisions stay far below 2^53. */
+const wholeNumbers = { name: 'int8', parse: Number }
+
 /** Slonik attaches the zod schema of `sql.type` but leaves checking to us: a row that does not fit is a bug of ours. */
 const validateRows: Interceptor = {
   name: 'validate-rows',
-  transformRowAsync: async ({ resultParser }, query, row) => {
-    if (!resultParser) return row
-    const checked = await resultParser['~standard'].validate(row)
-    if (checked.issues) throw new SchemaValidationError(query, row as never, checked.issues as never)
-    return checked.value as QueryResultRow
+  transformRow: ({ resultParser }, query, row) => {
+    const checked = resultParser?.['~standard'].validate(row)
+    if (!checked) return row
+    if (checked instanceof Promise) throw new Error('Row schemas are checked synchronously')
+    if (!checked.issues) return checked.value as QueryResultRow
+    // Names of columns and what is wrong with them; never the row, which may hold a secret.
+    const faults = checked.issues.map(({ path, message }) => `${path?.join('.')}: ${message}`)
+    throw new Error(`A row of ${query.sql.trim().slice(0, 60)}… does not fit: ${faults.join('; ')}`)
   },
 }
 

@@ -4,7 +4,16 @@ import type { Origin } from './origin.ts'
 
 /** What the database says about the bearer of a token, read in one query on each request. */
 export interface Standing {
-  user: { id: string; email: string; emailVerified: boolean; isActive: boolean }
+  user: {
+    id: string
+    email: string
+    firstName: string
+    lastName: string
+    emailVerified: boolean
+    isActive: boolean
+    /** Has a confirmed TOTP device. */
+    mfaEnabled: boolean
+  }
   session: {
     acr: 'aal1' | 'aal2'
     amr: string[]

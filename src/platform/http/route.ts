@@ -37,6 +37,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   refusals?: number[]
   /** The answer carries a token, code or secret. */
   secret?: boolean
+  /** Cache-Control where it is neither `no-store` (secrets) nor `private, no-cache`. */
+  cache?: string
 }
 
 export interface DecidedSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>

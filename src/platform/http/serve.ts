@@ -58,7 +58,7 @@ async function admit(deps: AuthenticateDeps & DecideDeps, ctx: Context, route: R
 const collectionOf = (action: string, bearer: Bearer): Resource => ({
   type: action.split(':')[0] ?? '',
   id: null,
-  tenantId: bearer.standing.tenant ? bearer.tenantId : null,
+  tenantId: bearer.tenantId,
   ownerId: bearer.userId,
 })
 
@@ -90,7 +90,7 @@ function flatQuery(ctx: Context): Record<string, string> {
 
 function respond(ctx: Context, route: Route, answer: unknown) {
   ctx.status = route.status
-  ctx.set('Cache-Control', route.secret ? 'no-store' : 'private, no-cache')
+  ctx.set('Cache-Control', route.cache ?? (route.secret ? 'no-store' : 'private, no-cache'))
   if (route.status === 204) return
   ctx.type = 'application/json; charset=utf-8'
   ctx.body = JSON.stringify(answer)

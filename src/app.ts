@@ -1,0 +1,61 @@
+import { Router } from '@koa/router'
+import Koa from 'koa'
+import type { Deps } from './deps.ts'
+import { mailboxPages } from './dev/mailbox-routes.ts'
+import { authRoutes } from './identity/auth/routes.ts'
+import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
+import { keyRoutes } from './identity/keys/routes.ts'
+import { standingLoader } from './identity/sessions/load-standing.ts'
+import { userRoutes } from './identity/users/routes.ts'
+import { dispatch } from './platform/http/dispatch.ts'
+import { docsPages } from './platform/http/docs.ts'
+import { cors, refuseOddRequests, securityHeaders } from './platform/http/headers.ts'
+import { healthRoutes, type Readiness } from './platform/http/health.ts'
+import { openapiDocument } from './platform/http/openapi.ts'
+import { originReader } from './platform/http/origin.ts'
+import { linkPages } from './platform/http/pages.ts'
+import { answerErrors } from './platform/http/problem.ts'
+import { assertDecided } from './platform/http/registry.ts'
+import { logRequests } from './platform/http/request-log.ts'
+import type { Route } from './platform/http/route.ts'
+import { serve } from './platform/http/serve.ts'
+import { memberRoutes } from './tenancy/members/routes.ts'
+import { tenantRoutes } from './tenancy/tenants/routes.ts'
+import { version } from './version.ts'
+
+/** Every route of the API, in the order in which they are matched. */
+export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
+  ...authRoutes(deps),
+  ...emailVerificationRoutes(deps),
+  ...userRoutes(deps),
+  ...tenantRoutes(deps),
+  ...memberRoutes(deps),
+  ...keyRoutes(deps),
+  ...healthRoutes(readiness),
+]
+
+/** The whole service behind one port. Throws where a route has no action of the catalogue: nothing is open by omission. */
+export function buildApp(deps: Deps, readiness: Readiness): Koa {
+  const { config, log, clock, signer, access } = deps
+  const routes = listRoutes(deps, readiness)
+  assertDecided(routes)
+
+  const router = new Router()
+  const gate = { signer, access, clock, loadStanding: standingLoader(deps) }
+  for (const route of routes) router.register(route.path, [route.method], serve(gate, route) as never)
+  const pages = {
+    ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
+    ...linkPages(),
+    ...(config.production ? {} : mailboxPages(deps)),
+  }
+  for (const [path, page] of Object.entries(pages)) router.get(path, page as never)
+
+  const app = new Koa()
+  app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
+  app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
+  app.use(cors(config.CORS_ORIGINS))
+  app.use(answerErrors(log))
+  app.use(refuseOddRequests)
+  for (const step of dispatch(router)) app.use(step)
+  return app
+}

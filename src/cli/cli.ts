@@ -1,0 +1,119 @@
+import { parseArgs } from 'node:util'
+import { type Config, readConfig, roleUrls, settingsTable } from '../config.ts'
+import { migrate, missingMigrations } from '../platform/db/migrate.ts'
+import { reportAndExit } from '../stop-signal.ts'
+import { doctor } from './doctor.ts'
+import { buildPolicies, checkPolicies } from './policies.ts'
+import { reset } from './reset.ts'
+
+interface Invocation {
+  config: Config
+  json: boolean
+  yes: boolean
+  print: (line: string) => void
+}
+
+interface Command {
+  about: string
+  options: string
+  /** Gives the exit code. */
+  run(invocation: Invocation): Promise<number>
+}
+
+/** Every command: what it does in a line, its options, and its work. */
+const commands: Record<string, Command> = {
+  migrate: {
+    about: 'Bring the database of DATABASE_URL to the newest schema, making roles that are missing',
+    options: '--json',
+    run: async ({ config, json, print }) => {
+      if (!config.DATABASE_URL) throw new Error('Set DATABASE_URL to the address of the owner.')
+      const applied = await migrate(config.DATABASE_URL, roleUrls(config))
+      print(
+        json
+          ? JSON.stringify({ applied })
+          : applied.length > 0
+            ? `Applied ${applied.join(', ')}`
+            : 'Up to date',
+      )
+      return 0
+    },
+  },
+  'migrate:check': {
+    about: 'Exit 1 where migrations are missing, naming them',
+    options: '--json',
+    run: async ({ config, json, print }) => {
+      const missing = await missingMigrations(roleUrls(config).api)
+      print(
+        json
+          ? JSON.stringify({ missing })
+          : missing.length > 0
+            ? `Missing ${missing.join(', ')}`
+            : 'Up to date',
+      )
+      return missing.length > 0 ? 1 : 0
+    },
+  },
+  doctor: {
+    about:
+      'Check the database, its isolation of tenants, migrations, clock and policies; exit 1 where something is off',
+    options: '--json',
+    run: ({ config, json, print }) => doctor({ config, print, json }),
+  },
+  reset: {
+    about: 'Drop the embedded database and everything else in DATA_DIR; asks unless --yes',
+    options: '--yes',
+    run: ({ config, yes, print }) => reset({ config, yes, print }),
+  },
+  'policies:build': {
+    about: 'Compile policies/ to the committed bundle, with the pinned opa',
+    options: '',
+    run: async ({ config, print }) => {
+      await buildPolicies({ print, opaPath: config.OPA_PATH })
+      return 0
+    },
+  },
+  'policies:check': {
+    about:
+      'Format, strict check, lint, tests with coverage, and a rebuild compared with the committed bundle',
+    options: '',
+    run: async ({ config, print }) => {
+      await checkPolicies({ print, opaPath: config.OPA_PATH })
+      return 0
+    },
+  },
+  settings: {
+    about: 'Print every setting as the table of the README',
+    options: '',
+    run: async ({ print }) => {
+      print(settingsTable())
+      return 0
+    },
+  },
+}
+
+function usage(): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length))
+  const rows = Object.entries(commands).map(([name, { about }]) => `  ${name.padEnd(width)}  ${about}`)
+  return ['npm run cli -- <command> [--json] [--yes] [--help]', '', ...rows].join('\n')
+}
+
+async function main() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      json: { type: 'boolean', default: false },
+      yes: { type: 'boolean', default: false },
+      help: { type: 'boolean' },
+    },
+  })
+  const [name = ''] = positionals
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (values.help || !command) {
+    console.log(command ? `${command.about}\n\n  npm run cli -- ${name} ${command.options}` : usage())
+    process.exit(values.help ? 0 : 2)
+  }
+  const { json, yes } = values
+  process.exit(await command.run({ config: readConfig(), json, yes, print: (line) => console.log(line) }))
+}
+
+main().catch(reportAndExit)

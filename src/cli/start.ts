@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util'
+import { startActors } from '../../workers/actors.ts'
+import { openWorkerDeps } from '../../workers/deps.ts'
+import { readConfig, roleUrls } from '../config.ts'
+import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
+import { createLogger } from '../platform/log.ts'
+import { serveApi } from '../serve.ts'
+import { onStopSignal, reportAndExit } from '../stop-signal.ts'
+import { type Development, openDevelopment } from './development.ts'
+import { acquireInstanceLock } from './instance-lock.ts'
+import { ensureBundle } from './policies.ts'
+import { type DemoAccount, seedDemo } from './seed.ts'
+
+/** Everything in one process, for development: Postgres, migrations, demo data, API, workers. */
+async function main() {
+  const begun = performance.now()
+  const { values } = parseArgs({
+    options: { demo: { type: 'boolean', default: true }, json: { type: 'boolean' } },
+    allowNegative: true,
+  })
+  const given = readConfig()
+  const lock = await acquireInstanceLock(given.DATA_DIR)
+  const ends: (() => Promise<unknown>)[] = [() => lock.release()]
+  const stop = async () => {
+    for (const end of ends.reverse()) await end()
+  }
+  try {
+    await ensureBundle({ production: false, print: () => undefined })
+    const development = await openDevelopment(given)
+    ends.push(() => development.stop())
+    const { config } = development
+    await assertDatabaseIsSound(roleUrls(config))
+    const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false)
+    const serving = await serveApi(config, log)
+    ends.push(() => serving.stop())
+    const demo = values.demo ? await seedDemo(serving.deps) : null
+    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }))
+    ends.push(() => workerDeps.close())
+    const actors = await startActors(workerDeps)
+    ends.push(() => actors.stop())
+    await lock.announce(serving.url)
+    onStopSignal(stop)
+    if (values.json)
+      console.log(JSON.stringify({ url: serving.url, pid: process.pid, data_dir: config.DATA_DIR }))
+    else printBanner(development, serving.url, demo, performance.now() - begun)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function printBanner(
+  { config, database, notes }: Development,
+  url: string,
+  demo: DemoAccount[] | null,
+  ms: number,
+) {
+  const [admin, auditor] = demo ?? []
+  const lines = [
+    ...notes,
+    `Database  ${database}`,
+    `Queues    ${config.REDIS_URL ? 'Redis' : 'Postgres (set REDIS_URL to use Redis)'}`,
+    `Mail      ${config.SMTP_URL ? 'sent by SMTP' : `captured, ${url}/dev/mailbox`}`,
+    ...(admin ? [`Admin     ${admin.email}  ${admin.password}   (Demo Ltd; shown once)`] : []),
+    ...(auditor ? [`Auditor   ${auditor.email}  ${auditor.password}`] : []),
+    `API docs  ${url}/docs      try it: npm run tour`,
+    `Ready in ${(ms / 1000).toFixed(1)} s at ${url}`,
+  ]
+  console.log(lines.join('\n'))
+}
+
+main().catch(reportAndExit)

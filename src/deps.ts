@@ -1,0 +1,73 @@
+import { availableParallelism } from 'node:os'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { loadKeyRing } from './identity/keys/key-ring.ts'
+import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts'
+import { createPasswordHasher, type PasswordHasher } from './platform/crypto/passwords.ts'
+import { createSealer, type Sealer } from './platform/crypto/seal.ts'
+import { createTokenSigner, type KeyRing, type TokenSigner } from './platform/crypto/token-signer.ts'
+import { openPool } from './platform/db/pool.ts'
+import type { Databases } from './platform/db/transaction.ts'
+
+/** What the features share. Opened once by the process, handed to everything that needs it. */
+export interface Deps {
+  config: Config
+  log: Logger
+  /** ms since 1970; the only source of time. */
+  clock: () => number
+  db: Pick<Databases, 'api' | 'system'>
+  passwords: PasswordHasher
+  sealer: Sealer
+  signer: TokenSigner
+  access: AccessEngine
+  /** Base of links and list URLs, without a trailing slash; known once the process listens. */
+  publicUrl: () => string
+}
+
+const keysReadAgainMs = 60_000
+
+/**
+ * Opens what the API needs: pools, signing keys, the policies' engine. `settings` must name the databases and keys.
+ * `close` ends it once nothing is in flight. Rejects where a dependency is away: nothing listens without all of them.
+ */
+export async function openDeps(settings: {
+  config: Config
+  log: Logger
+  publicUrl: () => string
+  clock?: () => number
+}): Promise<Deps & { close(): Promise<void> }> {
+  const { config, log, publicUrl, clock = Date.now } = settings
+  const { DATABASE_API_URL: apiUrl, DATABASE_SYSTEM_URL: systemUrl, SECRET_KEYS: keys } = config
+  if (!apiUrl || !systemUrl || !keys)
+    throw new Error(
+      'The API needs DATABASE_API_URL, DATABASE_SYSTEM_URL and SECRET_KEYS. Without them, use npm start.',
+    )
+  const options = {
+    size: config.DATABASE_POOL_SIZE ?? availableParallelism() + 2,
+    prepared: config.DATABASE_PREPARED_STATEMENTS,
+    applicationName: 'bailiwick-api',
+  }
+  const [api, system, passwords, access] = await Promise.all([
+    openPool(apiUrl, options),
+    openPool(systemUrl, options),
+    createPasswordHasher(),
+    openAccessEngine(),
+  ])
+  const db = { api, system }
+  const sealer = createSealer(keys)
+  let ring: KeyRing = await loadKeyRing({ db, sealer, clock, config })
+  const timer = setInterval(() => {
+    loadKeyRing({ db, sealer, clock, config }).then(
+      (fresh) => {
+        ring = fresh
+      },
+      (error) => log.warn({ err: error }, 'signing keys could not be read again'),
+    )
+  }, keysReadAgainMs).unref()
+  const close = async () => {
+    clearInterval(timer)
+    await Promise.all([api.end(), system.end()])
+  }
+  const signer = createTokenSigner(() => ring)
+  return { config, log, clock, db, passwords, sealer, signer, access, publicUrl, close }
+}

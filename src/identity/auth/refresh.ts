@@ -1,0 +1,133 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { listPlacesOf } from '../../tenancy/members/store.ts'
+import { assertEnterable } from '../sessions/enter-tenant.ts'
+import {
+  advanceFamily,
+  type Entitled,
+  type Grant,
+  issueTokens,
+  liveGrant,
+  type TokenPair,
+} from '../sessions/issue-tokens.ts'
+import {
+  type FamilyRow,
+  findFamily,
+  findSession,
+  type SessionRow,
+  touchSession,
+} from '../sessions/refresh-store.ts'
+import { endSession } from '../sessions/store.ts'
+
+interface Presented {
+  familyId: string
+  generation: number
+  jti: string
+  sessionId: string
+}
+
+/**
+ * Answers the successor of a refresh token (RFC 9700 §4.14.2). Of parallel uses all get one and the same successor;
+ * a use after the grace time ends the session, for the service cannot tell its owner from a thief.
+ */
+export async function refresh(deps: Deps, origin: Origin, token: string): Promise<TokenPair> {
+  const now = deps.clock()
+  const presented = await readToken(deps, token, now)
+  const outcome = await asSystem(deps.db, 'the tenant is known once the token is checked', async (tx) => {
+    const { family, session } = await findLive(tx, presented, now)
+    const entitled = await entitlement(tx, family, session)
+    if (!deps.config.REFRESH_TOKEN_ROTATION) return keepToken(deps, presented, family, entitled)
+    const advanced = await advanceFamily(deps, tx, presented, entitled, now)
+    if (!advanced) return judgeReplay(deps, tx, presented, entitled, origin, now)
+    await touchSession(tx, { id: session.id, at: now, ip: origin.ip, userAgent: origin.userAgent })
+    return advanced
+  })
+  if (outcome instanceof Error) throw outcome
+  return issueTokens(deps, outcome, now)
+}
+
+async function readToken({ signer }: Deps, token: string, now: number): Promise<Presented> {
+  const claims = await signer.verify('refresh', token, now)
+  const { fid, gen, jti, sid } = claims
+  if (typeof fid !== 'string' || typeof gen !== 'number') throw tokenNotValid()
+  return { familyId: fid, generation: gen, jti, sessionId: sid }
+}
+
+async function findLive(
+  tx: Tx,
+  presented: Presented,
+  now: number,
+): Promise<{ family: FamilyRow; session: SessionRow }> {
+  const family = await findFamily(tx, presented.familyId)
+  const session = await findSession(tx, presented.sessionId, now)
+  if (!family || !session || family.ended || session.over || !session.is_active) throw sessionRevoked()
+  if (family.expires_at <= now) throw tokenNotValid()
+  return { family, session }
+}
+
+/** Roles, membership and tenant are read again, so that a removal or demotion counts at the next refresh. */
+async function entitlement(tx: Tx, family: FamilyRow, session: SessionRow): Promise<Entitled> {
+  const places = await listPlacesOf(tx, family.user_id)
+  const place = places.find((p) => p.tenant_id === family.tenant_id)
+  assertEnterable(place)
+  return {
+    sessionId: session.id,
+    userId: family.user_id,
+    email: session.email,
+    tenantId: family.tenant_id,
+    roles: place.roles,
+    acr: session.acr,
+    amr: session.amr,
+    authTime: session.auth_time,
+    expiresAt: session.expires_at,
+  }
+}
+
+/** Without rotation the token stays what it is, as long as it is the live one. */
+function keepToken(
+  deps: Deps,
+  presented: Presented,
+  family: FamilyRow,
+  entitled: Entitled,
+): Grant | ApiError {
+  const live = liveGrant(deps, family, entitled)
+  return live?.jti === presented.jti ? live : tokenNotValid()
+}
+
+/**
+ * The presented token was rotated before. Within the grace time: its successor while that is unused, else a plain
+ * refusal. Later: the session ends. Refusals are values here, so that the end of the session is committed.
+ */
+async function judgeReplay(
+  deps: Deps,
+  tx: Tx,
+  presented: Presented,
+  entitled: Entitled,
+  origin: Origin,
+  now: number,
+): Promise<Grant | ApiError> {
+  const family = await findFamily(tx, presented.familyId)
+  if (!family || family.ended) return sessionRevoked()
+  const behind = family.generation - presented.generation
+  const rotatedAt = family.recent_rotations.at(-behind)
+  const inGrace =
+    behind > 0 &&
+    rotatedAt !== undefined &&
+    now - rotatedAt <= deps.config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000
+  if (inGrace) return (behind === 1 ? liveGrant(deps, family, entitled) : null) ?? tokenNotValid()
+  const { sessionId, userId, tenantId } = entitled
+  if (await endSession(tx, { id: sessionId, userId, reason: 'replay', at: now }))
+    await appendEvent(tx, {
+      type: 'identity.session_compromised',
+      tenantId,
+      subject: userId,
+      data: { user_id: userId, session_id: sessionId },
+      actorId: null,
+      requestId: origin.requestId,
+      at: now,
+    })
+  return sessionRevoked()
+}

@@ -1,0 +1,42 @@
+import type { Deps } from '../../deps.ts'
+import { hashOneTimeToken } from '../../platform/crypto/one-time-token.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { markEmailVerified } from '../users/store.ts'
+import { consumeLinkToken, isExpiredLinkToken } from './store.ts'
+
+const tokenInvalid = () =>
+  new ApiError(400, 'token_invalid', 'This link is not valid: it was used, replaced, or never was one.')
+const tokenExpired = () => new ApiError(400, 'token_expired', 'This link has expired. Ask for another.')
+
+/**
+ * Verifies the address to which the token was sent, once. 400 `token_expired` for one that is only too old, else
+ * 400 `token_invalid`, also when the person's address has changed since.
+ */
+export async function confirmVerification(
+  { db, clock }: Deps,
+  origin: Origin,
+  token: string,
+): Promise<{ message: 'Email verified' }> {
+  const at = clock()
+  const presented = { hash: hashOneTimeToken(token), purpose: 'email_verification', at } as const
+  await asSystem(db, 'whoever opens the link need not be logged in', async (tx) => {
+    const consumed = await consumeLinkToken(tx, presented)
+    if (!consumed) throw (await isExpiredLinkToken(tx, presented)) ? tokenExpired() : tokenInvalid()
+    const { user_id: userId, tenant_id: tenantId, email } = consumed
+    if (!(await markEmailVerified(tx, { id: userId, email, at }))) throw tokenInvalid()
+    const data = { user_id: userId, email }
+    await appendEvent(tx, {
+      type: 'identity.email_verified',
+      tenantId,
+      subject: userId,
+      data,
+      actorId: userId,
+      requestId: origin.requestId,
+      at,
+    })
+  })
+  return { message: 'Email verified' }
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { publicRoute, type Route, route } from '../../platform/http/route.ts'
+import { message } from '../../platform/http/schemas.ts'
+import { confirmVerification } from './confirm-verification.ts'
+import { sendVerification } from './send-verification.ts'
+
+/** A token out of a mail: any text, for a wrong one is told like a dead one. */
+export const linkToken = z
+  .string('Give the token as text.')
+  .min(1, 'Give the token out of the mail.')
+  .max(500, 'This is no token.')
+
+export const emailVerificationRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/email/verify/send',
+    action: 'email_verification:send',
+    tag: 'E-mail verification',
+    summary: 'Mail yourself a verification link',
+    status: 200,
+    answer: message('Verification email sent'),
+    handle: ({ actor }) => sendVerification(deps, actor),
+  }),
+  publicRoute({
+    method: 'POST',
+    path: '/api/v1/auth/email/verify/confirm',
+    tag: 'E-mail verification',
+    summary: 'Verify an address with the token out of the mail',
+    body: z.object({ token: linkToken }),
+    status: 200,
+    answer: message('Email verified'),
+    secret: true,
+    handle: ({ origin, body }) => confirmVerification(deps, origin, body.token),
+  }),
+]

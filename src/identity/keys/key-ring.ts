@@ -1,0 +1,94 @@
+import { createPrivateKey } from 'node:crypto'
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import type { Config } from '../../config.ts'
+import type { Deps } from '../../deps.ts'
+import type { KeyRing, SigningKey } from '../../platform/crypto/token-signer.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { insertKey, installationId, type KeyRow, listKeys, lockKeys } from './store.ts'
+
+type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config'>
+
+/** How long a new key is published before it signs, so that every process and verifier knows it by then. */
+const publishedMs = 90_000
+
+/**
+ * Reads the keys in force: the one that signs first. They are those of JWT_PRIVATE_KEYS where that is set, else those
+ * in Postgres, of which the first is made when there is none.
+ */
+export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
+  const { config } = deps
+  const now = deps.clock()
+  const { rows, id } = await asSystem(deps.db, 'keys and issuer belong to no tenant', async (tx) => {
+    await lockKeys(tx)
+    const id = await installationId(tx, { id: timeOrderedId(now), at: now })
+    const rows = config.JWT_PRIVATE_KEYS ? [] : await listKeys(tx, now)
+    if (rows.length > 0 || config.JWT_PRIVATE_KEYS) return { rows, id }
+    await insertKey(tx, await makeKey(deps, now))
+    return { rows: await listKeys(tx, now), id }
+  })
+  const keys = config.JWT_PRIVATE_KEYS
+    ? await Promise.all(ownKeys(config.JWT_PRIVATE_KEYS).map((jwk) => signingKey(jwk, algorithmOf(jwk))))
+    : await Promise.all(signerFirst(rows, now).map((row) => opened(deps, row)))
+  const issuer = config.JWT_ISSUER ?? config.PUBLIC_URL ?? `urn:bailiwick:${id}`
+  return { issuer, audience: config.JWT_AUDIENCE, keys }
+}
+
+/** The newest key that has been published long enough signs; the others verify. */
+function signerFirst(newestFirst: readonly KeyRow[], now: number): KeyRow[] {
+  const signer = newestFirst.find((key) => key.created_at <= now - publishedMs) ?? newestFirst.at(-1)
+  return signer ? [signer, ...newestFirst.filter((key) => key !== signer)] : []
+}
+
+/** A new key of JWT_ALGORITHM, sealed, with its RFC 7638 thumbprint as `kid`. */
+export async function makeKey(
+  { sealer, config }: Pick<Deps, 'sealer' | 'config'>,
+  now: number,
+): Promise<KeyRow> {
+  const algorithm = config.JWT_ALGORITHM
+  const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: 3072 })
+  const privateJwk = await exportJWK(pair.privateKey)
+  const kid = await calculateJwkThumbprint(privateJwk)
+  return {
+    kid,
+    algorithm,
+    public_jwk: publicPart({ ...privateJwk, kid, alg: algorithm }),
+    private_jwk_sealed: sealer.seal('signing-key', JSON.stringify(privateJwk), kid),
+    created_at: now,
+  }
+}
+
+const opened = ({ sealer }: KeyDeps, row: KeyRow) =>
+  signingKey(JSON.parse(sealer.open('signing-key', row.private_jwk_sealed, row.kid)), row.algorithm)
+
+async function signingKey(privateJwk: JWK, algorithm: SigningKey['algorithm']): Promise<SigningKey> {
+  const kid = privateJwk.kid ?? (await calculateJwkThumbprint(privateJwk))
+  const publicJwk = publicPart({ ...privateJwk, kid, alg: algorithm })
+  return {
+    kid,
+    algorithm,
+    privateKey: (await importJWK(privateJwk, algorithm)) as CryptoKey,
+    publicKey: (await importJWK(publicJwk, algorithm)) as CryptoKey,
+    publicJwk,
+  }
+}
+
+/** RFC 7517: what may be published of a key. */
+function publicPart({ kty, crv, x, y, n, e, kid, alg }: JWK): JWK {
+  const all = { kty, crv, x, y, n, e, kid, alg, use: 'sig' }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JWK
+}
+
+/** JWT_PRIVATE_KEYS as JWKs: a JWK set, or PKCS#8 PEM blocks one after the other. */
+function ownKeys(text: NonNullable<Config['JWT_PRIVATE_KEYS']>): JWK[] {
+  if (text.trimStart().startsWith('{')) return JSON.parse(text).keys
+  const blocks = text.match(/-----BEGIN PRIVATE KEY-----[\s\S]+?-----END PRIVATE KEY-----/g) ?? []
+  return blocks.map((pem) => createPrivateKey(pem).export({ format: 'jwk' }) as JWK)
+}
+
+function algorithmOf(jwk: JWK): SigningKey['algorithm'] {
+  if (jwk.kty === 'EC' && jwk.crv === 'P-256') return 'ES256'
+  if (jwk.kty === 'OKP' && jwk.crv === 'Ed25519') return 'EdDSA'
+  if (jwk.kty === 'RSA') return 'RS256'
+  throw new Error('JWT_PRIVATE_KEYS may hold P-256, Ed25519 and RSA keys')
+}

@@ -1,0 +1,42 @@
+import type { JWK } from 'jose'
+import { z } from 'zod'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const keyRow = z.object({
+  kid: z.string(),
+  algorithm: z.enum(['ES256', 'EdDSA', 'RS256']),
+  public_jwk: z.custom<JWK>((value) => typeof value === 'object' && value !== null),
+  private_jwk_sealed: z.instanceof(Buffer),
+  created_at: z.number(),
+})
+
+export type KeyRow = z.infer<typeof keyRow>
+
+/** Keys whose tokens may be alive, newest first; as the system role. */
+export function listKeys(tx: Tx, now: number): Promise<readonly KeyRow[]> {
+  return tx.any(sql.type(keyRow)`
+    select kid, algorithm, public_jwk, private_jwk_sealed, created_at from signing_keys
+    where retires_at is null or retires_at > ${sql.timestamp(new Date(now))} order by created_at desc, kid`)
+}
+
+/** Keeps a key; as the system role. */
+export async function insertKey(tx: Tx, key: KeyRow): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into signing_keys (kid, algorithm, public_jwk, private_jwk_sealed, created_at)
+    values (${key.kid}, ${key.algorithm}, ${sql.jsonb(key.public_jwk as never)}, ${sql.binary(key.private_jwk_sealed)},
+            ${sql.timestamp(new Date(key.created_at))})`)
+}
+
+/** One process at a time makes the first key; the lock ends with the transaction. */
+export async function lockKeys(tx: Tx): Promise<void> {
+  await tx.query(sql.unsafe`select pg_advisory_xact_lock(hashtext('bailiwick signing keys'))`)
+}
+
+/** The id of this database, made at its first use; as the system role. */
+export async function installationId(tx: Tx, fresh: { id: string; at: number }): Promise<string> {
+  const found = await tx.maybeOneFirst(sql.type(z.object({ id: z.uuid() }))`select id from installation`)
+  if (found) return found
+  await tx.query(sql.unsafe`
+    insert into installation (id, created_at) values (${fresh.id}, ${sql.timestamp(new Date(fresh.at))})`)
+  return fresh.id
+}

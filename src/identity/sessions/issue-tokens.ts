@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { type FamilyRow, insertFamily, rotateFamily } from './refresh-store.ts'
+
+/** Tokens as every answer that logs somebody in carries them. */
+export interface TokenPair {
+  access: string
+  refresh: string
+}
+
+/** A session that may have tokens for a tenant: every check is behind it. */
+export interface Entitled {
+  sessionId: string
+  userId: string
+  email: string
+  tenantId: string
+  roles: readonly string[]
+  acr: 'aal1' | 'aal2'
+  amr: readonly string[]
+  /** ms since 1970; `expiresAt` is the session's absolute end. */
+  authTime: number
+  expiresAt: number
+}
+
+type IssueDeps = Pick<Deps, 'config' | 'sealer' | 'signer'>
+
+/** A place in a chain of refresh tokens, recorded in the database and still to be signed. */
+export interface Grant {
+  entitled: Entitled
+  familyId: string
+  generation: number
+  jti: string
+  issuedAt: number
+  refreshExpiresAt: number
+}
+
+/** Begins a chain of refresh tokens for a session in a tenant. Sign the grant once the transaction has committed. */
+export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
+  const familyId = timeOrderedId(now)
+  const jti = jtiOf(deps, familyId, 0)
+  const refreshExpiresAt = refreshExpiry(deps, entitled, now)
+  const { sessionId, userId, tenantId } = entitled
+  await insertFamily(tx, {
+    id: familyId,
+    sessionId,
+    userId,
+    tenantId,
+    jtiHash: hashOf(jti),
+    at: now,
+    expiresAt: refreshExpiresAt,
+  })
+  return { entitled, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt }
+}
+
+/** Moves a chain on by one token, if the presented `jti` is its live one; null when it is not (any more). */
+export async function advanceFamily(
+  deps: IssueDeps,
+  tx: Tx,
+  presented: { familyId: string; generation: number; jti: string },
+  entitled: Entitled,
+  now: number,
+): Promise<Grant | null> {
+  const { familyId, generation } = presented
+  const jti = jtiOf(deps, familyId, generation + 1)
+  const refreshExpiresAt = refreshExpiry(deps, entitled, now)
+  const moved = await rotateFamily(tx, {
+    id: familyId,
+    generation,
+    jtiHash: hashOf(presented.jti),
+    nextJtiHash: hashOf(jti),
+    at: now,
+    expiresAt: refreshExpiresAt,
+    rememberSince: now - deps.config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000,
+  })
+  return moved && { entitled, familyId, generation: generation + 1, jti, issuedAt: now, refreshExpiresAt }
+}
+
+/** The live token of a chain once more, for whoever lost the answer in which it came; null when no key makes it. */
+export function liveGrant({ sealer }: IssueDeps, family: FamilyRow, entitled: Entitled): Grant | null {
+  const candidates = sealer
+    .macs('refresh-jti', `${family.id}.${family.generation}`)
+    .map((mac) => mac.toString('base64url'))
+  const jti = candidates.find((candidate) => hashOf(candidate).equals(family.jti_hash))
+  if (!jti) return null
+  const { id, generation, rotated_at, expires_at } = family
+  return { entitled, familyId: id, generation, jti, issuedAt: rotated_at, refreshExpiresAt: expires_at }
+}
+
+/** The only code that makes full tokens. Everything that leads to it went through {@link Entitled}. */
+export async function issueTokens(
+  { config, signer }: IssueDeps,
+  grant: Grant,
+  now: number,
+): Promise<TokenPair> {
+  const { entitled, familyId, generation, jti } = grant
+  const common = { sub: entitled.userId, sid: entitled.sessionId, tenant_id: entitled.tenantId }
+  const [access, refresh] = await Promise.all([
+    signer.sign('access', {
+      ...common,
+      user_id: entitled.userId,
+      email: entitled.email,
+      roles: entitled.roles,
+      jti: timeOrderedId(now),
+      iat: seconds(now),
+      exp: Math.min(seconds(now) + config.ACCESS_TOKEN_VALIDITY_SECONDS, seconds(entitled.expiresAt)),
+      auth_time: seconds(entitled.authTime),
+      acr: entitled.acr,
+      amr: entitled.amr,
+    }),
+    signer.sign('refresh', {
+      ...common,
+      fid: familyId,
+      gen: generation,
+      jti,
+      iat: seconds(grant.issuedAt),
+      exp: seconds(grant.refreshExpiresAt),
+    }),
+  ])
+  return { access, refresh }
+}
+
+const seconds = (ms: number) => Math.floor(ms / 1000)
+
+const hashOf = (jti: string) => createHash('sha256').update(jti).digest()
+
+/** Derived, so that a retry within the grace time can be given the same successor though only hashes are kept. */
+const jtiOf = ({ sealer }: IssueDeps, familyId: string, generation: number) =>
+  sealer.mac('refresh-jti', `${familyId}.${generation}`).toString('base64url')
+
+const refreshExpiry = ({ config }: IssueDeps, entitled: Entitled, now: number) =>
+  Math.min(now + config.REFRESH_TOKEN_VALIDITY_SECONDS * 1000, entitled.expiresAt)

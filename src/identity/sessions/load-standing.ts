@@ -1,0 +1,51 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { LoadStanding, Standing } from '../../platform/http/actor.ts'
+import { findStanding, type StandingRow } from './store.ts'
+
+/** Reads a bearer's standing in a tenant, in the scope of exactly that tenant and person. */
+export const standingLoader =
+  ({ db, clock }: Pick<Deps, 'db' | 'clock'>): LoadStanding =>
+  async (bearer) => {
+    const row = await inTenant(db, bearer, (tx) => findStanding(tx, { ...bearer, now: clock() }))
+    return row && standingOf(row)
+  }
+
+const standingOf = (row: StandingRow): Standing => ({
+  user: {
+    id: row.user_id,
+    email: row.email,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    emailVerified: row.email_verified,
+    isActive: row.is_active,
+    mfaEnabled: row.mfa_enabled,
+  },
+  session: {
+    acr: row.acr,
+    amr: row.amr,
+    authTime: row.auth_time,
+    secondFactorAt: row.second_factor_at,
+    over: row.over,
+  },
+  tenant: row.tenant_id === null || row.membership_id === null ? null : tenantOf(row, row.tenant_id),
+  membership: row.membership_id === null ? null : membershipOf(row, row.membership_id),
+})
+
+const tenantOf = (row: StandingRow, id: string): Standing['tenant'] => ({
+  id,
+  status: row.tenant_status!,
+  requireMfa: row.require_mfa ?? false,
+  policyRevision: row.policy_revision!,
+})
+
+const membershipOf = (row: StandingRow, id: string): Standing['membership'] => ({
+  id,
+  status: row.membership_status!,
+  roles: row.roles,
+  systemRoles: row.system_roles,
+  roleIds: row.role_ids,
+  permissions: row.permissions,
+  departmentId: row.department_id,
+  joinedAt: row.joined_at!,
+})

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+export interface NewFamily {
+  id: string
+  sessionId: string
+  userId: string
+  tenantId: string
+  jtiHash: Buffer
+  at: number
+  expiresAt: number
+}
+
+/** Begins a chain of refresh tokens with its first; as the system role. */
+export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
+  const at = sql.timestamp(new Date(family.at))
+  await tx.query(sql.unsafe`
+    insert into refresh_families (id, session_id, user_id, tenant_id, generation, jti_hash, created_at, rotated_at, expires_at)
+    values (${family.id}, ${family.sessionId}, ${family.userId}, ${family.tenantId}, 0, ${sql.binary(family.jtiHash)},
+            ${at}, ${at}, ${sql.timestamp(new Date(family.expiresAt))})`)
+}
+
+const familyRow = z.object({
+  id: z.uuid(),
+  session_id: z.uuid(),
+  user_id: z.uuid(),
+  tenant_id: z.uuid(),
+  generation: z.number(),
+  jti_hash: z.instanceof(Buffer),
+  recent_rotations: z.array(z.number()),
+  rotated_at: z.number(),
+  expires_at: z.number(),
+  ended: z.boolean(),
+})
+
+export type FamilyRow = z.infer<typeof familyRow>
+
+const columns = sql.fragment`
+  id, session_id, user_id, tenant_id, generation, jti_hash, recent_rotations, rotated_at, expires_at,
+  ended_at is not null as ended`
+
+/** A chain as it is now; as the system role. */
+export function findFamily(tx: Tx, familyId: string): Promise<FamilyRow | null> {
+  return tx.maybeOne(sql.type(familyRow)`select ${columns} from refresh_families where id = ${familyId}`)
+}
+
+interface Rotation {
+  id: string
+  generation: number
+  jtiHash: Buffer
+  nextJtiHash: Buffer
+  at: number
+  expiresAt: number
+  /** Rotations since this moment (ms) are remembered, to tell a retry from a replay. */
+  rememberSince: number
+}
+
+/**
+ * Replaces the live token of a chain by its successor, if the one presented still is the live one. One statement:
+ * of any number of presenters one gets the row, the others null.
+ */
+export function rotateFamily(tx: Tx, rotation: Rotation): Promise<FamilyRow | null> {
+  const { id, generation, jtiHash, nextJtiHash, at, expiresAt, rememberSince } = rotation
+  return tx.maybeOne(sql.type(familyRow)`
+    update refresh_families f set
+      generation = generation + 1, jti_hash = ${sql.binary(nextJtiHash)},
+      rotated_at = ${sql.timestamp(new Date(at))}, expires_at = ${sql.timestamp(new Date(expiresAt))},
+      recent_rotations = array(
+        select r from (select r from unnest(f.recent_rotations) r
+                       where r > ${sql.timestamp(new Date(rememberSince))} order by r desc limit 63) kept
+        order by r) || ${sql.timestamp(new Date(at))}
+    where id = ${id} and generation = ${generation} and jti_hash = ${sql.binary(jtiHash)}
+      and ended_at is null and expires_at > ${sql.timestamp(new Date(at))}
+    returning ${columns}`)
+}
+
+/** Notes that a session was used (refresh); as the system role. */
+export async function touchSession(
+  tx: Tx,
+  session: { id: string; at: number; ip: string; userAgent: string },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update sessions set last_used_at = ${sql.timestamp(new Date(session.at))}, ip = ${session.ip}, user_agent = ${session.userAgent}
+    where id = ${session.id}`)
+}
+
+const sessionRow = z.object({
+  id: z.uuid(),
+  tenant_id: z.uuid(),
+  acr: z.enum(['aal1', 'aal2']),
+  amr: z.array(z.string()),
+  auth_time: z.number(),
+  expires_at: z.number(),
+  over: z.boolean(),
+  email: z.string(),
+  is_active: z.boolean(),
+})
+
+export type SessionRow = z.infer<typeof sessionRow>
+
+/** A session and its person, before any tenant is known; as the system role. */
+export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {
+  return tx.maybeOne(sql.type(sessionRow)`
+    select s.id, s.tenant_id, s.acr, s.amr, s.auth_time, s.expires_at, u.email, u.is_active,
+           s.ended_at is not null or s.expires_at <= ${sql.timestamp(new Date(now))} as over
+    from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`)
+}

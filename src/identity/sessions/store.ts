@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { systemRoles } from '../../platform/access/actions.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const acr = z.enum(['aal1', 'aal2'])
+
+export interface NewSession {
+  id: string
+  userId: string
+  tenantId: string
+  acr: 'aal1' | 'aal2'
+  amr: readonly string[]
+  at: number
+  expiresAt: number
+  userAgent: string
+  ip: string
+}
+
+/** Inserts a session, signed in just now; as the system role. */
+export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
+  const at = sql.timestamp(new Date(session.at))
+  await tx.query(sql.unsafe`
+    insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, user_agent, ip, created_at, last_used_at, expires_at)
+    values (${session.id}, ${session.userId}, ${session.tenantId}, ${session.acr}, ${sql.array(session.amr, 'text')},
+            ${at}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${sql.timestamp(new Date(session.expiresAt))})`)
+}
+
+const standingRow = z.object({
+  user_id: z.uuid(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  email_verified: z.boolean(),
+  is_active: z.boolean(),
+  mfa_enabled: z.boolean(),
+  acr,
+  amr: z.array(z.string()),
+  auth_time: z.number(),
+  second_factor_at: z.number().nullable(),
+  over: z.boolean(),
+  tenant_id: z.uuid().nullable(),
+  tenant_status: z.enum(['active', 'suspended', 'archived']).nullable(),
+  require_mfa: z.boolean().nullable(),
+  policy_revision: z.number().nullable(),
+  membership_id: z.uuid().nullable(),
+  membership_status: z.enum(['active', 'suspended']).nullable(),
+  department_id: z.uuid().nullable(),
+  joined_at: z.number().nullable(),
+  roles: z.array(z.string()),
+  role_ids: z.array(z.uuid()),
+  system_roles: z.array(z.enum(systemRoles)),
+  permissions: z.array(z.string()),
+})
+
+export type StandingRow = z.infer<typeof standingRow>
+
+/** Everything a request needs to know of its bearer, in one query: session, person, tenant, membership, roles. */
+export function findStanding(
+  tx: Tx,
+  bearer: { userId: string; sessionId: string; tenantId: string; now: number },
+): Promise<StandingRow | null> {
+  return tx.maybeOne(sql.type(standingRow)`
+    select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
+           u.is_active, false as mfa_enabled, s.acr, s.amr, s.auth_time, s.second_factor_at,
+           s.ended_at is not null or s.expires_at <= ${sql.timestamp(new Date(bearer.now))} as over,
+           t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
+           t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
+           r.roles, r.role_ids, r.system_roles, r.permissions
+    from sessions s
+    join users u on u.id = s.user_id
+    left join tenants t on t.id = ${bearer.tenantId} and t.deleted_at is null
+    left join memberships m on m.tenant_id = t.id and m.user_id = u.id
+    cross join lateral (
+      select coalesce(array_agg(r.name order by r.created_at, r.id), '{}') as roles,
+             coalesce(array_agg(r.id order by r.created_at, r.id), '{}') as role_ids,
+             coalesce(array_agg(r.name) filter (where r.is_system), '{}') as system_roles,
+             coalesce((select array_agg(distinct p) from membership_roles x
+                       join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
+                       cross join lateral unnest(y.permissions) p
+                       where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions
+      from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+      where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r
+    where s.id = ${bearer.sessionId} and s.user_id = ${bearer.userId}`)
+}
+
+/** Ends a session and every refresh token of it, once; true when it was alive until now; as the system role. */
+export async function endSession(
+  tx: Tx,
+  session: { id: string; userId: string; reason: 'logout' | 'revoked' | 'replay' | 'password'; at: number },
+): Promise<boolean> {
+  const at = sql.timestamp(new Date(session.at))
+  const ended = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update sessions set ended_at = ${at}, end_reason = ${session.reason}
+    where id = ${session.id} and user_id = ${session.userId} and ended_at is null returning id`)
+  await tx.query(sql.unsafe`
+    update refresh_families set ended_at = ${at} where session_id = ${session.id} and ended_at is null`)
+  return ended !== null
+}
+
+/** Ends every live session of a person but `exceptId`; gives the ids of those ended; as the system role. */
+export async function endSessionsOf(
+  tx: Tx,
+  sessions: { userId: string; exceptId: string | null; reason: 'logout' | 'password'; at: number },
+): Promise<readonly string[]> {
+  const at = sql.timestamp(new Date(sessions.at))
+  const ended = await tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    update sessions set ended_at = ${at}, end_reason = ${sessions.reason}
+    where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid returning id`)
+  await tx.query(sql.unsafe`
+    update refresh_families set ended_at = ${at}
+    where session_id = any(${sql.array(ended, 'uuid')}) and ended_at is null`)
+  return ended
+}

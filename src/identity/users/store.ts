@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const userRow = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  is_active: z.boolean(),
+  email_verified_at: z.number().nullable(),
+  date_joined: z.number(),
+  updated_at: z.number(),
+})
+
+export type UserRow = z.infer<typeof userRow>
+
+const columns = sql.fragment`
+  u.id, u.email, u.first_name, u.last_name, u.is_active, u.email_verified_at, u.date_joined, u.updated_at`
+
+interface NewUser {
+  id: string
+  email: string
+  passwordHash: string
+  firstName: string
+  lastName: string
+  at: number
+}
+
+/** Inserts a person; false when the address has an account. The scope must be the new person. */
+export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
+  const at = sql.timestamp(new Date(user.at))
+  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
+    values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at})
+    on conflict (email) do nothing returning id`)
+  return inserted !== null
+}
+
+const credentialsRow = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  password_hash: z.string(),
+  is_active: z.boolean(),
+})
+
+/** What a login compares with; as the system role. */
+export function findCredentials(tx: Tx, email: string): Promise<z.infer<typeof credentialsRow> | null> {
+  return tx.maybeOne(sql.type(credentialsRow)`
+    select id, email, first_name, last_name, password_hash, is_active from users where email = ${email}`)
+}
+
+/** Replaces a password's hash by one of today's parameters, unless the password changed meanwhile; as the system role. */
+export async function replaceStaleHash(tx: Tx, userId: string, stale: string, fresh: string): Promise<void> {
+  await tx.query(sql.unsafe`
+    update users set password_hash = ${fresh} where id = ${userId} and password_hash = ${stale}`)
+}
+
+/** A person whom the scope of the transaction may see: oneself, or a member of the tenant. */
+export function findUser(tx: Tx, userId: string): Promise<UserRow | null> {
+  return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)
+}
+
+const memberUserRow = userRow.extend({
+  membership_id: z.uuid(),
+  joined_at: z.number(),
+  department_id: z.uuid().nullable(),
+  roles: z.array(z.string()),
+})
+
+export type MemberUserRow = z.infer<typeof memberUserRow>
+
+const memberColumns = sql.fragment`
+  ${columns}, m.id as membership_id, m.joined_at, m.department_id,
+  array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+        where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
+
+/** A page of the people of a tenant, oldest membership first. */
+export function listUsersOf(tx: Tx, tenantId: string, page: Keyset): Promise<readonly MemberUserRow[]> {
+  return tx.any(sql.type(memberUserRow)`
+    select ${memberColumns} from memberships m join users u on u.id = m.user_id
+    where m.tenant_id = ${tenantId}
+    ${keyset(page, sql.fragment`m.joined_at`, sql.fragment`m.id`)}`)
+}
+
+/** One person of a tenant, or null. */
+export function findUserOf(tx: Tx, tenantId: string, userId: string): Promise<MemberUserRow | null> {
+  return tx.maybeOne(sql.type(memberUserRow)`
+    select ${memberColumns} from memberships m join users u on u.id = m.user_id
+    where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)
+}
+
+/** Changes names, if they differ; gives the row as it is then, or null when nothing was to change; as the system role. */
+export function updateNames(
+  tx: Tx,
+  user: { id: string; firstName: string; lastName: string; at: number },
+): Promise<UserRow | null> {
+  return tx.maybeOne(sql.type(userRow)`
+    update users u set first_name = ${user.firstName}, last_name = ${user.lastName},
+                       updated_at = ${sql.timestamp(new Date(user.at))}
+    where u.id = ${user.id} and (u.first_name, u.last_name) is distinct from (${user.firstName}, ${user.lastName})
+    returning ${columns}`)
+}
+
+/** Marks an address as verified if it still is the person's and was not verified; true when it was done now. */
+export async function markEmailVerified(
+  tx: Tx,
+  user: { id: string; email: string; at: number },
+): Promise<boolean> {
+  const marked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update users set email_verified_at = ${sql.timestamp(new Date(user.at))}
+    where id = ${user.id} and email = ${user.email} and email_verified_at is null returning id`)
+  return marked !== null
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import type { MemberUserRow, UserRow } from './store.ts'
+
+/** The User of the interface specification. */
+export const userSchema = z
+  .object({
+    id: z.uuid(),
+    email: z.string(),
+    first_name: z.string(),
+    last_name: z.string(),
+    is_active: z.boolean(),
+    date_joined: timestamp,
+  })
+  .meta({ id: 'User' })
+
+/** A user as their fellow members see them. */
+export const memberUserSchema = userSchema
+  .extend({ membership_id: z.uuid(), roles: z.array(z.string()), department_id: z.uuid().nullable() })
+  .meta({ id: 'MemberUser' })
+
+const tenantBrief = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  slug: z.string(),
+  status: z.enum(['active', 'suspended', 'archived']),
+})
+
+/** The caller: the person, where they are now, and where they belong. */
+export const profileSchema = userSchema
+  .extend({
+    email_verified: z.boolean(),
+    mfa_enabled: z.boolean(),
+    current_tenant: tenantBrief,
+    roles: z.array(z.string()),
+    permissions: z.array(z.string()),
+    memberships: z.array(
+      z.object({ tenant: tenantBrief, roles: z.array(z.string()), status: z.enum(['active', 'suspended']) }),
+    ),
+  })
+  .meta({ id: 'Profile' })
+
+export const showUser = (row: UserRow) => ({
+  id: row.id,
+  email: row.email,
+  first_name: row.first_name,
+  last_name: row.last_name,
+  is_active: row.is_active,
+  date_joined: rfc3339(row.date_joined),
+})
+
+export const showMemberUser = (row: MemberUserRow) => ({
+  ...showUser(row),
+  membership_id: row.membership_id,
+  roles: row.roles,
+  department_id: row.department_id,
+})

@@ -1,0 +1,17 @@
+import { readConfig, roleUrls } from './config.ts'
+import { assertDatabaseIsSound } from './platform/db/soundness.ts'
+import { createLogger } from './platform/log.ts'
+import { serveApi } from './serve.ts'
+import { onStopSignal, reportAndExit } from './stop-signal.ts'
+
+/** The API process: configuration, a sound database, listen, drain. */
+async function main() {
+  const config = readConfig()
+  const log = createLogger(config.LOG_LEVEL, config.production)
+  await assertDatabaseIsSound(roleUrls(config))
+  const serving = await serveApi(config, log)
+  log.info({ url: serving.url }, `Listening on ${serving.url}`)
+  onStopSignal(() => serving.stop())
+}
+
+main().catch(reportAndExit)

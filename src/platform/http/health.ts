@@ -1,0 +1,78 @@
+import { sql } from 'slonik'
+import { z } from 'zod'
+import type { Databases } from '../db/transaction.ts'
+import { unavailable } from '../errors.ts'
+import { publicRoute, type Route } from './route.ts'
+
+/** Whether this process takes requests; `drain` makes it say no, so that a balancer goes elsewhere first. */
+export interface Readiness {
+  ready(): Promise<void>
+  drain(): void
+}
+
+const rememberedMs = 1_000
+const patienceMs = 1_000
+
+/**
+ * Ready means: not draining, and Postgres answered under both roles within a second (asked once a second at most).
+ * Keys, policies and migrations were checked before the process listened. Redis and SMTP do not count: nothing that
+ * a request does waits for them.
+ */
+export function createReadiness(db: Pick<Databases, 'api' | 'system'>, clock: () => number): Readiness {
+  let draining = false
+  let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve() }
+  const ping = async () => {
+    await Promise.all([db.api.query(sql.unsafe`select 1`), db.system.query(sql.unsafe`select 1`)])
+  }
+  return {
+    async ready() {
+      if (draining) throw unavailable('dependency_unavailable', 'This process is shutting down.', 1)
+      if (clock() - asked.at > rememberedMs) asked = { at: clock(), answer: within(patienceMs, ping()) }
+      await asked.answer
+    },
+    drain() {
+      draining = true
+    },
+  }
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(unavailable('dependency_unavailable', 'Postgres does not answer.', 2)),
+      ms,
+    )
+  })
+  work.catch(() => undefined)
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+const state = <T extends string>(text: T) => z.object({ status: z.literal(text) })
+
+export const healthRoutes = (readiness: Readiness): Route[] => [
+  publicRoute({
+    method: 'GET',
+    path: '/healthz',
+    tag: 'Service',
+    summary: 'Whether the process lives',
+    status: 200,
+    answer: state('ok'),
+    cache: 'no-store',
+    handle: async () => ({ status: 'ok' as const }),
+  }),
+  publicRoute({
+    method: 'GET',
+    path: '/readyz',
+    tag: 'Service',
+    summary: 'Whether the process takes requests',
+    status: 200,
+    answer: state('ready'),
+    refusals: [503],
+    cache: 'no-store',
+    handle: async () => {
+      await readiness.ready()
+      return { status: 'ready' as const }
+    },
+  }),
+]

@@ -1,0 +1,21 @@
+import { actions } from '../access/actions.ts'
+import type { Route } from './route.ts'
+
+/** The routes that need no token. A route is here or has an action; this list grows only on purpose. */
+const open: ReadonlySet<string> = new Set([
+  'POST /api/v1/auth/register',
+  'POST /api/v1/auth/login',
+  'POST /api/v1/auth/refresh',
+  'POST /api/v1/auth/email/verify/confirm',
+  'GET /.well-known/jwks.json',
+  'GET /healthz',
+  'GET /readyz',
+])
+
+/** Throws for a route that is neither decided by an action of the catalogue nor listed as public. */
+export function assertDecided(routes: readonly Route[]): void {
+  for (const { method, path, action } of routes) {
+    const known = action === 'public' ? open.has(`${method} ${path}`) : Object.hasOwn(actions, action)
+    if (!known) throw new Error(`${method} ${path} has the action ${action}, which nothing decides`)
+  }
+}

@@ -1,0 +1,32 @@
+import { type Logger, pino } from 'pino'
+
+const secretFields = [
+  'password',
+  'current_password',
+  'new_password',
+  'code',
+  'secret',
+  'token',
+  'refresh',
+  'access',
+  'authorization',
+]
+
+/**
+ * The process's log on standard output: JSON lines in production; in development short readable ones. Fields that
+ * may hold a secret are taken out wherever they stand, up to two levels deep.
+ */
+export function createLogger(level: string, production: boolean): Logger {
+  const redact = secretFields.flatMap((field) => [`*.${field}`, `*.*.${field}`])
+  const options = { level, redact, timestamp: pino.stdTimeFunctions.isoTime }
+  return production ? pino(options) : pino(options, { write: printReadable })
+}
+
+const levels: Record<number, string> = { 40: 'warn  ', 50: 'error ', 60: 'fatal ' }
+
+function printReadable(line: string) {
+  const { level, msg, err, request_id } = JSON.parse(line)
+  const cause = err ? `\n  ${err.stack ?? err.message}` : ''
+  const about = level >= 40 && request_id ? ` (request ${request_id})` : ''
+  process.stdout.write(`${levels[level] ?? ''}${msg}${about}${cause}\n`)
+}

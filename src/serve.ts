@@ -1,0 +1,82 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import { buildApp } from './app.ts'
+import type { Config } from './config.ts'
+import { type Deps, openDeps } from './deps.ts'
+import { createReadiness } from './platform/http/health.ts'
+
+/** The API, listening. */
+export interface Serving {
+  url: string
+  deps: Deps
+  /** Stops taking requests, lets those in flight end (25 s at most), closes what was opened. */
+  stop(): Promise<void>
+}
+
+const drainMs = 25_000
+const defaultPort = 3000
+
+/** Opens everything, then listens: nobody is answered by half a service. */
+export async function serveApi(config: Config, log: Logger, clock?: () => number): Promise<Serving> {
+  let url = ''
+  const publicUrl = () => config.PUBLIC_URL ?? url
+  const deps = await openDeps({ config, log, publicUrl, ...(clock && { clock }) })
+  try {
+    const readiness = createReadiness(deps.db, deps.clock)
+    const server = createServer(buildApp(deps, readiness).callback())
+    // Longer than a load balancer's idle time, so that it is never we who close under a request.
+    server.keepAliveTimeout = 65_000
+    server.headersTimeout = 66_000
+    server.requestTimeout = 30_000
+    url = await listen(server, config)
+    const stop = async () => {
+      readiness.drain()
+      await drained(server)
+      await deps.close()
+    }
+    return { url, deps, stop }
+  } catch (error) {
+    await deps.close()
+    throw error
+  }
+}
+
+/** PORT where it is given, else 3000 or the next one that is free. Gives the base URL. */
+async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
+  for (let port = PORT ?? defaultPort; ; port++) {
+    try {
+      await listenOn(server, HOST, port)
+      break
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      if (!taken || port === 65_535) throw error
+      if (PORT !== undefined)
+        throw new Error(`Port ${PORT} of ${HOST} is taken. Set PORT to another, or stop what listens there.`)
+    }
+  }
+  const host = HOST === '0.0.0.0' || HOST === '::' ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST
+  return `http://${host}:${(server.address() as AddressInfo).port}`
+}
+
+function listenOn(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Idle connections close at once, busy ones after their answer, the rest at the end of our patience. */
+function drained(server: Server): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

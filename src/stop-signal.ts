@@ -1,0 +1,29 @@
+const hardLimitMs = 30_000
+
+/** Runs `stop` once at the first SIGTERM or SIGINT, then exits 0; a second signal, or 30 s, exits at once. */
+export function onStopSignal(stop: () => Promise<void>): void {
+  let stopping = false
+  const begin = async () => {
+    if (stopping) process.exit(130)
+    stopping = true
+    setTimeout(() => process.exit(1), hardLimitMs).unref()
+    try {
+      await stop()
+      process.exit(0)
+    } catch (error) {
+      reportAndExit(error)
+    }
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, begin)
+}
+
+/** Prints why the process cannot go on, for an operator, and exits 1. */
+export function reportAndExit(error: unknown): never {
+  console.error(
+    error instanceof Error ? [error.message, ...causes(error.cause)].join('\n  because: ') : error,
+  )
+  process.exit(1)
+}
+
+const causes = (cause: unknown): string[] =>
+  cause instanceof Error ? [cause.message, ...causes(cause.cause)] : []

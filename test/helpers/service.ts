@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { readConfig } from '../../src/config.ts'
+import type { Deps } from '../../src/deps.ts'
+import { createLogger } from '../../src/platform/log.ts'
+import { serveApi } from '../../src/serve.ts'
+import { startActors } from '../../workers/actors.ts'
+import { openWorkerDeps } from '../../workers/deps.ts'
+import { type DatabaseUrls, disposableDatabase } from './database.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which say what they expect
+type Json = any
+
+/** An answer: its status, headers, and body as JSON (null where there is none). */
+export interface Answer {
+  status: number
+  headers: Headers
+  body: Json
+}
+
+export interface Call {
+  token?: string | undefined
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** A person with a session, calling the service. `refresh` and `access` are their newest tokens. */
+export interface Client {
+  id: string
+  email: string
+  password: string
+  access: string
+  refresh: string
+  /** The tenant of the access token. */
+  tenantId: string
+  get(path: string, call?: Call): Promise<Answer>
+  post(path: string, body?: unknown, call?: Call): Promise<Answer>
+  put(path: string, body?: unknown, call?: Call): Promise<Answer>
+  patch(path: string, body?: unknown, call?: Call): Promise<Answer>
+  delete(path: string, call?: Call): Promise<Answer>
+  /** Makes the tenant the client's own: switches, and uses the new pair from then on. */
+  switchTo(tenantId: string): Promise<void>
+}
+
+/** The whole service on a database of its own, with a clock that moves only when told. */
+export interface Service {
+  url: string
+  deps: Deps
+  databases: DatabaseUrls
+  now(): number
+  advance(ms: number): void
+  call(method: string, path: string, call?: Call): Promise<Answer>
+  /** Registers somebody new; nothing is verified. */
+  register(more?: Record<string, unknown>): Promise<{ id: string; email: string; password: string }>
+  logIn(person: { email: string; password: string }): Promise<Client>
+  /** Registers and logs in: an owner of a tenant of their own. */
+  signUp(more?: Record<string, unknown>): Promise<Client>
+  /** The newest captured mail to an address, once it has come; `about` has to be part of its subject. */
+  mailTo(email: string, about?: string): Promise<{ id: string; subject: string; text: string; html: string }>
+}
+
+let people = 0
+
+/** Starts the service in this process for one test file and ends it with the test. `env` are settings. */
+export async function startService(
+  t: Test,
+  { env = {}, workers = true }: { env?: Record<string, string>; workers?: boolean } = {},
+): Promise<Service> {
+  const database = await disposableDatabase()
+  const { urls } = database
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_API_URL: urls.api,
+    DATABASE_SYSTEM_URL: urls.system,
+    DATABASE_WORKER_URL: urls.worker,
+    DATABASE_POOL_SIZE: '4',
+    SECRET_KEYS: randomBytes(32).toString('base64url'),
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    ...env,
+  })
+  const log = createLogger(config.LOG_LEVEL, false)
+  let now = Date.parse('2026-11-21T12:00:00Z')
+  const clock = () => now
+  const serving = await serveApi(config, log, clock)
+  const workerDeps = workers ? await openWorkerDeps(config, log, clock) : undefined
+  const actors = workerDeps && (await startActors(workerDeps))
+  t.teardown(async () => {
+    await actors?.stop()
+    await workerDeps?.close()
+    await serving.stop()
+    await database.drop()
+  })
+
+  const call: Service['call'] = async (method, path, { token, body, headers = {} } = {}) => {
+    const response = await fetch(new URL(path, serving.url), {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+  }
+  const succeed = async (answer: Promise<Answer>) => {
+    const { status, body } = await answer
+    if (status >= 300) throw new Error(`Expected success, got ${status} ${JSON.stringify(body)}`)
+    return body
+  }
+  const register: Service['register'] = async (more = {}) => {
+    const email = `person${++people}.${process.pid}@example.com`
+    const person = {
+      email,
+      password: 'a quiet harbour',
+      first_name: 'Test',
+      last_name: `Person ${people}`,
+      ...more,
+    }
+    const { id } = await succeed(call('POST', '/api/v1/auth/register/', { body: person }))
+    return { ...person, id }
+  }
+  const logIn: Service['logIn'] = async ({ email, password }) => {
+    const pair = await succeed(call('POST', '/api/v1/auth/login/', { body: { email, password } }))
+    const claims = claimsOf(pair.access)
+    const client: Client = {
+      id: claims.user_id,
+      email,
+      password,
+      ...pair,
+      tenantId: claims.tenant_id,
+      get: (path, more) => call('GET', path, { token: client.access, ...more }),
+      post: (path, body, more) => call('POST', path, { token: client.access, body, ...more }),
+      put: (path, body, more) => call('PUT', path, { token: client.access, body, ...more }),
+      patch: (path, body, more) => call('PATCH', path, { token: client.access, body, ...more }),
+      delete: (path, more) => call('DELETE', path, { token: client.access, ...more }),
+      async switchTo(tenantId) {
+        Object.assign(
+          client,
+          await succeed(client.post('/api/v1/auth/switch-tenant/', { tenant_id: tenantId })),
+          { tenantId },
+        )
+      },
+    }
+    return client
+  }
+
+  return {
+    url: serving.url,
+    deps: serving.deps,
+    databases: urls,
+    now: clock,
+    advance(ms) {
+      now += ms
+    },
+    call,
+    register,
+    logIn,
+    signUp: async (more) => logIn(await register(more)),
+    async mailTo(email, about = '') {
+      for (let tries = 0; tries < 100; tries++) {
+        const { results } = await succeed(
+          call('GET', `/dev/mailbox?to=${encodeURIComponent(email)}`, {
+            headers: { accept: 'application/json' },
+          }),
+        )
+        const mail = results.find((candidate: Json) => candidate.subject.includes(about))
+        if (mail) return mail
+        await sleep(50)
+      }
+      throw new Error(`No mail about "${about}" came to ${email}`)
+    },
+  }
+}
+
+/** The payload of a JWT, unchecked. */
+export const claimsOf = (token: string): Json =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+
+/** The one-time token that a mail's link carries. */
+export function tokenIn(mail: { text: string }): string {
+  const [, token] = /[?&]token=([\w-]+)/.exec(mail.text) ?? []
+  if (!token) throw new Error('The mail has no link with a token')
+  return token
+}

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { claimsOf, startService, tokenIn } from '../../helpers/service.ts'
+
+t.test('a newcomer', async (t) => {
+  const service = await startService(t)
+  const ada = await service.signUp({ email: ' Ada@Example.com ', first_name: 'Ada' })
+
+  t.test('is logged in to a tenant of their own', async (t) => {
+    const claims = claimsOf(ada.access)
+    t.match(claims, {
+      user_id: ada.id,
+      email: 'ada@example.com',
+      roles: ['owner'],
+      token_type: 'access',
+      acr: 'aal1',
+    })
+    const me = await ada.get('/api/v1/users/me/')
+    t.equal(me.status, 200)
+    t.match(me.body, {
+      email: 'ada@example.com',
+      email_verified: false,
+      current_tenant: { id: claims.tenant_id },
+    })
+  })
+
+  t.test('verifies their address with the token out of the mail, once', async (t) => {
+    const token = tokenIn(await service.mailTo('ada@example.com', 'Confirm'))
+    const confirm = () => service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } })
+    t.match(await confirm(), { status: 200, body: { message: 'Email verified' } })
+    t.match(await confirm(), { status: 400, body: { code: 'token_invalid' } })
+    t.match((await ada.get('/api/v1/users/me/')).body, { email_verified: true })
+  })
+
+  t.test('founds a tenant, switches to it, and sees the new claims', async (t) => {
+    const { body: tenant } = await ada.post('/api/v1/tenants/', { name: 'Analytical Engines' })
+    t.match(tenant, { slug: 'analytical-engines', my_roles: ['owner'], member_count: 1 })
+    await ada.switchTo(tenant.id)
+    t.equal(claimsOf(ada.access).tenant_id, tenant.id)
+  })
+})
