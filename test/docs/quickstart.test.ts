@@ -55,7 +55,7 @@ t.test('the quickstart of the README does what it says', async (t) => {
   t.ok(login.startsWith('URL=http://localhost:3000\n'))
   const { code, out, err } = await shell(login.replace('http://localhost:3000', url), env)
   t.equal(code, 0, err)
-  const me = JSON.parse(out.slice(out.lastIndexOf('{"id"')))
+  const me = JSON.parse(out.slice(out.indexOf('}{') + 1))
   t.match(me, { email: 'ada@example.com', roles: ['owner'] })
 
   const end = once(service, 'exit')
