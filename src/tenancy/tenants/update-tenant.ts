@@ -1,0 +1,26 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { changeTenant, findTenant, type TenantRow } from './store.ts'
+import type { TenantChange } from './tenant-schemas.ts'
+
+/** Changes name and settings of the tenant of the path, with one event; nothing where they are so already. */
+export function updateTenant({ db, clock }: Deps, actor: Actor, change: TenantChange): Promise<TenantRow> {
+  const { tenantId, userId } = actor
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    if (await changeTenant(tx, { id: tenantId, name: change.name, settings: change.settings ?? {}, at }))
+      await appendEvent(tx, {
+        ...causedBy(actor, at),
+        type: 'tenant.tenant_updated',
+        subject: tenantId,
+        data: { tenant_id: tenantId },
+      })
+    const tenant = await findTenant(tx, tenantId, userId)
+    if (!tenant) throw notFound()
+    return tenant
+  })
+}
