@@ -15,7 +15,9 @@ t.test('a tenant is changed key by key, with one event per change and none for n
   service.advance(1000)
   const same = await expect(200, owner.patch(`${path}/`, change))
   t.equal(same.updated_at, first.updated_at)
-  const domains = { settings: { allowed_email_domains: ['Example.com', 'example.com.', 'other.example.org'] } }
+  const domains = {
+    settings: { allowed_email_domains: ['Example.com', 'example.com.', 'other.example.org'] },
+  }
   const second = await expect(200, owner.patch(`${path}/`, domains))
   t.same(second.settings, { require_mfa: true, allowed_email_domains: ['example.com', 'other.example.org'] })
   await expect(200, owner.put(`${path}/`, {}))
@@ -37,7 +39,10 @@ t.test('bad values are refused by field', async (t) => {
     [{ settings: { require_mfa: null } }, 'settings.require_mfa'],
     [{ settings: { allowed_email_domains: 'example.com' } }, 'settings.allowed_email_domains'],
     [{ settings: { allowed_email_domains: ['nodot'] } }, 'settings.allowed_email_domains.0'],
-    [{ settings: { allowed_email_domains: ['a.example', '*.example.com'] } }, 'settings.allowed_email_domains.1'],
+    [
+      { settings: { allowed_email_domains: ['a.example', '*.example.com'] } },
+      'settings.allowed_email_domains.1',
+    ],
     [{ settings: { allowed_email_domains: ['10.0.0.1'] } }, 'settings.allowed_email_domains.0'],
   ]
   for (const [body, field] of cases) {
@@ -47,7 +52,10 @@ t.test('bad values are refused by field', async (t) => {
   }
   t.match(await owner.post('/api/v1/tenants/', { name: 'x', slug: 'A b' }), { status: 400 })
   const { slug } = (await owner.get(`${path}/`)).body
-  t.match(await owner.post('/api/v1/tenants/', { name: 'x', slug }), { status: 409, body: { code: 'slug_taken' } })
+  t.match(await owner.post('/api/v1/tenants/', { name: 'x', slug }), {
+    status: 409,
+    body: { code: 'slug_taken' },
+  })
 })
 
 t.test('every move between the states answers as the contract says', async (t) => {
@@ -125,8 +133,14 @@ for (const [state, move] of [
       t.equal((await person.post('/api/v1/tenants/', { name: 'Elsewhere' })).status, 201)
     }
     t.match(await admin.post(`${path}/activate/`), { status: 403, body: { code: 'permission_denied' } })
-    t.match(await admin.post('/api/v1/auth/refresh/', { refresh: admin.refresh }), { status: 403, body: { code } })
-    t.match(await admin.post('/api/v1/auth/switch-tenant/', { tenant_id: id }), { status: 403, body: { code } })
+    t.match(await admin.post('/api/v1/auth/refresh/', { refresh: admin.refresh }), {
+      status: 403,
+      body: { code },
+    })
+    t.match(await admin.post('/api/v1/auth/switch-tenant/', { tenant_id: id }), {
+      status: 403,
+      body: { code },
+    })
     const { email, password } = admin
     const login = { body: { email, password, tenant_id: id } }
     t.match(await service.call('POST', '/api/v1/auth/login/', login), { status: 403, body: { code } })
