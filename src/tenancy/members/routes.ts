@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { addMember } from './add-member.ts'
-import { countMembers, listMembers, type MemberRow } from './store.ts'
+import { countMembers, listMembers, type MemberRow, memberList } from './store.ts'
 
 export const memberSchema = z
   .object({
@@ -78,21 +79,15 @@ const newMember = z
     },
   })
 
-async function pageOfMembers(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
-  const path = `/api/v1/tenants/${actor.tenantId}/members`
-  const list: ListContext = {
-    sealer: deps.sealer,
-    publicUrl: deps.publicUrl(),
-    path,
-    tenantId: actor.tenantId,
-    query,
-  }
-  const page = openPage(list)
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await listMembers(tx, actor.tenantId, page),
-    await countMembers(tx, actor.tenantId),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.joined_at, id: row.id }), showMember)
+function pageOfMembers(deps: Deps, actor: Actor, query: ListQuery) {
+  const { tenantId } = actor
+  const asked = { path: `/api/v1/tenants/${tenantId}/members`, tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listMembers(tx, tenantId, page),
+      count: await countMembers(tx, tenantId, page),
+    }))
+  return answerPage(deps, memberList, asked, load, showMember)
 }
 
 export const memberRoutes = (deps: Deps): Route[] => [
@@ -103,7 +98,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Members',
     summary: 'List the members of your tenant',
-    query: listQuery,
+    query: memberList.query,
     status: 200,
     answer: pageOf(memberSchema),
     handle: ({ actor, query }) => pageOfMembers(deps, actor, query),

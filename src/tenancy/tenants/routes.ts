@@ -1,13 +1,22 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { createTenant } from './create-tenant.ts'
-import { countTenantsOf, findTenant, listTenantsOf, type TenantRow, tenantStatus } from './store.ts'
+import {
+  countTenantsOf,
+  findTenant,
+  listTenantsOf,
+  type TenantRow,
+  tenantList,
+  tenantStatus,
+} from './store.ts'
 
 export const tenantName = z
   .string('Give the name as text.')
@@ -38,7 +47,7 @@ export const tenantSchema = z
   })
   .meta({ id: 'Tenant' })
 
-export const showTenant = (row: TenantRow) => ({
+export const showTenant = ({ version: _version, name_key: _key, ...row }: TenantRow) => ({
   ...row,
   is_active: row.status === 'active',
   created_at: rfc3339(row.created_at),
@@ -47,26 +56,20 @@ export const showTenant = (row: TenantRow) => ({
   archived_at: row.archived_at === null ? null : rfc3339(row.archived_at),
 })
 
-async function listTenants(deps: Deps, { userId, tokenTenantId }: Actor, query: z.output<typeof listQuery>) {
-  const list: ListContext = {
-    sealer: deps.sealer,
-    publicUrl: deps.publicUrl(),
-    path: '/api/v1/tenants',
-    tenantId: tokenTenantId,
-    query,
-  }
-  const page = openPage(list)
-  const [rows, count] = await asSystem(deps.db, 'the tenants of a person lie in many tenants', async (tx) => [
-    await listTenantsOf(tx, userId, page),
-    await countTenantsOf(tx, userId),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.created_at, id: row.id }), showTenant)
+function listTenants(deps: Deps, { userId, tokenTenantId }: Actor, query: ListQuery) {
+  const asked = { path: '/api/v1/tenants', tenantId: tokenTenantId, query }
+  const load = (page: ListPage) =>
+    asSystem(deps.db, 'the tenants of a person lie in many tenants', async (tx) => ({
+      rows: await listTenantsOf(tx, userId, page),
+      count: await countTenantsOf(tx, userId, page),
+    }))
+  return answerPage(deps, tenantList, asked, load, showTenant)
 }
 
 async function readTenant(deps: Deps, actor: Actor) {
   const tenant = await inTenant(deps.db, actor, (tx) => findTenant(tx, actor.tenantId, actor.userId))
   if (!tenant) throw notFound()
-  return showTenant(tenant)
+  return new Versioned(tenant.version, showTenant(tenant))
 }
 
 export const tenantRoutes = (deps: Deps): Route[] => [
@@ -76,7 +79,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     action: 'tenant:list',
     tag: 'Tenants',
     summary: 'List the tenants you belong to',
-    query: listQuery,
+    query: tenantList.query,
     status: 200,
     answer: pageOf(tenantSchema),
     handle: ({ actor, query }) => listTenants(deps, actor, query),
@@ -102,6 +105,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     summary: 'Read a tenant you belong to',
     status: 200,
     answer: tenantSchema,
+    versioned: true,
     handle: ({ actor }) => readTenant(deps, actor),
   }),
 ]
