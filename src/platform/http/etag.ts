@@ -31,6 +31,14 @@ export function readIfMatch(header: string): Versions {
   return [...text.matchAll(/(?<!W\/)"([1-9]\d{0,14})"/g)].map(([, version]) => Number(version))
 }
 
+/**
+ * Throws 412 for a row of another version than those that may be changed. For a row that the transaction has locked,
+ * or whose changes wait for a lock that it holds; elsewhere the statement itself has to ask.
+ */
+export function assertAmong(versions: Versions, version: number): void {
+  if (versions !== null && !versions.includes(version)) throw preconditionFailed()
+}
+
 /** 412: it is not, or no longer, what the caller has read. */
 export const preconditionFailed = () =>
   new ApiError(

@@ -43,16 +43,19 @@ interface NewMember {
   user: { id: string; email: string; firstName: string; lastName: string }
   departmentId: string | null
   roleIds: readonly string[]
+  attributes?: Record<string, unknown> | undefined
   at: number
 }
 
 /** Inserts a membership with its roles; false when the person belongs to the tenant already. */
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
-  const { id, tenantId, user, departmentId, roleIds } = member
+  const { id, tenantId, user, departmentId, roleIds, attributes = {} } = member
   const at = sql.timestamp(new Date(member.at))
   const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id, joined_at, updated_at)
-    values (${tenantId}, ${id}, ${user.id}, ${user.email}, ${user.firstName}, ${user.lastName}, ${departmentId}, ${at}, ${at})
+    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
+                             attributes, joined_at, updated_at)
+    values (${tenantId}, ${id}, ${user.id}, ${user.email}, ${user.firstName}, ${user.lastName}, ${departmentId},
+            ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
   await tx.query(sql.unsafe`
@@ -125,6 +128,62 @@ export function findMember(tx: Tx, tenantId: string, memberId: string): Promise<
   return tx.maybeOne(sql.type(memberRow)`
     select ${columns} from memberships m join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
+}
+
+interface MemberChange {
+  tenantId: string
+  id: string
+  status: 'active' | 'suspended'
+  attributes: Record<string, unknown>
+  departmentId: string | null
+  rolesChanged: boolean
+  at: number
+}
+
+/** Changes a membership; false when it, and its roles, are so already. */
+export async function changeMember(tx: Tx, member: MemberChange): Promise<boolean> {
+  const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${sql.jsonb(member.attributes as never)})`
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update memberships set (status, department_id, attributes) = ${next},
+                           updated_at = ${sql.timestamp(new Date(member.at))}
+    where tenant_id = ${member.tenantId} and id = ${member.id}
+      and (${member.rolesChanged} or (status, department_id, attributes) is distinct from ${next})
+    returning id`)
+  return changed !== null
+}
+
+/** Gives a member exactly these roles; false when they have them already. */
+export async function replaceRoles(
+  tx: Tx,
+  { tenantId, memberId, roleIds }: { tenantId: string; memberId: string; roleIds: readonly string[] },
+): Promise<boolean> {
+  const ids = sql.array(roleIds, 'uuid')
+  return tx.oneFirst(sql.type(z.object({ changed: z.boolean() }))`
+    with taken as (
+      delete from membership_roles
+      where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${ids}) returning role_id
+    ), given as (
+      insert into membership_roles (tenant_id, membership_id, role_id)
+      select ${tenantId}, ${memberId}, role_id from unnest(${ids}) as r (role_id)
+      on conflict do nothing returning role_id
+    )
+    select exists (select from taken) or exists (select from given) as changed`)
+}
+
+/** Removes a membership with its roles. */
+export async function deleteMember(tx: Tx, tenantId: string, memberId: string): Promise<void> {
+  await tx.query(sql.unsafe`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`)
+}
+
+/** Whether somebody owns the tenant who can act as its owner. */
+export function hasActiveOwner(tx: Tx, tenantId: string): Promise<boolean> {
+  return tx.oneFirst(sql.type(z.object({ owned: z.boolean() }))`
+    select exists (
+      select from roles r
+      join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id
+      join memberships m on m.tenant_id = mr.tenant_id and m.id = mr.membership_id and m.status = 'active'
+      join users u on u.id = m.user_id and u.is_active
+      where r.tenant_id = ${tenantId} and r.is_system and r.name = 'owner') as owned`)
 }
 
 const placeRow = z.object({

@@ -3,6 +3,7 @@ import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
+export type TenantStatus = z.infer<typeof tenantStatus>
 
 const tenantRow = z.object({
   id: z.uuid(),
@@ -47,6 +48,56 @@ export async function insertTenant(
     values (${tenant.id}, ${tenant.name}, ${tenant.slug}, '{"require_mfa": false, "allowed_email_domains": []}', ${at}, ${at})
     on conflict (slug) do nothing returning id`)
   return inserted !== null
+}
+
+/**
+ * Lets one transaction at a time change what has to hold over many rows of a tenant: that an owner remains, that
+ * departments have no cycle, how many roles there are. What a later statement of the transaction reads is current.
+ */
+export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
+  await tx.query(sql.unsafe`select from tenants where id = ${tenantId} for no key update`)
+}
+
+/** Changes a tenant's name and merges its settings key by key; false when they are so already. */
+export async function changeTenant(
+  tx: Tx,
+  tenant: { id: string; name: string | undefined; settings: Record<string, unknown>; at: number },
+): Promise<boolean> {
+  const name = sql.fragment`coalesce(${tenant.name ?? null}::text, name)`
+  const settings = sql.fragment`settings || ${sql.jsonb(tenant.settings as never)}`
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update tenants set name = ${name}, settings = ${settings}, updated_at = ${sql.timestamp(new Date(tenant.at))}
+    where id = ${tenant.id} and deleted_at is null and (name, settings) is distinct from (${name}, ${settings})
+    returning id`)
+  return changed !== null
+}
+
+/** Moves a tenant from one of the states `from` to `to`; false when it is in none of those. */
+export async function updateStatus(
+  tx: Tx,
+  move: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
+): Promise<boolean> {
+  const at = sql.timestamp(new Date(move.at))
+  const moved = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update tenants set status = ${move.to}, updated_at = ${at},
+      suspended_at = case ${move.to}::text when 'suspended' then ${at} when 'archived' then suspended_at end,
+      archived_at = case ${move.to}::text when 'archived' then ${at} end
+    where id = ${move.id} and deleted_at is null and status = any(${sql.array(move.from, 'text')})
+    returning id`)
+  return moved !== null
+}
+
+/** Marks a tenant as deleted; false when it was before. */
+export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): Promise<boolean> {
+  const marked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update tenants set deleted_at = ${sql.timestamp(new Date(tenant.at))}
+    where id = ${tenant.id} and deleted_at is null returning id`)
+  return marked !== null
+}
+
+/** Notes that roles changed: decisions by an older revision of the tenant's policies end. */
+export async function growPolicyRevision(tx: Tx, tenantId: string): Promise<void> {
+  await tx.query(sql.unsafe`update tenants set policy_revision = policy_revision + 1 where id = ${tenantId}`)
 }
 
 /** The tenant as one of its members sees it. */
