@@ -41,7 +41,7 @@ export const departmentSchema = z
   })
   .meta({ id: 'Department' })
 
-export const showDepartment = (row: DepartmentRow) => ({
+export const showDepartment = ({ version: _version, name_key: _key, ...row }: DepartmentRow) => ({
   ...row,
   created_at: rfc3339(row.created_at),
   updated_at: rfc3339(row.updated_at),

@@ -1,33 +1,33 @@
-import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { createDepartment } from './create-department.ts'
 import { deleteDepartment } from './delete-department.ts'
 import { departmentChange, departmentSchema, newDepartment, showDepartment } from './department-schemas.ts'
-import { countDepartments, findDepartment, listDepartments } from './store.ts'
+import { countListed, departmentList, findDepartment, listDepartments } from './store.ts'
 import { updateDepartment } from './update-department.ts'
 
-async function pageOfDepartments(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
+function pageOfDepartments(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const path = `/api/v1/tenants/${tenantId}/departments`
-  const list: ListContext = { sealer: deps.sealer, publicUrl: deps.publicUrl(), path, tenantId, query }
-  const page = openPage(list)
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await listDepartments(tx, tenantId, page),
-    await countDepartments(tx, tenantId),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.created_at, id: row.id }), showDepartment)
+  const asked = { path: `/api/v1/tenants/${tenantId}/departments`, tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listDepartments(tx, tenantId, page),
+      count: await countListed(tx, tenantId, page),
+    }))
+  return answerPage(deps, departmentList, asked, load, showDepartment)
 }
 
 async function readDepartment(deps: Deps, actor: Actor, id: string) {
   const department = await inTenant(deps.db, actor, (tx) => findDepartment(tx, actor.tenantId, id))
   if (!department) throw notFound()
-  return showDepartment(department)
+  return new Versioned(department.version, showDepartment(department))
 }
 
 export const departmentRoutes = (deps: Deps): Route[] => [
@@ -38,7 +38,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Departments',
     summary: 'List the departments of your tenant',
-    query: listQuery,
+    query: departmentList.query,
     status: 200,
     answer: pageOf(departmentSchema),
     handle: ({ actor, query }) => pageOfDepartments(deps, actor, query),
@@ -65,6 +65,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     summary: 'Read a department',
     status: 200,
     answer: departmentSchema,
+    versioned: true,
     handle: ({ actor, params }) => readDepartment(deps, actor, pathId(params.did)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
@@ -78,8 +79,9 @@ export const departmentRoutes = (deps: Deps): Route[] => [
       body: departmentChange,
       status: 200,
       answer: departmentSchema,
-      handle: async ({ actor, params, body }) =>
-        showDepartment(await updateDepartment(deps, actor, pathId(params.did), body)),
+      versioned: true,
+      handle: async ({ actor, params, body, ifMatch }) =>
+        showDepartment(await updateDepartment(deps, actor, pathId(params.did), body, ifMatch)),
     }),
   ),
   route({
@@ -92,8 +94,9 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [409],
-    handle: async ({ actor, params }) => {
-      await deleteDepartment(deps, actor, pathId(params.did))
+    versioned: true,
+    handle: async ({ actor, params, ifMatch }) => {
+      await deleteDepartment(deps, actor, pathId(params.did), ifMatch)
       return undefined
     },
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byId, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const departmentRow = z.object({
@@ -7,6 +8,8 @@ const departmentRow = z.object({
   name: z.string(),
   description: z.string(),
   parent_id: z.uuid().nullable(),
+  name_key: z.string(),
+  version: z.number(),
   member_count: z.number(),
   created_at: z.number(),
   updated_at: z.number(),
@@ -16,21 +19,36 @@ export type DepartmentRow = z.infer<typeof departmentRow>
 
 const columns = sql.fragment`
   d.id, d.name, d.description, d.parent_id, d.created_at, d.updated_at,
+  d.name_key, d.version,
   (select count(*) from memberships m where m.tenant_id = d.tenant_id and m.department_id = d.id) as member_count`
 
-/** A page of the tenant's departments, oldest first. */
-export function listDepartments(tx: Tx, tenantId: string, page: Keyset): Promise<readonly DepartmentRow[]> {
+/** The departments of a tenant. */
+export const departmentList = defineList({
+  id: { column: sql.fragment`d.id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`d.created_at`, field: 'created_at' },
+    name: { column: sql.fragment`d.name_key`, field: 'name_key' },
+  },
+  filters: { parent_id: byId(sql.fragment`d.parent_id`) },
+  search: [sql.fragment`d.name_key`],
+})
+
+/** A page of the tenant's departments. */
+export function listDepartments(tx: Tx, tenantId: string, page: ListPage): Promise<readonly DepartmentRow[]> {
   return tx.any(sql.type(departmentRow)`
-    select ${columns} from departments d where d.tenant_id = ${tenantId}
-    ${keyset(page, sql.fragment`d.created_at`, sql.fragment`d.id`)}`)
+    select ${columns} from departments d where d.tenant_id = ${tenantId} ${page.tail}`)
+}
+
+/** How many departments the filters leave; all of them from the counter. */
+export function countListed(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+  if (!page.filtered) return countDepartments(tx, tenantId)
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from departments d where d.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** Departments of the tenant, from the counter. */
-export async function countDepartments(tx: Tx, tenantId: string): Promise<number> {
-  const count = await tx.maybeOneFirst(sql.type(z.object({ rows: z.number() }))`
-    select rows from row_counts where tenant_id = ${tenantId} and relation = 'departments'`)
-  return count ?? 0
-}
+export const countDepartments = (tx: Tx, tenantId: string): Promise<number> =>
+  countRows(tx, tenantId, 'departments')
 
 /** One department of the tenant, or null. */
 export function findDepartment(tx: Tx, tenantId: string, id: string): Promise<DepartmentRow | null> {

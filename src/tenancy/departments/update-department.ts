@@ -1,7 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
 import { invalidField, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockTenant } from '../tenants/store.ts'
@@ -18,6 +20,7 @@ export function updateDepartment(
   actor: Actor,
   id: string,
   change: DepartmentChange,
+  versions: Versions,
 ): Promise<DepartmentRow> {
   const { tenantId } = actor
   const at = clock()
@@ -25,6 +28,7 @@ export function updateDepartment(
     await lockTenant(tx, tenantId)
     const department = await findDepartment(tx, tenantId, id)
     if (!department) throw notFound()
+    assertAmong(versions, department.version)
     const { name = department.name, description = department.description } = change
     const { parent_id: parentId = department.parent_id } = change
     await holdParent(tx, tenantId, parentId)

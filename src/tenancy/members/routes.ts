@@ -1,38 +1,33 @@
-import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { addMember } from './add-member.ts'
 import { memberChange, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
-import { countMembers, findMember, listMembers } from './store.ts'
+import { countMembers, findMember, listMembers, memberList } from './store.ts'
 import { updateMember } from './update-member.ts'
 
-async function pageOfMembers(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
-  const path = `/api/v1/tenants/${actor.tenantId}/members`
-  const list: ListContext = {
-    sealer: deps.sealer,
-    publicUrl: deps.publicUrl(),
-    path,
-    tenantId: actor.tenantId,
-    query,
-  }
-  const page = openPage(list)
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await listMembers(tx, actor.tenantId, page),
-    await countMembers(tx, actor.tenantId),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.joined_at, id: row.id }), showMember)
+function pageOfMembers(deps: Deps, actor: Actor, query: ListQuery) {
+  const { tenantId } = actor
+  const asked = { path: `/api/v1/tenants/${tenantId}/members`, tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listMembers(tx, tenantId, page),
+      count: await countMembers(tx, tenantId, page),
+    }))
+  return answerPage(deps, memberList, asked, load, showMember)
 }
 
 async function readMember(deps: Deps, actor: Actor, memberId: string) {
   const member = await inTenant(deps.db, actor, (tx) => findMember(tx, actor.tenantId, memberId))
   if (!member) throw notFound()
-  return showMember(member)
+  return new Versioned(member.version, showMember(member))
 }
 
 export const memberRoutes = (deps: Deps): Route[] => [
@@ -43,7 +38,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Members',
     summary: 'List the members of your tenant',
-    query: listQuery,
+    query: memberList.query,
     status: 200,
     answer: pageOf(memberSchema),
     handle: ({ actor, query }) => pageOfMembers(deps, actor, query),
@@ -71,6 +66,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     summary: 'Read a member',
     status: 200,
     answer: memberSchema,
+    versioned: true,
     handle: ({ actor, params }) => readMember(deps, actor, pathId(params.mid)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
@@ -86,8 +82,9 @@ export const memberRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: memberSchema,
       refusals: [409],
-      handle: async ({ actor, params, body }) =>
-        showMember(await updateMember(deps, actor, pathId(params.mid), body)),
+      versioned: true,
+      handle: async ({ actor, params, body, ifMatch }) =>
+        showMember(await updateMember(deps, actor, pathId(params.mid), body, ifMatch)),
     }),
   ),
   route({
@@ -101,8 +98,9 @@ export const memberRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [409],
-    handle: async ({ actor, params }) => {
-      await removeMember(deps, actor, pathId(params.mid))
+    versioned: true,
+    handle: async ({ actor, params, ifMatch }) => {
+      await removeMember(deps, actor, pathId(params.mid), ifMatch)
       return undefined
     },
   }),

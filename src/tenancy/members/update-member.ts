@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Deps } from '../../deps.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertGivable, holderOf, holds, refused } from '../roles/ceiling.ts'
@@ -22,6 +24,7 @@ export function updateMember(
   actor: Actor,
   memberId: string,
   change: MemberChange,
+  versions: Versions,
 ): Promise<MemberRow> {
   const { tenantId } = actor
   const at = clock()
@@ -29,6 +32,7 @@ export function updateMember(
     await lockTenant(tx, tenantId)
     const member = await findMember(tx, tenantId, memberId)
     if (!member) throw notFound()
+    assertAmong(versions, member.version)
     assertMayTouch(actor, member)
     const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
     assertMayGive(actor, member, roles ?? [], change)

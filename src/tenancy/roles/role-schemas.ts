@@ -47,7 +47,7 @@ export const roleSchema = z
   })
   .meta({ id: 'Role' })
 
-export const showRole = (row: RoleDetailRow) => ({
+export const showRole = ({ version: _version, name_key: _key, ...row }: RoleDetailRow) => ({
   ...row,
   permissions: row.is_system ? permissionsOf(row.name as SystemRole) : row.permissions,
   created_at: rfc3339(row.created_at),

@@ -1,33 +1,33 @@
-import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { createRole } from './create-role.ts'
 import { deleteRole } from './delete-role.ts'
 import { newRole, roleChange, roleSchema, showRole } from './role-schemas.ts'
-import { countRoles, findRole, listRoles } from './store.ts'
+import { countRoles, findRole, listRoles, roleList } from './store.ts'
 import { updateRole } from './update-role.ts'
 
-async function pageOfRoles(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
+function pageOfRoles(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const path = `/api/v1/tenants/${tenantId}/roles`
-  const list: ListContext = { sealer: deps.sealer, publicUrl: deps.publicUrl(), path, tenantId, query }
-  const page = openPage(list)
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await listRoles(tx, tenantId, page),
-    await countRoles(tx, tenantId),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.created_at, id: row.id }), showRole)
+  const asked = { path: `/api/v1/tenants/${tenantId}/roles`, tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listRoles(tx, tenantId, page),
+      count: await countRoles(tx, tenantId, page),
+    }))
+  return answerPage(deps, roleList, asked, load, showRole)
 }
 
 async function readRole(deps: Deps, actor: Actor, roleId: string) {
   const role = await inTenant(deps.db, actor, (tx) => findRole(tx, actor.tenantId, roleId))
   if (!role) throw notFound()
-  return showRole(role)
+  return new Versioned(role.version, showRole(role))
 }
 
 export const roleRoutes = (deps: Deps): Route[] => [
@@ -38,7 +38,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Roles',
     summary: 'List the roles of your tenant',
-    query: listQuery,
+    query: roleList.query,
     status: 200,
     answer: pageOf(roleSchema),
     handle: ({ actor, query }) => pageOfRoles(deps, actor, query),
@@ -66,6 +66,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     summary: 'Read a role',
     status: 200,
     answer: roleSchema,
+    versioned: true,
     handle: ({ actor, params }) => readRole(deps, actor, pathId(params.rid)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
@@ -81,8 +82,9 @@ export const roleRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: roleSchema,
       refusals: [409],
-      handle: async ({ actor, params, body }) =>
-        showRole(await updateRole(deps, actor, pathId(params.rid), body)),
+      versioned: true,
+      handle: async ({ actor, params, body, ifMatch }) =>
+        showRole(await updateRole(deps, actor, pathId(params.rid), body, ifMatch)),
     }),
   ),
   route({
@@ -95,8 +97,9 @@ export const roleRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [409],
-    handle: async ({ actor, params }) => {
-      await deleteRole(deps, actor, pathId(params.rid))
+    versioned: true,
+    handle: async ({ actor, params, ifMatch }) => {
+      await deleteRole(deps, actor, pathId(params.rid), ifMatch)
       return undefined
     },
   }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byFlag, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 
@@ -63,6 +64,8 @@ export function holdRolesNamed(
 }
 
 const roleDetailRow = roleRow.extend({
+  name_key: z.string(),
+  version: z.number(),
   description: z.string(),
   member_count: z.number(),
   created_at: z.number(),
@@ -73,20 +76,31 @@ export type RoleDetailRow = z.infer<typeof roleDetailRow>
 
 const columns = sql.fragment`
   r.id, r.name, r.description, r.permissions, r.is_system, r.created_at, r.updated_at,
+  r.name_key, r.version,
   (select count(*) from membership_roles mr where mr.tenant_id = r.tenant_id and mr.role_id = r.id) as member_count`
 
-/** A page of the tenant's roles, oldest first: the system roles before its own. */
-export function listRoles(tx: Tx, tenantId: string, page: Keyset): Promise<readonly RoleDetailRow[]> {
+/** The roles of a tenant: the system roles before its own. */
+export const roleList = defineList({
+  id: { column: sql.fragment`r.id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`r.created_at`, field: 'created_at' },
+    name: { column: sql.fragment`r.name_key`, field: 'name_key' },
+  },
+  filters: { is_system: byFlag(sql.fragment`r.is_system`) },
+  search: [sql.fragment`r.name_key`],
+})
+
+/** A page of the tenant's roles. */
+export function listRoles(tx: Tx, tenantId: string, page: ListPage): Promise<readonly RoleDetailRow[]> {
   return tx.any(sql.type(roleDetailRow)`
-    select ${columns} from roles r where r.tenant_id = ${tenantId}
-    ${keyset(page, sql.fragment`r.created_at`, sql.fragment`r.id`)}`)
+    select ${columns} from roles r where r.tenant_id = ${tenantId} ${page.tail}`)
 }
 
-/** Roles of the tenant, from the counter. */
-export async function countRoles(tx: Tx, tenantId: string): Promise<number> {
-  const count = await tx.maybeOneFirst(sql.type(z.object({ rows: z.number() }))`
-    select rows from row_counts where tenant_id = ${tenantId} and relation = 'roles'`)
-  return count ?? 0
+/** How many roles of the tenant the filters leave; all of them from the counter. */
+export function countRoles(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+  if (!page.filtered) return countRows(tx, tenantId, 'roles')
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from roles r where r.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** Roles of the tenant's own: what their limit is about. */

@@ -1,7 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
@@ -22,6 +24,7 @@ export function updateRole(
   actor: Actor,
   roleId: string,
   change: RoleChange,
+  versions: Versions,
 ): Promise<RoleDetailRow> {
   const { tenantId } = actor
   const at = clock()
@@ -29,6 +32,7 @@ export function updateRole(
     await lockTenant(tx, tenantId)
     const role = await findRole(tx, tenantId, roleId)
     if (!role) throw notFound()
+    assertAmong(versions, role.version)
     if (role.is_system) throw systemRole()
     const { name = role.name, description = role.description, permissions = role.permissions } = change
     assertHeld(

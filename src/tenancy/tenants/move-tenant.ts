@@ -1,7 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import {
@@ -47,10 +49,14 @@ export function moveTenant({ db, clock }: Deps, actor: Actor, move: keyof typeof
 }
 
 /** Deletes the tenant of the path: gone for everybody at once, and from the database once the retention is over. */
-export function deleteTenant({ db, clock }: Deps, actor: Actor): Promise<void> {
-  const { tenantId } = actor
+export function deleteTenant({ db, clock }: Deps, actor: Actor, versions: Versions): Promise<void> {
+  const { tenantId, userId } = actor
   const at = clock()
   return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    const tenant = await findTenant(tx, tenantId, userId)
+    if (!tenant) throw notFound()
+    assertAmong(versions, tenant.version)
     if (!(await markDeleted(tx, { id: tenantId, at }))) throw notFound()
     await appendEvent(tx, {
       ...causedBy(actor, at),

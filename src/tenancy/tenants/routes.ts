@@ -1,36 +1,31 @@
-import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { createTenant } from './create-tenant.ts'
 import { deleteTenant, moveTenant } from './move-tenant.ts'
-import { countTenantsOf, findTenant, listTenantsOf } from './store.ts'
+import { countTenantsOf, findTenant, listTenantsOf, tenantList } from './store.ts'
 import { newTenant, showTenant, tenantChange, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
 
-async function listTenants(deps: Deps, { userId, tokenTenantId }: Actor, query: z.output<typeof listQuery>) {
-  const list: ListContext = {
-    sealer: deps.sealer,
-    publicUrl: deps.publicUrl(),
-    path: '/api/v1/tenants',
-    tenantId: tokenTenantId,
-    query,
-  }
-  const page = openPage(list)
-  const [rows, count] = await asSystem(deps.db, 'the tenants of a person lie in many tenants', async (tx) => [
-    await listTenantsOf(tx, userId, page),
-    await countTenantsOf(tx, userId),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.created_at, id: row.id }), showTenant)
+function listTenants(deps: Deps, { userId, tokenTenantId }: Actor, query: ListQuery) {
+  const asked = { path: '/api/v1/tenants', tenantId: tokenTenantId, query }
+  const load = (page: ListPage) =>
+    asSystem(deps.db, 'the tenants of a person lie in many tenants', async (tx) => ({
+      rows: await listTenantsOf(tx, userId, page),
+      count: await countTenantsOf(tx, userId, page),
+    }))
+  return answerPage(deps, tenantList, asked, load, showTenant)
 }
 
 async function readTenant(deps: Deps, actor: Actor) {
   const tenant = await inTenant(deps.db, actor, (tx) => findTenant(tx, actor.tenantId, actor.userId))
   if (!tenant) throw notFound()
-  return showTenant(tenant)
+  return new Versioned(tenant.version, showTenant(tenant))
 }
 
 export const tenantRoutes = (deps: Deps): Route[] => [
@@ -40,7 +35,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     action: 'tenant:list',
     tag: 'Tenants',
     summary: 'List the tenants you belong to',
-    query: listQuery,
+    query: tenantList.query,
     status: 200,
     answer: pageOf(tenantSchema),
     handle: ({ actor, query }) => listTenants(deps, actor, query),
@@ -66,6 +61,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     summary: 'Read a tenant you belong to',
     status: 200,
     answer: tenantSchema,
+    versioned: true,
     handle: ({ actor }) => readTenant(deps, actor),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
@@ -80,7 +76,8 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       body: tenantChange,
       status: 200,
       answer: tenantSchema,
-      handle: async ({ actor, body }) => showTenant(await updateTenant(deps, actor, body)),
+      versioned: true,
+      handle: async ({ actor, body, ifMatch }) => showTenant(await updateTenant(deps, actor, body, ifMatch)),
     }),
   ),
   route({
@@ -93,8 +90,9 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     description: 'Nobody sees it from then on; after 30 days everything of it is erased.',
     status: 204,
     answer: null,
-    handle: async ({ actor }) => {
-      await deleteTenant(deps, actor)
+    versioned: true,
+    handle: async ({ actor, ifMatch }) => {
+      await deleteTenant(deps, actor, ifMatch)
       return undefined
     },
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
@@ -18,6 +18,8 @@ const tenantRow = z.object({
   updated_at: z.number(),
   suspended_at: z.number().nullable(),
   archived_at: z.number().nullable(),
+  version: z.number(),
+  name_key: z.string(),
   member_count: z.number(),
   my_roles: z.array(z.string()),
 })
@@ -25,7 +27,8 @@ const tenantRow = z.object({
 export type TenantRow = z.infer<typeof tenantRow>
 
 const columns = sql.fragment`
-  t.id, t.name, t.slug, t.status, t.settings, t.created_at, t.updated_at, t.suspended_at, t.archived_at`
+  t.id, t.name, t.slug, t.status, t.settings, t.created_at, t.updated_at, t.suspended_at, t.archived_at,
+  t.version, t.name_key`
 
 const rolesOf = sql.fragment`
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
@@ -105,20 +108,30 @@ export function findTenant(tx: Tx, tenantId: string, userId: string): Promise<Te
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
 
-/** Tenants in which a person has an active membership, oldest first; read as the system role. */
-export function listTenantsOf(tx: Tx, userId: string, page: Keyset): Promise<readonly TenantRow[]> {
+/** The tenants of a person. */
+export const tenantList = defineList({
+  id: { column: sql.fragment`t.id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`t.created_at`, field: 'created_at' },
+    name: { column: sql.fragment`t.name_key`, field: 'name_key' },
+  },
+  filters: { status: byWord(sql.fragment`t.status`, tenantStatus.options) },
+  search: [sql.fragment`t.name_key`],
+})
+
+/** Tenants in which a person has an active membership; read as the system role. */
+export function listTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<readonly TenantRow[]> {
   return tx.any(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
     from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} and m.status = 'active'
-    ${keyset(page, sql.fragment`t.created_at`, sql.fragment`t.id`)}`)
+    where m.user_id = ${userId} and m.status = 'active' ${page.tail}`)
 }
 
 /** How many tenants `listTenantsOf` lists in all. */
-export function countTenantsOf(tx: Tx, userId: string): Promise<number> {
+export function countTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} and m.status = 'active'`)
+    where m.user_id = ${userId} and m.status = 'active' ${page.conditions}`)
 }
 
 /** Up to `limit` tenants that were deleted before `before` (ms since 1970), longest ago first; as the worker role. */

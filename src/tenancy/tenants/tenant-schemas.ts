@@ -54,7 +54,7 @@ export const tenantSchema = z
   })
   .meta({ id: 'Tenant' })
 
-export const showTenant = (row: TenantRow) => ({
+export const showTenant = ({ version: _version, name_key: _key, ...row }: TenantRow) => ({
   ...row,
   is_active: row.status === 'active',
   created_at: rfc3339(row.created_at),
