@@ -19,7 +19,9 @@ import { assertDecided } from './platform/http/registry.ts'
 import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
+import { departmentRoutes } from './tenancy/departments/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
+import { roleRoutes } from './tenancy/roles/routes.ts'
 import { tenantRoutes } from './tenancy/tenants/routes.ts'
 import { version } from './version.ts'
 
@@ -30,6 +32,8 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),
+  ...roleRoutes(deps),
+  ...departmentRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),
 ]
