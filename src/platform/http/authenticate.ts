@@ -74,8 +74,8 @@ export function pathId(text: string | undefined): string {
 const scopeOf = (route: Route, tokenTenantId: string, params: Record<string, string>) =>
   route.scope === 'token' ? tokenTenantId : pathId(params.id)
 
-/** A token for the very tenant of the path goes on to the policies, which say what has become of its membership. */
 function assertInside(route: Route, tokenTenantId: string, tenantId: string, standing: Standing) {
+  // Whoever belongs no more to the tenant of their token is told so by the engine, as on every other route.
   if (route.scope === 'inside' && tenantId === tokenTenantId) return
   if (standing.membership?.status !== 'active') throw notFound()
   if (route.scope === 'inside')
