@@ -1,6 +1,9 @@
 import { generateSync } from 'otplib'
 import pg from 'pg'
-import type { Client, Service } from '../../helpers/service.ts'
+import type { Test } from 'tap'
+import { readConfig } from '../../../src/config.ts'
+import { serveApi } from '../../../src/serve.ts'
+import type { Answer, Client, Service } from '../../helpers/service.ts'
 
 /** The code that an authenticator app shows at `now` (ms), or `steps` of 30 s later. */
 export const codeAt = (secret: string, now: number, steps = 0): string =>
@@ -39,4 +42,33 @@ export async function changeRows(service: Service, statement: string): Promise<R
   } finally {
     await client.end()
   }
+}
+
+/** Logs in without caring what is answered: a pair, a question for a second factor, or a refusal. */
+export const attemptLogin = (
+  service: Service,
+  { email, password }: { email: string; password: string },
+  more: { url?: string; tenant_id?: string } = {},
+): Promise<Answer> => {
+  const { url = '', ...body } = more
+  return service.call('POST', `${url}/api/v1/auth/login/`, { body: { email, password, ...body } })
+}
+
+/** The same service on the same data under other settings; gives its base, to be put before paths. */
+export async function beside(t: Test, service: Service, env: Record<string, string>): Promise<string> {
+  const { api, system, worker } = service.databases
+  const keys = service.deps.config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(',')
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_API_URL: api,
+    DATABASE_SYSTEM_URL: system,
+    DATABASE_WORKER_URL: worker,
+    DATABASE_POOL_SIZE: '2',
+    SECRET_KEYS: keys,
+    ...env,
+  })
+  const serving = await serveApi(config, service.deps.log, service.now)
+  t.teardown(() => serving.stop())
+  return serving.url
 }
