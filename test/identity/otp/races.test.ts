@@ -10,6 +10,7 @@ t.setTimeout(240_000)
 
 const otp = '/api/v1/auth/otp'
 const rounds = 20
+const roundsUnguarded = 5
 const parallel = 50
 const service = await startService(t, { env: { DATABASE_POOL_SIZE: '8' } })
 const { call } = service
@@ -46,7 +47,7 @@ for (const [kind, make] of Object.entries(codeFor)) {
 
   t.test(`and where the guard is passed over, the ${kind} code itself is still used once`, async (t) => {
     const successes: number[] = []
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < roundsUnguarded; round++) {
       const person = await service.signUp()
       const { id: userId, email } = person
       const code = readCode(await make(person))
@@ -57,7 +58,7 @@ for (const [kind, make] of Object.entries(codeFor)) {
       const shown = await times(() => asSystem(db, 'a test', (tx) => acceptCode(tx, comparison)))
       successes.push(shown.filter((one) => one !== null).length)
     }
-    t.strictSame(successes, Array(rounds).fill(1))
+    t.strictSame(successes, Array(roundsUnguarded).fill(1))
   })
 }
 
