@@ -6,9 +6,10 @@ import { eventFanout } from './event-fanout.ts'
 import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
+import { tenantPurge } from './tenant-purge.ts'
 
 /** Every actor. */
-export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, otpExpiry]
+export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, tenantPurge, otpExpiry]
 
 const drainLimit = 20_000
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { listQuery, pageOf } from '../../platform/http/lists.ts'
+import { pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { confirmBody, verifyBody } from './bodies.ts'
 import { deviceTypes } from './channels.ts'
@@ -12,6 +12,7 @@ import { generateRecoveryCodes } from './generate-recovery-codes.ts'
 import { pageOfDevices } from './page-of-devices.ts'
 import { sendEmailCode } from './send-email-code.ts'
 import { setUpTotp } from './setup-totp.ts'
+import { deviceList } from './store.ts'
 import { verifyCode } from './verify-code.ts'
 
 const deviceName = z
@@ -115,7 +116,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     action: 'otp_device:list',
     tag,
     summary: 'List your second factors',
-    query: listQuery,
+    query: deviceList.query,
     status: 200,
     answer: pageOf(deviceSchema),
     handle: ({ actor, query }) => pageOfDevices(deps, actor, query),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { deviceTypes } from './channels.ts'
 
@@ -24,17 +24,22 @@ const columns = sql.fragment`
 const listed = sql.fragment`
   (d.type <> 'email' or exists (select 1 from users u where u.id = d.user_id and u.email_verified_at is not null))`
 
-/** A page of a person's devices, oldest first. */
-export function listDevices(tx: Tx, userId: string, page: Keyset): Promise<readonly DeviceRow[]> {
+/** The devices of a person, oldest first. */
+export const deviceList = defineList({
+  id: { column: sql.fragment`d.id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`d.created_at`, field: 'created_at' } },
+})
+
+/** A page of a person's devices. */
+export function listDevices(tx: Tx, userId: string, page: ListPage): Promise<readonly DeviceRow[]> {
   return tx.any(sql.type(deviceRow)`
-    select ${columns} from otp_devices d where d.user_id = ${userId} and ${listed}
-    ${keyset(page, sql.fragment`d.created_at`, sql.fragment`d.id`)}`)
+    select ${columns} from otp_devices d where d.user_id = ${userId} and ${listed} ${page.tail}`)
 }
 
 /** How many devices `listDevices` lists in all. */
-export function countDevices(tx: Tx, userId: string): Promise<number> {
+export function countDevices(tx: Tx, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) from otp_devices d where d.user_id = ${userId} and ${listed}`)
+    select count(*) from otp_devices d where d.user_id = ${userId} and ${listed} ${page.conditions}`)
 }
 
 /** One of a person's devices that is listed, or null. */

@@ -125,7 +125,7 @@ create policy owner_all on pending_sessions for all to bailiwick_owner using (tr
 grant select on pending_sessions to bailiwick_api;
 grant select, insert on pending_sessions to bailiwick_system;
 grant update (ended_at) on pending_sessions to bailiwick_system;
-grant select (id, expires_at), delete on pending_sessions to bailiwick_worker;
+grant select (tenant_id, id, expires_at), delete on pending_sessions to bailiwick_worker;
 
 -- The worker tidies up what is long over; refresh families and pending sessions go with their session.
 create index sessions_by_end on sessions (least(ended_at, expires_at));
