@@ -61,7 +61,7 @@ create policy own_rows on otp_email_codes for all to bailiwick_api
   using (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid))
   with check (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid));
 create policy system_all on otp_email_codes for all to bailiwick_system using (true) with check (true);
-create policy worker_all on otp_email_codes for all to bailiwick_worker using (true) with check (true);
+create policy worker_expires on otp_email_codes for all to bailiwick_worker using (expires_at <= now());
 create policy owner_all on otp_email_codes for all to bailiwick_owner using (true) with check (true);
 grant insert on otp_email_codes to bailiwick_api;
 grant select on otp_email_codes to bailiwick_system;
@@ -120,17 +120,19 @@ create policy own_rows on pending_sessions for all to bailiwick_api
   using (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid))
   with check (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid));
 create policy system_all on pending_sessions for all to bailiwick_system using (true) with check (true);
-create policy worker_all on pending_sessions for all to bailiwick_worker using (true) with check (true);
+create policy worker_expires on pending_sessions for all to bailiwick_worker using (expires_at <= now());
+create policy worker_purges on pending_sessions for all to bailiwick_worker
+  using (tenant_id in (select t.id from tenants t where t.deleted_at is not null));
 create policy owner_all on pending_sessions for all to bailiwick_owner using (true) with check (true);
 grant select on pending_sessions to bailiwick_api;
 grant select, insert on pending_sessions to bailiwick_system;
 grant update (ended_at) on pending_sessions to bailiwick_system;
 grant select (tenant_id, id, expires_at), delete on pending_sessions to bailiwick_worker;
 
--- The worker tidies up what is long over; refresh families and pending sessions go with their session.
+-- The worker tidies up what is long over, and sees nothing that is not over; refresh families and pending sessions go with their session.
 create index sessions_by_end on sessions (least(ended_at, expires_at));
 create index link_tokens_by_expiry on link_tokens (expires_at);
-create policy worker_all on sessions for all to bailiwick_worker using (true) with check (true);
-create policy worker_all on link_tokens for all to bailiwick_worker using (true) with check (true);
+create policy worker_expires on sessions for all to bailiwick_worker using (least(ended_at, expires_at) <= now());
+create policy worker_expires on link_tokens for all to bailiwick_worker using (expires_at <= now());
 grant select (id, ended_at, expires_at), delete on sessions to bailiwick_worker;
 grant select (id, expires_at), delete on link_tokens to bailiwick_worker;
