@@ -120,7 +120,7 @@ export const settings = {
     '`false` for poolers that cannot keep prepared statements',
   ),
   DATABASE_POOL_SIZE: setting(
-    wholeNumber(1, 100),
+    wholeNumber(2, 100),
     undefined,
     'Connections per process and role; more than cores + 2 make it slower',
     { shown: 'cores + 2' },

@@ -7,6 +7,7 @@ import { createPasswordHasher, type PasswordHasher } from './platform/crypto/pas
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type KeyRing, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { openPool } from './platform/db/pool.ts'
+import { openReadPool } from './platform/db/read-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
@@ -15,7 +16,7 @@ export interface Deps {
   log: Logger
   /** ms since 1970; the only source of time. */
   clock: () => number
-  db: Pick<Databases, 'api' | 'system'>
+  db: Omit<Databases, 'worker'>
   passwords: PasswordHasher
   sealer: Sealer
   signer: TokenSigner
@@ -42,18 +43,19 @@ export async function openDeps(settings: {
     throw new Error(
       'The API needs DATABASE_API_URL, DATABASE_SYSTEM_URL and SECRET_KEYS. Without them, use npm start.',
     )
-  const options = {
-    size: config.DATABASE_POOL_SIZE ?? availableParallelism() + 2,
-    prepared: config.DATABASE_PREPARED_STATEMENTS,
-    applicationName: 'bailiwick-api',
-  }
+  const common = { prepared: config.DATABASE_PREPARED_STATEMENTS, applicationName: 'bailiwick-api' }
+  const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
+  // Half of a role's connections are for reads of one statement, which leave them at once.
+  const reading = { ...common, size: Math.floor(size / 2) }
+  const writing = { ...common, size: size - reading.size }
   const [api, system, passwords, access] = await Promise.all([
-    openPool(apiUrl, options),
-    openPool(systemUrl, options),
+    openPool(apiUrl, writing),
+    openPool(systemUrl, writing),
     createPasswordHasher(),
     openAccessEngine(),
   ])
-  const db = { api, system }
+  const [apiReads, systemReads] = [openReadPool(apiUrl, reading), openReadPool(systemUrl, reading)]
+  const db = { api, apiReads, system, systemReads }
   const sealer = createSealer(keys)
   let ring: KeyRing = await loadKeyRing({ db, sealer, clock, config })
   const timer = setInterval(() => {
@@ -66,7 +68,7 @@ export async function openDeps(settings: {
   }, keysReadAgainMs).unref()
   const close = async () => {
     clearInterval(timer)
-    await Promise.all([api.end(), system.end()])
+    await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
   }
   const signer = createTokenSigner(() => ring)
   return { config, log, clock, db, passwords, sealer, signer, access, publicUrl, close }

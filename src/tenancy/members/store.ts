@@ -9,6 +9,7 @@ import {
   type Filter,
   type ListPage,
 } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
 import { roleNameKey } from '../roles/store.ts'
@@ -205,7 +206,7 @@ export type Place = z.infer<typeof placeRow>
  * Every tenant a person belongs to that is not deleted, most recently entered first, then oldest membership first;
  * read as the system role.
  */
-export function listPlacesOf(tx: Tx, userId: string): Promise<readonly Place[]> {
+export function listPlacesOf(tx: Read, userId: string): Promise<readonly Place[]> {
   return tx.any(sql.type(placeRow)`
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status,
            m.id as membership_id, m.status as membership_status, r.roles, r.is_owner,

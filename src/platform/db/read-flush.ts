@@ -1,0 +1,117 @@
+import type { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
+
+/** One statement as it goes over the wire; without a name it is parsed each time. */
+export interface Statement {
+  name: string
+  text: string
+  values: readonly Wired[]
+}
+
+/** A parameter in Postgres's text form, or bytes. */
+export type Wired = string | Buffer | null
+
+/** What a column is called, and the OID of its type. */
+export interface Column {
+  name: string
+  dataTypeID: number
+}
+
+/** A connection, as pg hands it to queries that are not of its own classes (pg-cursor is one). */
+interface Wire extends EventEmitter {
+  stream: Duplex
+  parse(statement: { name: string; text: string }): void
+  bind(portal: { statement: string; values: readonly Wired[] }): void
+  describe(what: { type: 'P'; name: string }): void
+  execute(portal: object): void
+  sync(): void
+}
+
+/** Per connection, the names that Postgres said it has parsed, with the columns once it has told them. */
+const parsed = new WeakMap<Wire, Map<string, Column[] | undefined>>()
+
+/**
+ * A read-only transaction in one flush: begin, the scope where there is one, the statement, commit, and a single Sync
+ * behind them, before which an error makes Postgres skip all that is left. To be handed to a pg client's `query`;
+ * `answer` is then settled once. After a rejection the transaction is still open, and failed.
+ *
+ * A name counts as known only when its ParseComplete came: what an error skipped was never parsed. Columns are asked
+ * for once, as Postgres refuses (0A000) a known statement whose columns have changed since.
+ */
+export class ReadFlush {
+  /** The rows, and before them what the scope was set to. */
+  readonly answer: Promise<{ columns: Column[]; rows: (string | null)[][]; set: (string | null)[] }>
+  readonly #settle = Promise.withResolvers<Awaited<ReadFlush['answer']>>()
+  readonly #steps: Statement[]
+  readonly #asked: Statement
+  #wire: Wire | undefined
+  #parsing: Statement[] = []
+  #step = 0
+  #columns: Column[] | undefined
+  #rows: (string | null)[][] = []
+  #set: (string | null)[] = []
+
+  constructor(scope: Statement | undefined, asked: Statement, prepared: boolean) {
+    const named = (name: string, text: string) => ({ name: prepared ? name : '', text, values: [] })
+    this.answer = this.#settle.promise
+    this.#asked = asked
+    this.#steps = [
+      named('begin', 'begin read only'),
+      ...(scope ? [scope] : []),
+      asked,
+      named('commit', 'commit'),
+    ]
+  }
+
+  submit(wire: Wire): void {
+    this.#wire = wire
+    const known = parsed.get(wire) ?? new Map()
+    parsed.set(wire, known)
+    this.#columns = known.get(this.#asked.name)
+    this.#parsing = this.#steps.filter(({ name }) => !known.has(name))
+    if (this.#parsing.length > 0) wire.on('parseComplete', this.#noteParsed)
+    wire.stream.cork()
+    for (const step of this.#steps) this.#send(wire, step)
+    wire.sync()
+    wire.stream.uncork()
+  }
+
+  #send(wire: Wire, step: Statement) {
+    if (this.#parsing.includes(step)) wire.parse(step)
+    wire.bind({ statement: step.name, values: step.values })
+    if (step === this.#asked && !this.#columns) wire.describe({ type: 'P', name: '' })
+    wire.execute({})
+  }
+
+  readonly #noteParsed = () => {
+    const { name } = this.#parsing.shift() ?? {}
+    if (name) parsed.get(this.#wire!)?.set(name, undefined)
+  }
+
+  handleRowDescription({ fields }: { fields: Column[] }): void {
+    this.#columns = fields
+    if (this.#asked.name) parsed.get(this.#wire!)?.set(this.#asked.name, fields)
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    if (this.#steps[this.#step] === this.#asked) this.#rows.push(fields)
+    else this.#set = fields
+  }
+
+  handleCommandComplete(): void {
+    this.#step++
+  }
+
+  /** Resolves only when every statement was completed, the commit too. */
+  handleReadyForQuery(): void {
+    this.#wire?.off('parseComplete', this.#noteParsed)
+    if (this.#step === this.#steps.length)
+      this.#settle.resolve({ columns: this.#columns ?? [], rows: this.#rows, set: this.#set })
+    else this.#settle.reject(new Error('A read ended before its commit'))
+  }
+
+  handleError(error: Error): void {
+    this.#wire?.off('parseComplete', this.#noteParsed)
+    this.#settle.reject(error)
+  }
+}
