@@ -58,8 +58,11 @@ const listOf: Record<PolicyEffect, 'deny' | 'gate' | 'allow'> = {
   require_approval: 'gate',
 }
 
-type Lists = Record<'any', unknown[]> & Record<'role' | 'department' | 'user', Record<string, unknown[]>>
-const noLists = (): Lists => ({ any: [], role: {}, department: {}, user: {} })
+type Lists = { filled: boolean; any: unknown[] } & Record<
+  'role' | 'department' | 'user',
+  Record<string, unknown[]>
+>
+const noLists = (): Lists => ({ filled: false, any: [], role: {}, department: {}, user: {} })
 
 function sliceText(tenantId: string, policies: readonly SlicePolicy[], attributes: object): string {
   const lists = { deny: noLists(), gate: noLists(), allow: noLists(), duty: noLists() }
@@ -81,6 +84,7 @@ const byPriority = (one: SlicePolicy, other: SlicePolicy) =>
 function file(lists: Lists, policy: SlicePolicy): void {
   const { roles, departments, users } = policy.compiled.subjects
   const entry = entryOf(policy)
+  lists.filled = true
   if (roles.length + departments.length + users.length === 0) lists.any.push(entry)
   const under = (kind: 'role' | 'department' | 'user') => (id: string) => {
     lists[kind][id] ??= []
