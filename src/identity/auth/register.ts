@@ -8,6 +8,7 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
+import { registerUses } from '../guards/limits.ts'
 import { findCredentials, insertUser } from '../users/store.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
@@ -27,7 +28,8 @@ export async function register(
   origin: Origin,
   body: RegisterBody,
 ): Promise<{ id: string; email: string }> {
-  const { db, clock, passwords } = deps
+  const { db, clock, passwords, limiters } = deps
+  await limiters.take(registerUses(origin.ip))
   const { email, first_name: firstName, last_name: lastName } = body
   refuseWeakPassword('password', body.password, { email, firstName, lastName })
   const passwordHash = await passwords.hash(body.password)

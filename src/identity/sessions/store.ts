@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
+import { type Keyset, keyset } from '../../platform/db/keyset.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const acr = z.enum(['aal1', 'aal2'])
@@ -110,4 +111,38 @@ export async function endSessionsOf(
     update refresh_families set ended_at = ${at}
     where session_id = any(${sql.array(ended, 'uuid')}) and ended_at is null`)
   return ended
+}
+
+const listedRow = z.object({
+  id: z.uuid(),
+  tenant_id: z.uuid(),
+  user_agent: z.string(),
+  ip: z.string(),
+  acr,
+  amr: z.array(z.string()),
+  created_at: z.number(),
+  last_used_at: z.number(),
+  expires_at: z.number(),
+})
+
+export type ListedSession = z.infer<typeof listedRow>
+
+/** A page of a person's sessions that are not over, oldest first. */
+export function listSessionsOf(
+  tx: Tx,
+  userId: string,
+  now: number,
+  page: Keyset,
+): Promise<readonly ListedSession[]> {
+  return tx.any(sql.type(listedRow)`
+    select id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at from sessions
+    where user_id = ${userId} and ended_at is null and expires_at > ${sql.timestamp(new Date(now))}
+    ${keyset(page, sql.fragment`created_at`, sql.fragment`id`)}`)
+}
+
+/** How many of a person's sessions are not over: a handful, so that they are counted. */
+export function countSessionsOf(tx: Tx, userId: string, now: number): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) as count from sessions
+    where user_id = ${userId} and ended_at is null and expires_at > ${sql.timestamp(new Date(now))}`)
 }

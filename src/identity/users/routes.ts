@@ -7,13 +7,20 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { countMembers } from '../../tenancy/members/store.ts'
-import { personName } from '../person.ts'
+import { emailAddress, personName, presentedPassword } from '../person.ts'
 import { readProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf } from './store.ts'
 import { updateProfile } from './update-profile.ts'
 import { memberUserSchema, profileSchema, showMemberUser } from './user-schemas.ts'
 
-const profileChange = z.object({ first_name: personName.optional(), last_name: personName.optional() })
+const profileChange = z.object({
+  first_name: personName.optional(),
+  last_name: personName.optional(),
+  email: emailAddress.optional(),
+  current_password: presentedPassword
+    .optional()
+    .meta({ description: 'For another e-mail address, where you signed in more than 15 minutes ago' }),
+})
 
 async function pageOfUsers(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
   const { tenantId } = actor

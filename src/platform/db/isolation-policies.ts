@@ -7,6 +7,7 @@
  * A line is `table policy: command to role using expression check expression`, as pg_get_expr prints the expressions.
  */
 export const frozenPolicies = [
+  'account_attempts system_all: all to bailiwick_system using true check true',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
@@ -15,17 +16,20 @@ export const frozenPolicies = [
   'events worker_all: all to bailiwick_worker using true check true',
   'installation system_reads: all to bailiwick_system using true check true',
   'link_tokens system_all: all to bailiwick_system using true check true',
+  'login_attempts system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
   'membership_roles system_reads: select to bailiwick_system using true',
   'memberships system_all: all to bailiwick_system using true check true',
   'outbox system_inserts: insert to bailiwick_system check true',
   'outbox worker_all: all to bailiwick_worker using true check true',
+  'rate_limits system_all: all to bailiwick_system using true check true',
   'refresh_families system_all: all to bailiwick_system using true check true',
   'roles system_reads: select to bailiwick_system using true',
   'row_counts system_all: all to bailiwick_system using true check true',
   'row_counts worker_all: all to bailiwick_worker using true check true',
   'sessions system_all: all to bailiwick_system using true check true',
+  'sign_in_places system_all: all to bailiwick_system using true check true',
   'signing_keys system_all: all to bailiwick_system using true check true',
   'tenants system_reads: select to bailiwick_system using true',
   'tenants worker_reads: select to bailiwick_worker using true',
