@@ -1,6 +1,7 @@
 import { asWorker } from '../src/platform/db/transaction.ts'
 import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store.ts'
 import { writeLetter } from '../src/platform/mail/templates.ts'
+import { settle } from '../src/platform/outbox/settle.ts'
 import { defineActor } from './actor.ts'
 import { Hopeless } from './describe-error.ts'
 
@@ -15,17 +16,19 @@ export const email = defineActor({
   attempts: 30,
   backoff: { first: 1_000, longest: 600_000 },
   lockDuration: 15_000,
-  async handle(deps, { tenantId, message, settle }) {
+  handler: (deps) => async (delivery) => {
+    const { tenantId, message } = delivery
     const id = message.mail_id
     const mail = await asWorker(deps.db, (tx) => claimMail(tx, deps.sealer, tenantId, id))
     if (mail) {
       const letter = writeLetter(mail.template, mail.variables)
       await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)
     }
-    await settle(async (tx) => {
+    await settle(deps.db, delivery, async (tx) => {
       if (mail) await markSent(tx, tenantId, id, deps.clock())
     })
-    deps.log.info({ mail_id: id, template: mail?.template, request_id: message.request_id }, 'mail sent')
+    const facts = { mail_id: id, template: mail?.template, request_id: message.request_id }
+    deps.log.info(facts, mail ? 'mail sent' : 'mail was sent before')
   },
   onDeath:
     (message, { tenantId }) =>

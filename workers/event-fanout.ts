@@ -1,18 +1,21 @@
-import { findEvent } from '../src/platform/outbox/find-event.ts'
+import { listEventsOf } from '../src/platform/outbox/list-events-of.ts'
+import { settleTogether } from '../src/platform/outbox/settle-together.ts'
 import { defineActor } from './actor.ts'
 
-/** Hands an event, numbered by now, to whoever subscribed. Subscribers are the readers of the feed, who come for it. */
+/** Hands events, numbered by now, to who subscribed. So far these are readers of the feed, who come for them. */
 export const eventFanout = defineActor({
   name: 'event-fanout',
   queue: 'event-fanout',
-  concurrency: 10,
+  concurrency: 50,
   attempts: 10,
   backoff: { first: 500, longest: 60_000 },
   lockDuration: 15_000,
-  async handle(deps, { tenantId, message, settle }) {
-    await settle(async (tx) => {
-      const event = await findEvent(tx, tenantId, message.event_id)
-      deps.log.debug({ event_id: message.event_id, tenant_id: tenantId, ...event }, 'event is in the feed')
+  handler({ db, log }) {
+    const settle = settleTogether(db, async (tx, messages) => {
+      for (const event of await listEventsOf(tx, messages)) log.debug({ event }, 'event is in the feed')
     })
+    return async (message) => {
+      await settle(message)
+    }
   },
 })

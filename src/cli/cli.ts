@@ -5,6 +5,7 @@ import { reportAndExit } from '../stop-signal.ts'
 import { doctor } from './doctor.ts'
 import { buildPolicies, checkPolicies } from './policies.ts'
 import { reset } from './reset.ts'
+import { withDatabase } from './with-database.ts'
 
 interface Invocation {
   config: Config
@@ -57,7 +58,8 @@ const commands: Record<string, Command> = {
     about:
       'Check the database, its isolation of tenants, migrations, clock and policies; exit 1 where something is off',
     options: '--json',
-    run: ({ config, json, print }) => doctor({ config, print, json }),
+    run: ({ config, json, print }) =>
+      withDatabase(config, (complete) => doctor({ config: complete, print, json })),
   },
   reset: {
     about: 'Drop the embedded database and everything else in DATA_DIR; asks unless --yes',

@@ -18,6 +18,18 @@ export async function emptyQueues(stage: Stage): Promise<void> {
   else await stage.root.query('delete from bullmq.job')
 }
 
+/** Leaves the jobs as BullMQ does once they stalled too often, which would take minutes to wait for. */
+export async function markStalledForGood(stage: Stage): Promise<void> {
+  const reason = 'job stalled more than allowable limit'
+  if (!stage.redis) await stage.root.query('update bullmq.job set deferred_failure = $1', [reason])
+  else
+    await onRedis(stage, async (redis) => {
+      for (const key of await redis.keys('*'))
+        if ((await redis.type(key)) === 'hash' && (await redis.hexists(key, 'data')))
+          await redis.hset(key, 'defa', reason)
+    })
+}
+
 async function onRedis<T>(stage: Stage, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(stage.redis!.url)
   try {

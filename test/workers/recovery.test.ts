@@ -3,7 +3,7 @@ import t from 'tap'
 import { startActors } from '../../workers/actors.ts'
 import { eventFanout } from '../../workers/event-fanout.ts'
 import { startRelay } from '../../workers/outbox-relay.ts'
-import { dumpOfQueues, emptyQueues } from './queue-content.ts'
+import { dumpOfQueues, emptyQueues, markStalledForGood } from './queue-content.ts'
 import { backends, openStage, startRedis, until } from './stage.ts'
 
 t.setTimeout(120_000)
@@ -28,6 +28,23 @@ for (const { kind, skip } of backends)
       await until(async () => (await stage.count('outbox')) === 0)
       await fanout.stop()
       t.equal(stage.logged.filter((line) => line.includes('in the feed')).length, 1)
+    })
+
+    t.test('a message over which processes keep dying becomes a dead letter', async (t) => {
+      const stage = await openStage(t, { kind })
+      const backend = stage.openBackend()
+      t.teardown(() => backend.close())
+      const relay = await startRelay(stage.deps, backend)
+      t.teardown(() => relay.stop())
+      await stage.append(stage.tenant)
+      await until(async () => (await dumpOfQueues(stage)).includes('event_id'))
+      await markStalledForGood(stage)
+      const fanout = await eventFanout.start(stage.deps, backend)
+      t.teardown(() => fanout.stop())
+      await until(async () => (await stage.count('outbox')) === 0)
+      t.match(await stage.rows('select queue, error from dead_letters'), [
+        { queue: 'event-fanout', error: 'The processes that handled it died' },
+      ])
     })
 
     t.test(

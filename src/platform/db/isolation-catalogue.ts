@@ -67,6 +67,12 @@ export const catalogueChecks: CatalogueCheck[] = [
         and not ${brought('pg_class', 'c.oid')}`,
   },
   {
+    name: 'owner_role',
+    holds: 'bailiwick_owner does not pass row-level security by',
+    sql: `select rolname as object, case when rolsuper then 'is a superuser' when rolbypassrls then 'has BYPASSRLS' end as fault
+      from pg_roles where rolname = 'bailiwick_owner'`,
+  },
+  {
     name: 'relation_kind',
     holds: 'count relations, none of a kind or in a place that row-level security does not reach',
     sql: `select format('%s.%s', nspname, relname) as object, case

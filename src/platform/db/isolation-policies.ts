@@ -14,7 +14,7 @@ export const frozenPolicies = [
   'event_sequences worker_all: all to bailiwick_worker using true check true',
   'events system_inserts: insert to bailiwick_system check true',
   'events worker_all: all to bailiwick_worker using true check true',
-  'installation system_reads: all to bailiwick_system using true check true',
+  'installation system_all: all to bailiwick_system using true check true',
   'link_tokens system_all: all to bailiwick_system using true check true',
   'login_attempts system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
@@ -53,7 +53,6 @@ export const tablesOfPeople: Record<string, string> = {
 /** Unique indexes without tenant_id: a collision tells that a row exists which the writer may not see. */
 export const globalKeys: Record<string, string> = {
   link_tokens_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
-  outbox_by_id: 'ids are made by the application from 74 random bits and never taken from a caller',
   refresh_families_jti_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
   tenants_slug_key: 'a slug is public by design, and creating a tenant is rate limited',
   users_email_key: 'an address is one person everywhere; registration answers alike where it is told to',

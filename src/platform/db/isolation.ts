@@ -28,7 +28,11 @@ export async function inspectIsolation(urls: RoleUrls): Promise<Inspection[]> {
     connected(urls.system, (client) => inspectLogin(client, 'bailiwick_system')),
     connected(urls.worker, (client) => inspectLogin(client, 'bailiwick_worker')),
   ])
-  return [...logins, ...(await connected(urls.api, inspectCatalogue))]
+  const catalogue = await connected(urls.api, async (client) => {
+    await client.query('begin read only')
+    return inspectCatalogue(client)
+  })
+  return [...logins, ...catalogue]
 }
 
 /** The faults alone, for the boot: a process that serves tenants refuses to start with any. */
@@ -36,13 +40,10 @@ export async function checkIsolation(urls: RoleUrls): Promise<Fault[]> {
   return (await inspectIsolation(urls)).flatMap((inspection) => inspection.faults)
 }
 
-/**
- * What `client` (any role; its search_path is changed) finds in the catalogue of its database: each check of
- * isolation-catalogue.ts, and the policies.
- */
+/** What `client`, of any role and in a transaction, finds in the catalogue of its database. */
 export async function inspectCatalogue(client: pg.ClientBase): Promise<Inspection[]> {
   // Printed expressions then name the schema of every table, so that a table of the same name cannot stand in.
-  await client.query('set search_path to pg_catalog')
+  await client.query('set local search_path to pg_catalog')
   const inspections = [await inspectPolicies(client)]
   for (const check of catalogueChecks) inspections.push(await inspect(client, check))
   return inspections

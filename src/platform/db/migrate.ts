@@ -141,6 +141,7 @@ async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void>
   if (me[0]!.owner) return
   const database = pg.escapeIdentifier(me[0]!.database)
   await client.query(`
+    revoke temporary on database ${database} from public; -- a temporary table could stand in front of a real one
     grant bailiwick_owner to current_user;
     grant create, temporary, connect on database ${database} to bailiwick_owner;
     grant temporary on database ${database} to bailiwick_worker;

@@ -85,30 +85,39 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
       const states = await Promise.all(messages.map((message) => queue.getJobState(message.id)))
       return messages.filter((_message, index) => !alive.has(states[index]!))
     },
-    async consume(name, options, work) {
-      const worker = await connections.openWorker(name, (job) => work(messageOf(job), job.attemptsMade + 1), {
-        concurrency: options.concurrency,
-        lockDuration: options.lockDuration,
-        stalledInterval: options.lockDuration,
-        maxStalledCount: 5,
-        runRetryDelay: 250,
-        settings: {
-          backoffStrategy: (attempt: number, _type: string, error: unknown) =>
-            options.retryDelay(attempt, error),
-        },
-      })
-      worker.on('failed', (job, error) => {
-        if (job && error.name === 'UnrecoverableError')
-          options.abandoned(messageOf(job), job.attemptsMade).catch(onError)
-      })
-      return { close: (force) => worker.close(force || !connections.isReachable()) }
-    },
+    consume: (name, options, work) => consume({ connections, onError }, name, options, work),
     async close() {
       const open = await Promise.allSettled(queues.values())
       await Promise.allSettled(open.map((queue) => queue.status === 'fulfilled' && queue.value.close()))
       await connections.close()
     },
   }
+}
+
+interface Connected {
+  connections: Connections
+  onError: (error: Error) => void
+}
+
+async function consume(
+  { connections, onError }: Connected,
+  name: string,
+  { concurrency, lockDuration, retryDelay, abandoned }: ConsumerOptions,
+  work: Work,
+): Promise<Consumer> {
+  const backoffStrategy = (attempt: number, _type: string, error: unknown) => retryDelay(attempt, error)
+  const worker = await connections.openWorker(name, (job) => work(messageOf(job), job.attemptsMade + 1), {
+    concurrency,
+    lockDuration,
+    stalledInterval: lockDuration,
+    maxStalledCount: 5, // a process that dies takes others' jobs with it; the job is guilty when it happens often
+    runRetryDelay: 250,
+    settings: { backoffStrategy },
+  })
+  worker.on('failed', (job, error) => {
+    if (job && error.name === 'UnrecoverableError') abandoned(messageOf(job), job.attemptsMade).catch(onError)
+  })
+  return { close: (force) => worker.close(force || !connections.isReachable()) }
 }
 
 const alive = new Set<JobState | 'unknown'>([

@@ -3,6 +3,7 @@ import { automatic, messageIdOf, senderOf } from './headers.ts'
 import type { MailTransport } from './transport.ts'
 
 const patience = 10_000
+const plainAddress = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9.-]+$/i
 
 /**
  * Sends by SMTP over at most 5 connections that stay open: one per mail costs 100 ms each. Rejects with
@@ -25,11 +26,10 @@ export function smtpTransport(smtpUrl: string, from: string): MailTransport {
   smtp.on('error', () => undefined) // an idle connection was closed; the next mail opens another
   return {
     async send({ id, to, at, subject, text, html }) {
-      // An address that is parsed can turn into several, or into one of another domain.
+      refuseOddAddress(to)
       await smtp.sendMail({
         from: sender,
         to: { name: '', address: to },
-        envelope: { from: sender.address, to: [to] },
         messageId: messageIdOf(id, sender),
         date: new Date(at),
         headers: automatic,
@@ -42,4 +42,13 @@ export function smtpTransport(smtpUrl: string, from: string): MailTransport {
       smtp.close()
     },
   }
+}
+
+/**
+ * Addresses were checked when they were taken in. Once more here, because a parser makes several recipients, or one
+ * of another domain, of what is not plain (RFC 5321 reply 553).
+ */
+function refuseOddAddress(to: string): void {
+  if (plainAddress.test(to)) return
+  throw Object.assign(new Error('The address is not a plain one'), { code: 'EENVELOPE', responseCode: 553 })
 }

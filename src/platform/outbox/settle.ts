@@ -7,7 +7,8 @@ export interface Delivery {
   tenantId: string
 }
 
-type Effect = (tx: Tx) => Promise<void>
+/** SQL and nothing else, in the transaction that settles the message. */
+export type Effect = (tx: Tx) => Promise<void>
 const found = z.object({ id: z.string() })
 
 /**

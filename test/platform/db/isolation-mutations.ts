@@ -155,6 +155,12 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'alter table roles owner to bailiwick_api',
   ],
   [
+    'an owner that passes policies by',
+    'owner_role',
+    /^bailiwick_owner: has BYPASSRLS/,
+    'alter role bailiwick_owner bypassrls', // rolled back like the rest, so no other test file sees it
+  ],
+  [
     'a rewrite rule',
     'rewrite_rule',
     /roles: has the rule copy/,

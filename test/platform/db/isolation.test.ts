@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t from 'tap'
 import { checkIsolation, inspectCatalogue, inspectIsolation } from '../../../src/platform/db/isolation.ts'
@@ -115,4 +119,43 @@ t.test("the superuser's, the owner's or another role's address in place of the A
     const found = await checkIsolation({ ...urls, api: url })
     t.ok(found.some((fault) => fault.check === 'login' && fault.detail === named))
   }
+})
+
+/** Runs the API process until it exits, for at most 20 s; gives its exit code and what it printed. */
+async function startApi(api: string) {
+  const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
+  const child = spawn(process.execPath, [main], {
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'test',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      SECRET_KEYS: Buffer.alloc(32).toString('base64url'),
+      DATABASE_API_URL: api,
+      DATABASE_SYSTEM_URL: urls.system,
+      DATABASE_WORKER_URL: urls.worker,
+    },
+    timeout: 20_000,
+  })
+  const [said, complained, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
+  return { code, output: said + complained }
+}
+
+t.test("the API process refuses to start with a superuser's address, and says why", async (t) => {
+  const { code, output } = await startApi(urls.superuser)
+  t.equal(code, 1)
+  t.match(output, /postgres: has SUPERUSER/)
+  t.notMatch(output, new RegExp(new URL(urls.superuser).password || 'only-for-tests'))
+})
+
+t.test('the API process refuses to start where one table is not forced', async (t) => {
+  await superuser.query('alter table roles no force row level security')
+  const { code, output } = await startApi(urls.api)
+  await superuser.query('alter table roles force row level security')
+  t.equal(code, 1)
+  t.match(output, /roles: row-level security is not forced/)
 })

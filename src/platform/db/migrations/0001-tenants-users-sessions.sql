@@ -15,7 +15,7 @@ create table installation (
 );
 comment on table installation is 'One row: the identity of this database, part of the default token issuer';
 alter table installation enable row level security, force row level security;
-create policy system_reads on installation for all to bailiwick_system using (true) with check (true);
+create policy system_all on installation for all to bailiwick_system using (true) with check (true);
 create policy owner_all on installation for all to bailiwick_owner using (true) with check (true);
 grant select, insert on installation to bailiwick_system;
 

@@ -51,7 +51,7 @@ create table outbox (
   primary key (tenant_id, id)
 );
 comment on column outbox.payload is 'Ids and a version, never content or secrets';
-create unique index outbox_by_id on outbox (id);
+create index outbox_by_id on outbox (id);
 create index outbox_waiting on outbox (id) where enqueued_at is null;
 create index outbox_enqueued on outbox (enqueued_at) where enqueued_at is not null;
 alter table outbox enable row level security, force row level security;

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { listCapturedMails } from '../../../src/dev/mailbox.ts'
+import { mailboxPage, mailboxStyle } from '../../../src/dev/mailbox-page.ts'
+import { openPool } from '../../../src/platform/db/pool.ts'
+import { senderOf } from '../../../src/platform/mail/headers.ts'
+import { letter } from '../../../src/platform/mail/letter.ts'
+import { templates, writeLetter } from '../../../src/platform/mail/templates.ts'
+import { openMailTransport } from '../../../src/platform/mail/transport.ts'
+import { startActors } from '../../../workers/actors.ts'
+import { mailServer } from '../../workers/mail-server.ts'
+import { openStage, until } from '../../workers/stage.ts'
+
+const link = 'https://app.test/verify?token=abc-DEF_1'
+
+t.test('a link or a code stands alone on its line, in text and in HTML', async (t) => {
+  const { text } = templates.email_verification.write({ link, firstName: 'Ada' })
+  t.ok(text.split('\n').includes(link))
+  const withCode = letter('Your code', ['Hello,', { code: '123456' }])
+  t.ok(withCode.text.split('\n').includes('123456'))
+  t.ok(withCode.html.split('\n').includes('123456'))
+})
+
+t.test('what people call themselves is neither markup nor a line of ours', async (t) => {
+  const mail = templates.email_verification.write({
+    link: 'https://app.test/?token=a&b="><script>',
+    firstName: '<img src=x>\n123456\nhttps://evil.test/?token=x',
+  })
+  t.notMatch(mail.html, /<img|<script/)
+  t.match(mail.html, '&lt;img src=x&gt;')
+  t.notOk(mail.text.split('\n').includes('123456'))
+  t.notOk(mail.text.split('\n').includes('https://evil.test/?token=x'))
+})
+
+t.test('a template that there is not, or variables of another, are refused', async (t) => {
+  t.throws(() => writeLetter('constructor', {}), /no mail template/)
+  t.throws(() => writeLetter('email_verification', { link }))
+  t.throws(() => writeLetter('address_already_registered', { link }))
+})
+
+t.test('the sender is taken apart once, however it is written', async (t) => {
+  t.strictSame(senderOf('Bailiwick <no-reply@b.test>'), { name: 'Bailiwick', address: 'no-reply@b.test' })
+  t.strictSame(senderOf('"Bailiwick, Ltd" <a@b.test>'), { name: 'Bailiwick, Ltd', address: 'a@b.test' })
+  t.strictSame(senderOf('a@b.test'), { name: '', address: 'a@b.test' })
+})
+
+t.test('an address that a parser could make several of, or another, is sent nothing', async (t) => {
+  const server = await mailServer(t)
+  await server.start()
+  const stage = await openStage(t)
+  const transport = openMailTransport({
+    smtpUrl: server.url,
+    from: 'Bailiwick <no-reply@b.test>',
+    capture: stage.deps.db.worker,
+  })
+  t.teardown(() => transport.close())
+  const mail = { subject: 'S', text: 'T', html: '<p>T</p>', at: 0 }
+  const tricky = [
+    'a,b@c.test',
+    '"x@evil.test> y"@c.test',
+    'group:a@evil.test;@c.test',
+    'a@b.test\r\nBcc: z@evil.test',
+  ]
+  for (const [n, to] of tricky.entries())
+    await transport.send({ id: `m${n}`, to, ...mail }).catch(() => undefined)
+  await transport.send({ id: 'plain', to: 'ada@c.test', ...mail })
+  t.strictSame(
+    server.received.map(({ to }) => to),
+    [['ada@c.test']],
+  )
+})
+
+t.test('without a mail server mail is captured, and the mailbox shows it, newest first', async (t) => {
+  const stage = await openStage(t)
+  const system = await openPool(stage.urls.system, { size: 1, prepared: true, applicationName: 'test' })
+  t.teardown(() => system.end())
+  const running = await startActors(stage.deps)
+  t.teardown(() => running.stop())
+  const first = await stage.post(stage.tenant, 'ada@example.test', link)
+  await stage.post(stage.tenant, 'bob@example.test', link)
+  await until(async () => (await stage.count('outbox')) === 0)
+  const { count, results } = await listCapturedMails({ system })
+  t.equal(count, 2)
+  t.strictSame(
+    results.map((mail) => mail.to),
+    ['bob@example.test', 'ada@example.test'],
+  )
+  const one = await listCapturedMails({ system }, { to: 'Ada@Example.test' })
+  t.match(one, { count: 1, results: [{ id: first, subject: 'Confirm your e-mail address' }] })
+  const mail = one.results[0]!
+  t.strictSame(Object.keys(mail), ['id', 'to', 'from', 'subject', 'text', 'html', 'headers', 'created_at'])
+  t.match(mail.created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+  t.equal(mail.headers['Message-ID'], `<${first}@mail.bailiwick.test>`)
+  const page = mailboxPage(results)
+  t.match(page, `<a href="${link}"`)
+  t.notMatch(page, /<script|<style|style="(?!font)/)
+  t.match(mailboxStyle, /iframe/)
+})

@@ -1,0 +1,54 @@
+import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
+import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
+import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
+import { bury } from '../src/platform/outbox/settle.ts'
+import type { ActorDefinition } from './actor.ts'
+import type { WorkerDeps } from './deps.ts'
+import { describeError, Hopeless, originOf } from './describe-error.ts'
+
+/** What stands between a queue and an actor: reads messages, and tells another attempt from a dead letter. */
+export function attendant<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
+  const handle = definition.handler(deps)
+  const read = (payload: unknown) => queues[definition.queue].parse(payload) as Message<Queue>
+
+  const giveUp = async ({ id, tenantId, payload }: QueuedMessage, attempts: number, error: unknown) => {
+    const readable = queues[definition.queue].safeParse(payload).success
+    const effect = readable ? definition.onDeath?.(read(payload), { id, tenantId }) : undefined
+    const reason = describeError(error)
+    const death = { outbox_id: id, tenant_id: tenantId, attempts, error: reason, origin: originOf(error) }
+    if (await bury(deps.db, { id, tenantId, attempts, reason, at: deps.clock() }, effect))
+      deps.log.error(death, 'became a dead letter')
+  }
+
+  return {
+    async attend(queued: QueuedMessage, attempt: number): Promise<void> {
+      const { id, tenantId, payload } = queued
+      try {
+        await handle({ id, tenantId, message: unlessUnreadable(read, payload), attempt })
+      } catch (error) {
+        const last = error instanceof Hopeless || attempt >= definition.attempts
+        if (last && !isDatabaseUnavailable(error)) return giveUp(queued, attempt, error)
+        deps.log.warn({ outbox_id: id, attempt, error: describeError(error) }, 'will be tried again')
+        throw retryable(error)
+      }
+    },
+    abandoned: (queued: QueuedMessage, attempt: number) =>
+      giveUp(queued, attempt, new Hopeless('The processes that handled it died')),
+  }
+}
+
+function unlessUnreadable<T>(read: (payload: unknown) => T, payload: unknown): T {
+  try {
+    return read(payload)
+  } catch (error) {
+    throw new Hopeless(describeError(error))
+  }
+}
+
+/** BullMQ stores message and stack of what is thrown at it, so it gets neither. */
+function retryable(error: unknown): Error {
+  const safe = new Error(describeError(error))
+  if (isDatabaseUnavailable(error)) safe.name = 'DatabaseUnavailable'
+  safe.stack = safe.message
+  return safe
+}
