@@ -41,6 +41,7 @@ const claims = () => ({
 t.test(
   'a new key is published first, signs after 90 s, and the old one verifies as long as tokens live',
   async (t) => {
+    service.advance(100 * second)
     const before = await ringOf()
     const [old] = kids(before)
     const signer = createTokenSigner(() => before)
@@ -117,7 +118,73 @@ t.test(
       t.match(key, { use: 'sig', alg: 'ES256' })
     }
     const { payload } = await jwtVerify(ada.access, createLocalJWKSet(body), {
-      issuer: (await ringOf()).issuer, /^urn:bailiwick:[0-9a-f-]{36}$/)
+      issuer: (await ringOf()).issuer,
+      audience: 'bailiwick',
+      typ: 'at+jwt',
+      currentDate: new Date(service.now()),
+    })
+    t.match(payload, { sub: ada.id, user_id: ada.id, token_type: 'access' })
+  },
+)
+
+for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const)
+  t.test(`JWT_ALGORITHM=${algorithm} makes keys that sign and verify beside those of others`, async (t) => {
+    const config = { ...deps.config, JWT_ALGORITHM: algorithm }
+    const { kid } = await rotateKeys({ ...deps, config })
+    service.advance(90 * second)
+    const ring = await ringOf({ config })
+    const signer = createTokenSigner(() => ring)
+    const token = await signer.sign('access', claims())
+    t.match(decodeProtectedHeader(token), { alg: algorithm, kid, typ: 'at+jwt' })
+    t.match(await signer.verify('access', token, service.now()), { sub: 'somebody' })
+  })
+
+t.test(
+  'JWT_PRIVATE_KEYS as a JWK set or as PEM replaces the keys in Postgres, the first signs',
+  async (t) => {
+    const pairs = await Promise.all(
+      (['EdDSA', 'ES256', 'RS256'] as const).map((algorithm) =>
+        generateKeyPair(algorithm, { extractable: true }),
+      ),
+    )
+    const pem = (await Promise.all(pairs.map((pair) => exportPKCS8(pair.privateKey)))).join('\n')
+    const set = JSON.stringify({ keys: await Promise.all(pairs.map((pair) => exportJWK(pair.privateKey))) })
+    const rings = []
+    for (const JWT_PRIVATE_KEYS of [pem, set]) {
+      const config = { ...deps.config, JWT_PRIVATE_KEYS }
+      const ring = await ringOf({ config })
+      rings.push(ring)
+      t.same(
+        ring.keys.map((key) => key.algorithm),
+        ['EdDSA', 'ES256', 'RS256'],
+      )
+      const signer = createTokenSigner(() => ring)
+      const token = await signer.sign('access', claims())
+      t.match(decodeProtectedHeader(token), { alg: 'EdDSA', kid: ring.keys[0]!.kid })
+      t.ok(await signer.verify('access', token, service.now()))
+      for (const key of signer.jwks().keys) t.notOk('d' in key || 'p' in key)
+      await t.rejects(rotateKeys({ ...deps, config }), { message: /JWT_PRIVATE_KEYS/ })
+    }
+    t.same(kids(rings[0]!), kids(rings[1]!), 'a kid is the thumbprint, whatever the form')
+    const publicOnly = JSON.stringify({ keys: [await exportJWK(pairs[0]!.publicKey)] })
+    for (const JWT_PRIVATE_KEYS of [
+      'nonsense',
+      '{"keys":[]}',
+      '{"secret-part',
+      '{"keys":[null]}',
+      publicOnly,
+    ])
+      await t.rejects(ringOf({ config: { ...deps.config, JWT_PRIVATE_KEYS } }), {
+        message: /^JWT_PRIVATE_KEYS has to hold private keys/,
+      })
+  },
+)
+
+t.test(
+  'the issuer is JWT_ISSUER, else PUBLIC_URL, else an id of the database, and never the port',
+  async (t) => {
+    const { issuer } = await ringOf()
+    t.match(issuer, /^urn:bailiwick:[0-9a-f-]{36}$/)
     const PUBLIC_URL = 'https://id.example.com'
     t.equal((await ringOf({ config: { ...deps.config, PUBLIC_URL } })).issuer, PUBLIC_URL)
     const config = { ...deps.config, PUBLIC_URL, JWT_ISSUER: 'https://issuer.example.com' }
