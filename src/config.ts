@@ -214,6 +214,8 @@ export const settings = {
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
   RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
+  LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),
+  LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',
   }),
@@ -231,7 +233,7 @@ type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallba
 export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|WEBHOOK|MANAGEMENT|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|WEBHOOK|MANAGEMENT|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { closePage, type ListContext, type listQuery, openPage } from '../../platform/http/lists.ts'
+import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { countSessionsOf, type ListedSession, listSessionsOf } from './store.ts'
+import { countSessionsOf, type ListedSession, listSessionsOf, sessionList } from './store.ts'
 
 /** A session as its person sees it. */
 export const sessionSchema = z
@@ -31,21 +32,14 @@ const showSession = (row: ListedSession, current: string) => ({
 })
 
 /** A page of the caller's sessions that are not over, oldest first. */
-export async function listSessions(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
+export function listSessions(deps: Deps, actor: Actor, query: ListQuery) {
   const { userId, tenantId, sessionId } = actor
-  const list: ListContext = {
-    sealer: deps.sealer,
-    publicUrl: deps.publicUrl(),
-    path: '/api/v1/auth/sessions',
-    tenantId,
-    query,
-  }
-  const page = openPage(list)
   const now = deps.clock()
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await listSessionsOf(tx, userId, now, page),
-    await countSessionsOf(tx, userId, now),
-  ])
-  const keyOf = (row: ListedSession) => ({ at: row.created_at, id: row.id })
-  return closePage(list, page, rows, count, keyOf, (row) => showSession(row, sessionId))
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listSessionsOf(tx, userId, now, page),
+      count: await countSessionsOf(tx, userId, now, page),
+    }))
+  const asked = { path: '/api/v1/auth/sessions', tenantId, query }
+  return answerPage(deps, sessionList, asked, load, (row) => showSession(row, sessionId))
 }

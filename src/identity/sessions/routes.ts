@@ -1,9 +1,10 @@
 import type { Deps } from '../../deps.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { listQuery, pageOf } from '../../platform/http/lists.ts'
+import { pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { endOwnSession } from './end-session.ts'
 import { listSessions, sessionSchema } from './list-sessions.ts'
+import { sessionList } from './store.ts'
 
 export const sessionRoutes = (deps: Deps): Route[] => [
   route({
@@ -12,7 +13,7 @@ export const sessionRoutes = (deps: Deps): Route[] => [
     action: 'session:list',
     tag: 'Sign-in',
     summary: 'List your sessions',
-    query: listQuery,
+    query: sessionList.query,
     status: 200,
     answer: pageOf(sessionSchema),
     handle: ({ actor, query }) => listSessions(deps, actor, query),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const acr = z.enum(['aal1', 'aal2'])
@@ -127,22 +127,29 @@ const listedRow = z.object({
 
 export type ListedSession = z.infer<typeof listedRow>
 
-/** A page of a person's sessions that are not over, oldest first. */
+/** How sessions are listed: oldest first. */
+export const sessionList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
+})
+
+const alive = (userId: string, now: number) =>
+  sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${sql.timestamp(new Date(now))}`
+
+/** A page of a person's sessions that are not over. */
 export function listSessionsOf(
   tx: Tx,
   userId: string,
   now: number,
-  page: Keyset,
+  page: ListPage,
 ): Promise<readonly ListedSession[]> {
   return tx.any(sql.type(listedRow)`
     select id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at from sessions
-    where user_id = ${userId} and ended_at is null and expires_at > ${sql.timestamp(new Date(now))}
-    ${keyset(page, sql.fragment`created_at`, sql.fragment`id`)}`)
+    where ${alive(userId, now)} ${page.tail}`)
 }
 
-/** How many of a person's sessions are not over: a handful, so that they are counted. */
-export function countSessionsOf(tx: Tx, userId: string, now: number): Promise<number> {
+/** How many of them the filters leave: a handful, so that they are counted. */
+export function countSessionsOf(tx: Tx, userId: string, now: number, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) as count from sessions
-    where user_id = ${userId} and ended_at is null and expires_at > ${sql.timestamp(new Date(now))}`)
+    select count(*) as count from sessions where ${alive(userId, now)} ${page.conditions}`)
 }

@@ -1,6 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { preconditionFailed } from '../../platform/http/etag.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
@@ -9,7 +11,7 @@ import { mailVerificationLink } from '../email-verification/send-verification.ts
 import { endTokensSentElsewhere } from '../email-verification/store.ts'
 import { mailUses } from '../guards/limits.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
-import { updatePerson } from './store.ts'
+import { isUserAmong, updatePerson } from './store.ts'
 
 export interface ProfileChange {
   first_name?: string | undefined
@@ -21,16 +23,23 @@ export interface ProfileChange {
 /**
  * Changes the caller's names and address, with one event, and nothing at all when they are what they were. A new
  * address counts at once and is unverified: it is mailed a link, the old one is told, and links sent there are dead.
- * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's.
+ * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's, 412 where the row
+ * is of none of `versions`.
  */
-export async function updateProfile(deps: Deps, actor: Actor, change: ProfileChange): Promise<void> {
+export async function updateProfile(
+  deps: Deps,
+  actor: Actor,
+  change: ProfileChange,
+  versions: Versions,
+): Promise<void> {
   const { userId: id, standing } = actor
   const email = change.email === standing.user.email ? null : (change.email ?? null)
   if (email !== null) await assertMayMove(deps, actor, email, change.current_password)
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
   await asSystem(deps.db, 'a profile shows in every tenant of its person', async (tx) => {
-    const updated = await updatePerson(tx, { id, email, firstName, lastName, at })
+    const updated = await updatePerson(tx, { id, email, firstName, lastName, at }, versions)
+    if (!updated && !(await isUserAmong(tx, id, versions))) throw preconditionFailed()
     if (!updated) return
     const { email: now, first_name, last_name, previous_email: before } = updated
     await copyProfile(tx, { id, email: now, firstName: first_name, lastName: last_name })

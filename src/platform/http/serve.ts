@@ -2,10 +2,12 @@ import { randomUUIDv7 } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import type { ZodError, ZodType } from 'zod'
 import type { Resource } from '../access/query.ts'
+import type { Versions } from '../db/version.ts'
 import { type FieldError, invalidField, validationError } from '../errors.ts'
 import type { Actor } from './actor.ts'
 import { type AuthenticateDeps, authenticate, type Bearer } from './authenticate.ts'
 import { type DecideDeps, decide } from './decide.ts'
+import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
 import { bodyReader } from './read-body.ts'
 import type { Route } from './route.ts'
 
@@ -23,7 +25,9 @@ export function serve(deps: AuthenticateDeps & DecideDeps, route: Route): Middle
     const actor = route.action === 'public' ? null : await admit(deps, ctx, route)
     const body = route.method === 'GET' ? undefined : checked(route.body, await reader(ctx))
     const query = route.query ? checked(route.query, flatQuery(ctx)) : undefined
-    const answer = await route.handle({ params: ctx.params, body, query, actor, origin: ctx.state.origin })
+    const ifMatch = precondition(ctx, route)
+    const { origin } = ctx.state
+    const answer = await route.handle({ params: ctx.params, body, query, actor, origin, ifMatch })
     if (actor && ctx.state.undecided)
       throw new Error(`${route.method} ${route.path} acted on a resource it never decided`)
     respond(ctx, route, answer)
@@ -88,10 +92,23 @@ function flatQuery(ctx: Context): Record<string, string> {
   return flat
 }
 
+const conditional = new Set(['PUT', 'PATCH', 'DELETE'])
+
+/** A route that knows no versions has nothing that a tag could match, and must not act as if it had. */
+function precondition(ctx: Context, { method, versioned }: Route): Versions {
+  const versions = conditional.has(method) ? readIfMatch(ctx.get('if-match')) : null
+  if (versions !== null && !versioned) throw preconditionFailed()
+  return versions
+}
+
+/** RFC 9110 §9.3.4: no validator with the answer to a PUT, which is not what was sent. */
 function respond(ctx: Context, route: Route, answer: unknown) {
+  const versioned = answer instanceof Versioned ? answer : undefined
+  if (versioned && route.method !== 'PUT') ctx.set('ETag', entityTag(versioned.version))
+  else if (route.versioned && route.method === 'GET') throw new Error(`${route.path} answered no version`)
   ctx.status = route.status
   ctx.set('Cache-Control', route.cache ?? (route.secret ? 'no-store' : 'private, no-cache'))
   if (route.status === 204) return
   ctx.type = 'application/json; charset=utf-8'
-  ctx.body = JSON.stringify(answer)
+  ctx.body = JSON.stringify(versioned ? versioned.body : answer)
 }
