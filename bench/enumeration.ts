@@ -5,11 +5,12 @@ import { serveApi } from '../src/serve.ts'
 import { disposableDatabase } from '../test/helpers/database.ts'
 
 // Whether the time of an answer tells if an address has an account. Run it by hand on a quiet machine:
-//   node bench/enumeration.ts [samples]
+//   node bench/enumeration.ts [samples] [login or reset]
 // It interleaves the kinds of addresses, and prints medians, their gap, and the area under the ROC curve of the
 // Mann-Whitney test: 0.5 is what a guess has.
 
 const samples = Number(process.argv[2] ?? 2_000)
+const only = process.argv[3]
 const { urls, drop } = await disposableDatabase()
 const config = readConfig({
   NODE_ENV: 'test',
@@ -55,6 +56,7 @@ for (const [what, call] of [
   ['login', (email: string) => post('login', { email, password: 'not this one' })],
   ['reset', (email: string) => post('password/reset', { email })],
 ] as const) {
+  if (only !== undefined && only !== what) continue
   const times = { known: [] as number[], unknown: [] as number[] }
   for (let n = -20; n < samples; n++)
     for (const kind of n % 2 ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)) {

@@ -40,8 +40,14 @@ export function showMember(row: MemberRow) {
   }
 }
 
+// A name may have 64 characters, each of one or two UTF-16 units.
+const roleReference = z
+  .string('Name the role as text.')
+  .min(1, 'Name the role.')
+  .max(128, 'There is no such role.')
+
 const roleNames = z
-  .array(z.string('Name roles as text.').min(1).max(64), 'Give roles as a list of names.')
+  .array(roleReference, 'Give roles as a list of names.')
   .min(1, 'A member needs at least one role.')
   .max(100, 'A member may have 100 roles at most.')
 
@@ -59,7 +65,7 @@ const attributes = z
 
 const fields = {
   roles: roleNames.optional(),
-  role: z.string('Name the role as text.').min(1).max(64).optional(),
+  role: roleReference.optional(),
   department_id: bodyId.nullable().optional(),
   attributes: attributes.optional(),
 }
