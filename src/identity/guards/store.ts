@@ -131,11 +131,11 @@ export function addCalls(tx: Tx, calls: readonly Calls[]): Promise<readonly z.in
     returning key, points`)
 }
 
-/** Deletes what no longer limits anybody. `wall` is the wall clock's, for windows run by it. As the system role. */
-export async function forgetOld(tx: Tx, { at, wall }: { at: number; wall: number }): Promise<void> {
+/** Deletes what no longer limits anybody; `at` is in ms since 1970. As the system role. */
+export async function forgetOld(tx: Tx, at: number): Promise<void> {
   await tx.query(sql.unsafe`delete from login_attempts where last_at < ${moment(at - 7 * dayMs)}`)
   await tx.query(sql.unsafe`delete from account_attempts where window_ends_at < ${moment(at)}`)
-  await tx.query(sql.unsafe`delete from rate_limits where expire < ${wall}`)
+  await tx.query(sql.unsafe`delete from rate_limits where expire < ${at}`)
 }
 
 /** A client for rate-limiter-flexible, which writes its own statements on the table rate_limits: one each, atomic. */

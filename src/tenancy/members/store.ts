@@ -246,10 +246,3 @@ export function findPerson(tx: Tx, userId: string): Promise<z.infer<typeof perso
   return tx.maybeOne(sql.type(person)`
     select id, email, first_name as "firstName", last_name as "lastName" from users where id = ${userId} and is_active`)
 }
-
-/** The tenant that a person has belonged to longest and that is not deleted, or null; as the system role. */
-export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
-  return tx.maybeOneFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
-    select m.tenant_id from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} order by m.joined_at, m.id limit 1`)
-}
