@@ -5,6 +5,7 @@ import { mailboxPages } from './dev/mailbox-routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
+import { otpRoutes } from './identity/otp/routes.ts'
 import { standingLoader } from './identity/sessions/load-standing.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
@@ -31,6 +32,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...authRoutes(deps),
   ...sessionRoutes(deps),
   ...emailVerificationRoutes(deps),
+  ...otpRoutes(deps),
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),

@@ -1,4 +1,3 @@
-import { decodeJwt } from 'jose'
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -7,7 +6,6 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { evenly } from '../guards/even-time.ts'
 import { guardPassword } from '../guards/guard-password.ts'
-import { noteSignIn } from '../guards/note-sign-in.ts'
 import { findCredentials } from '../users/store.ts'
 import { type LoginBody, login } from './login.ts'
 
@@ -21,27 +19,12 @@ const refusalMs = 50
 export async function attemptLogin(deps: Deps, origin: Origin, body: LoginBody) {
   const { email } = body
   try {
-    const answer = await guardPassword(deps, { email, origin }, wrongPassword, () =>
-      login(deps, origin, body),
-    )
-    if ('access' in answer) await noteLogin(deps, origin, email, answer.access)
-    return answer
+    return await guardPassword(deps, { email, origin }, wrongPassword, () => login(deps, origin, body))
   } catch (error) {
     if (error instanceof ApiError && error.code === wrongPassword)
       await evenly(refusalMs, () => recordFailure(deps, origin, email))
     throw error
   }
-}
-
-async function noteLogin(deps: Deps, origin: Origin, email: string, access: string): Promise<void> {
-  const { tenant_id: tenantId } = decodeJwt<{ tenant_id: string }>(access)
-  const at = deps.clock()
-  await asSystem(deps.db, 'a sign-in is noted about its person', async (tx) => {
-    const person = await findCredentials(tx, email)
-    if (!person) return
-    const { id: userId, first_name: firstName } = person
-    await noteSignIn(deps, tx, { userId, email, firstName, tenantId, origin, at })
-  })
 }
 
 /** The event goes to the person's oldest tenant, for nobody proved to be who they say. */

@@ -10,7 +10,6 @@ import { notePlace } from './store.ts'
 export interface SignIn {
   userId: string
   email: string
-  firstName: string
   tenantId: string
   origin: Origin
   at: number
@@ -21,7 +20,7 @@ export interface SignIn {
  * is their first. As the system role, in the transaction of the sign-in where there is one.
  */
 export async function noteSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: SignIn): Promise<void> {
-  const { userId, email, firstName, tenantId, origin, at } = signIn
+  const { userId, email, tenantId, origin, at } = signIn
   const device = createHash('sha256').update(origin.userAgent).digest()
   const place = await notePlace(tx, { userId, address: addressKey(origin.ip), device, at })
   if (!place.is_new || place.is_first) return
@@ -30,7 +29,7 @@ export async function noteSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: Sig
     tenantId,
     to: email,
     template: 'new_sign_in',
-    variables: { firstName, ip, device: userAgent.slice(0, 200), at: new Date(at).toISOString() },
+    variables: { ip, device: userAgent.slice(0, 200), at: new Date(at).toISOString() },
     requestId: origin.requestId,
     at,
   })

@@ -3,6 +3,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { endPendingSessions } from './pending-store.ts'
 import { endSession, endSessionsOf } from './store.ts'
 
 interface Ended {
@@ -40,11 +41,15 @@ export async function endOwnSession({ db, clock }: Deps, actor: Actor, id: strin
   })
 }
 
-/** Ends a person's sessions but one, with an event for each; as the system role. */
+/**
+ * Ends a person's sessions but one, with an event for each, and sign-ins that wait for a second factor; as the
+ * system role.
+ */
 export async function endSessions(
   tx: Tx,
   sessions: Omit<Ended, 'sessionId'> & { exceptId: string | null; reason: 'logout' | 'password' },
 ): Promise<void> {
+  await endPendingSessions(tx, sessions)
   const ended = await endSessionsOf(tx, sessions)
   for (const sessionId of ended) await tellRevoked(tx, { ...sessions, sessionId })
 }

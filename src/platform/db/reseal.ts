@@ -28,6 +28,15 @@ export const sealedColumns: readonly SealedColumn[] = [
     context: ([, id]) => id!,
   },
   {
+    table: 'otp_devices',
+    key: ['user_id', 'id'],
+    keyType: 'uuid',
+    column: 'secret_sealed',
+    purpose: 'totp',
+    role: 'system',
+    context: ([userId, id]) => `${userId}.${id}`,
+  },
+  {
     table: 'signing_keys',
     key: ['kid'],
     keyType: 'text',
