@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
+import { serialize } from 'pg-protocol'
 
 /** One statement as it goes over the wire; without a name it is parsed each time. */
 export interface Statement {
@@ -20,11 +21,6 @@ export interface Column {
 /** A connection, as pg hands it to queries that are not of its own classes (pg-cursor is one). */
 interface Wire extends EventEmitter {
   stream: Duplex
-  parse(statement: { name: string; text: string }): void
-  bind(portal: { statement: string; values: readonly Wired[] }): void
-  describe(what: { type: 'P'; name: string }): void
-  execute(portal: object): void
-  sync(): void
 }
 
 /** Per connection, the names that Postgres said it has parsed, with the columns once it has told them. */
@@ -70,17 +66,18 @@ export class ReadFlush {
     this.#columns = known.get(this.#asked.name)
     this.#parsing = this.#steps.filter(({ name }) => !known.has(name))
     if (this.#parsing.length > 0) wire.on('parseComplete', this.#noteParsed)
-    wire.stream.cork()
-    for (const step of this.#steps) this.#send(wire, step)
-    wire.sync()
-    wire.stream.uncork()
+    const messages = this.#steps.flatMap((step) => this.#messagesOf(step))
+    wire.stream.write(Buffer.concat([...messages, serialize.sync()]))
   }
 
-  #send(wire: Wire, step: Statement) {
-    if (this.#parsing.includes(step)) wire.parse(step)
-    wire.bind({ statement: step.name, values: step.values })
-    if (step === this.#asked && !this.#columns) wire.describe({ type: 'P', name: '' })
-    wire.execute({})
+  #messagesOf(step: Statement): Buffer[] {
+    const described = step === this.#asked && !this.#columns
+    return [
+      ...(this.#parsing.includes(step) ? [serialize.parse(step)] : []),
+      serialize.bind({ statement: step.name, values: [...step.values] }),
+      ...(described ? [serialize.describe({ type: 'P' })] : []),
+      serialize.execute(),
+    ]
   }
 
   readonly #noteParsed = () => {
