@@ -207,6 +207,11 @@ export const settings = {
     shown: 'true in production',
   }),
   LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),
+  LIMIT_PENDING_INVITATIONS: setting(
+    wholeNumber(0, 1_000_000),
+    1_000,
+    'Pending invitations that a tenant may have',
+  ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',

@@ -3,11 +3,12 @@ import type { Actor, Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
+import { invitationExpiry } from './invitation-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
 
 /** Every actor. */
-export const actors: readonly Actor[] = [outboxRelay, email, eventFanout]
+export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, invitationExpiry]
 
 const drainLimit = 20_000
 

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -23,8 +24,17 @@ export interface LoginBody {
 export async function login(deps: Deps, origin: Origin, body: LoginBody): Promise<TokenPair> {
   const person = await checkPassword(deps, body)
   const place = await findPlace(deps, person, body.tenant_id, origin)
-  const grant = await openSession(deps, person, place, origin)
-  return issueTokens(deps, grant, deps.clock())
+  return signIn(deps, person, place, origin)
+}
+
+/** Signs in a person whose password was right just now, to a place that admits them. */
+export async function signIn(
+  deps: Deps,
+  person: { id: string; email: string },
+  place: Place,
+  origin: Origin,
+): Promise<TokenPair> {
+  return issueTokens(deps, await openSession(deps, person, place, origin), deps.clock())
 }
 
 async function findPlace(
@@ -53,7 +63,7 @@ async function foundPlace(deps: Deps, person: Person, origin: Origin): Promise<P
   return place
 }
 
-function openSession(deps: Deps, person: Person, place: Place, origin: Origin) {
+function openSession(deps: Deps, person: { id: string; email: string }, place: Place, origin: Origin) {
   const now = deps.clock()
   const sessionId = timeOrderedId(now)
   const tenantId = place.tenant_id
@@ -84,6 +94,14 @@ function openSession(deps: Deps, person: Person, place: Place, origin: Origin) {
       data: { user_id: person.id, session_id: sessionId },
       actorId: person.id,
       requestId: origin.requestId,
+      at: now,
+    })
+    await appendAudit(tx, {
+      tenantId,
+      actor: person,
+      origin,
+      action: 'session:create',
+      target: { type: 'session', id: sessionId },
       at: now,
     })
     return beginFamily(deps, tx, entitled, now)

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -18,6 +19,12 @@ export async function logout({ db, clock }: Deps, actor: Actor): Promise<void> {
       actorId: userId,
       requestId: origin.requestId,
       at,
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      tenantId: tokenTenantId,
+      action: 'session:logout',
+      target: { type: 'session', id: sessionId },
     })
   })
 }

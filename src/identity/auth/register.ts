@@ -1,14 +1,23 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
-import { invalidField } from '../../platform/errors.ts'
+import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import {
+  emailMismatch,
+  findLiveOffer,
+  invitationInvalid,
+  joinByInvitation,
+} from '../../tenancy/invitations/join-by-invitation.ts'
+import type { Offer } from '../../tenancy/invitations/store.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { findCredentials, insertUser } from '../users/store.ts'
+import { verifyByInvitation } from './accept-invitation.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 export interface RegisterBody {
@@ -16,11 +25,14 @@ export interface RegisterBody {
   password: string
   first_name: string
   last_name: string
+  invitation_token?: string | undefined
 }
 
 /**
  * Registers a person with a tenant of their own and mails them a verification link, all or nothing. A used address
- * is 400 on `email`, or where REGISTRATION_HIDE_EXISTING is set, 201 as ever and a mail to its owner.
+ * is 400 on `email`, or where REGISTRATION_HIDE_EXISTING is set, 201 as ever and a mail to its owner. The token of an
+ * invitation makes them a member of its tenant instead, and verifies the address: 400 `invitation_invalid` for a dead
+ * one, 403 `email_mismatch` for one to another address.
  */
 export async function register(
   deps: Deps,
@@ -29,14 +41,16 @@ export async function register(
 ): Promise<{ id: string; email: string }> {
   const { db, clock, passwords } = deps
   const { email, first_name: firstName, last_name: lastName } = body
+  const offer = await offerTo(deps, email, body.invitation_token)
   refuseWeakPassword('password', body.password, { email, firstName, lastName })
   const passwordHash = await passwords.hash(body.password)
   const at = clock()
   const id = timeOrderedId(at)
-  const tenantId = timeOrderedId(at)
+  const tenantId = offer?.tenant_id ?? timeOrderedId(at)
+  const founder = { id, email, firstName, lastName }
   const created = await inTenant(db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName, at }))) return false
-    await foundPersonalTenant(tx, { id: tenantId, founder: { id, email, firstName, lastName }, origin, at })
+    if (!offer) await foundPersonalTenant(tx, { id: tenantId, founder, origin, at })
     const data = { user_id: id, email }
     await appendEvent(tx, {
       type: 'identity.user_created',
@@ -47,11 +61,32 @@ export async function register(
       requestId: origin.requestId,
       at,
     })
-    await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, origin, at })
+    await appendAudit(tx, {
+      tenantId,
+      actor: founder,
+      origin,
+      action: 'user:register',
+      target: { type: 'user', id },
+      changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
+      at,
+    })
+    if (!offer) await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, origin, at })
+    if (offer) await verifyByInvitation(tx, offer, { id, origin, at })
+    if (offer) await joinByInvitation(tx, offer, { person: founder, origin, at })
     return true
   })
   if (!created) await answerForUsedAddress(deps, email, origin)
   return { id, email }
+}
+
+/** What an invitation's token offers to the person who registers with it; null without one. */
+async function offerTo(deps: Deps, email: string, token: string | undefined): Promise<Offer | null> {
+  if (token === undefined) return null
+  const offer = await findLiveOffer(deps, token).catch((error) => {
+    throw error instanceof ApiError && error.code === 'invitation_expired' ? invitationInvalid() : error
+  })
+  if (offer.email !== email) throw emailMismatch()
+  return offer
 }
 
 async function answerForUsedAddress(deps: Deps, email: string, origin: Origin): Promise<void> {

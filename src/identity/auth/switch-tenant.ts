@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { sessionRevoked } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -20,6 +21,12 @@ export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): 
     const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tenantId)
     assertEnterable(place)
     await noteEntry(tx, { tenantId, userId, at: now })
+    await appendAudit(tx, {
+      ...doneBy(actor, now),
+      tenantId,
+      action: 'session:switch',
+      target: { type: 'session', id: sessionId },
+    })
     const { email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
     const entitled = { sessionId, userId, email, tenantId, roles: place.roles, acr, amr, authTime, expiresAt }
     return beginFamily(deps, tx, entitled, now)

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -39,6 +40,16 @@ export async function updateProfile(
       actorId: userId,
       requestId: origin.requestId,
       at,
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      tenantId: tokenTenantId,
+      action: 'profile:update',
+      target: { type: 'user', id: userId },
+      changes: changesBetween(
+        { first_name: standing.user.firstName, last_name: standing.user.lastName },
+        { first_name: updated.first_name, last_name: updated.last_name },
+      ),
     })
   })
 }

@@ -7,6 +7,8 @@
  * A line is `table policy: command to role using expression check expression`, as pg_get_expr prints the expressions.
  */
 export const frozenPolicies = [
+  'audit_log system_inserts: insert to bailiwick_system check true',
+  'audit_log worker_inserts: insert to bailiwick_worker check true',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
@@ -14,6 +16,8 @@ export const frozenPolicies = [
   'events system_inserts: insert to bailiwick_system check true',
   'events worker_all: all to bailiwick_worker using true check true',
   'installation system_all: all to bailiwick_system using true check true',
+  'invitations system_reads: select to bailiwick_system using true',
+  'invitations worker_all: all to bailiwick_worker using true check true',
   'link_tokens system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
@@ -48,6 +52,7 @@ export const tablesOfPeople: Record<string, string> = {
 
 /** Unique indexes without tenant_id: a collision tells that a row exists which the writer may not see. */
 export const globalKeys: Record<string, string> = {
+  invitations_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
   link_tokens_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
   refresh_families_jti_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
   tenants_slug_key: 'a slug is public by design, and creating a tenant is rate limited',
@@ -56,6 +61,7 @@ export const globalKeys: Record<string, string> = {
 
 /** Which run-time roles read the columns that hold passwords, hashes of tokens, and sealed secrets. */
 export const secretReaders: Record<string, string[]> = {
+  'invitations.token_hash': ['bailiwick_system'],
   'link_tokens.token_hash': ['bailiwick_system'],
   'mails.content_sealed': ['bailiwick_worker'],
   'refresh_families.jti_hash': ['bailiwick_system'],
@@ -64,7 +70,7 @@ export const secretReaders: Record<string, string[]> = {
 }
 
 /** Tables whose rows row_counts follows. */
-export const countedTables = ['departments', 'memberships', 'roles']
+export const countedTables = ['departments', 'invitations', 'memberships', 'roles']
 
 /** Functions that run with their owner's rights, by schema.name: none, for the owner sees every tenant. */
 export const definerFunctions: string[] = []

@@ -40,10 +40,23 @@ export function showMember(row: MemberRow) {
   }
 }
 
-const roleNames = z
+/** Of a membership, what the audit log tells. */
+export const auditedMember = ({ user_id, roles, department_id, status, attributes }: MemberRow) => ({
+  user_id,
+  roles,
+  department_id,
+  status,
+  attributes,
+})
+
+/** Roles to be given, by name or id. */
+export const roleNames = z
   .array(z.string('Name roles as text.').min(1).max(64), 'Give roles as a list of names.')
   .min(1, 'A member needs at least one role.')
   .max(100, 'A member may have 100 roles at most.')
+
+/** One role, by name or id. */
+export const roleName = z.string('Name the role as text.').min(1).max(64)
 
 /** Values of the attributes that policies read as `subject.<key>`. */
 const attributes = z
@@ -59,7 +72,7 @@ const attributes = z
 
 const fields = {
   roles: roleNames.optional(),
-  role: z.string('Name the role as text.').min(1).max(64).optional(),
+  role: roleName.optional(),
   department_id: bodyId.nullable().optional(),
   attributes: attributes.optional(),
 }
