@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Deps, openDeps } from './deps.ts'
+import { answerBrokenRequests } from './platform/http/broken-requests.ts'
 import { createReadiness } from './platform/http/health.ts'
 
 /** The API, listening. */
@@ -15,6 +16,8 @@ export interface Serving {
 }
 
 const drainMs = 25_000
+// Room to tell a target that is too long from headers that are; a missing Host is refused like everything else.
+const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
 /** Opens everything, then listens: nobody is answered by half a service. */
@@ -24,7 +27,8 @@ export async function serveApi(config: Config, log: Logger, clock?: () => number
   const deps = await openDeps({ config, log, publicUrl, ...(clock && { clock }) })
   try {
     const readiness = createReadiness(deps.db, deps.clock)
-    const server = createServer(buildApp(deps, readiness).callback())
+    const server = createServer(limits, buildApp(deps, readiness).callback())
+    answerBrokenRequests(server)
     // Longer than a load balancer's idle time, so that it is never we who close under a request.
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000

@@ -6,9 +6,10 @@ import { eventFanout } from './event-fanout.ts'
 import { invitationExpiry } from './invitation-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
+import { tenantPurge } from './tenant-purge.ts'
 
 /** Every actor. */
-export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, invitationExpiry]
+export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, invitationExpiry, tenantPurge]
 
 const drainLimit = 20_000
 

@@ -6,12 +6,12 @@ import type { Actor } from '../../platform/http/actor.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import type { Offer } from '../../tenancy/invitations/accept-store.ts'
 import {
   emailMismatch,
   findLiveOffer,
   joinByInvitation,
 } from '../../tenancy/invitations/join-by-invitation.ts'
-import type { Offer } from '../../tenancy/invitations/store.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import { listPlacesOf, type MemberRow } from '../../tenancy/members/store.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'

@@ -6,13 +6,13 @@ import type { Origin } from '../../platform/http/origin.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import type { Offer } from '../../tenancy/invitations/accept-store.ts'
 import {
   emailMismatch,
   findLiveOffer,
   invitationInvalid,
   joinByInvitation,
 } from '../../tenancy/invitations/join-by-invitation.ts'
-import type { Offer } from '../../tenancy/invitations/store.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'

@@ -9,7 +9,7 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { findMember, insertMember, type MemberRow } from '../members/store.ts'
 import { exceedsCeiling, holds } from '../roles/ceiling.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
-import { findInviter, findOffer, holdRoles, markAccepted, type Offer } from './store.ts'
+import { findInviter, findOffer, holdRoles, markAccepted, type Offer } from './accept-store.ts'
 
 export const invitationInvalid = () =>
   new ApiError(

@@ -9,9 +9,10 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertGivable, holderOf } from '../roles/ceiling.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant, lockTenant } from '../tenants/store.ts'
+import { holdRoles } from './accept-store.ts'
 import { invitationPending } from './create-invitation.ts'
 import { mailInvitation } from './mail-invitation.ts'
-import { findInvitation, hasOtherPending, holdRoles, type InvitationRow, renewInvitation } from './store.ts'
+import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } from './store.ts'
 
 /**
  * Sends an invitation again, with another token and its whole time; the token before is dead, and one that expired

@@ -133,3 +133,22 @@ export function countTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<
     select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where m.user_id = ${userId} and m.status = 'active' ${page.conditions}`)
 }
+
+/** Up to `limit` tenants that were deleted before `before` (ms since 1970), longest ago first; as the worker role. */
+export function listPurgeable(tx: Tx, before: number, limit: number): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    select id from tenants where deleted_at <= ${sql.timestamp(new Date(before))} order by deleted_at, id limit ${limit}`)
+}
+
+/** Whether this transaction alone purges the tenant until it ends; as the worker role. */
+export function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
+  return tx.oneFirst(sql.type(z.object({ locked: z.boolean() }))`
+    select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked`)
+}
+
+/** Deletes the row of a tenant that has no other rows any more; gives how many rows that were; as the worker role. */
+export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from tenants where id = ${tenantId} and deleted_at is not null`)
+  return rowCount
+}

@@ -31,6 +31,9 @@ create policy tenant_isolation on audit_log for all to bailiwick_api
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
 create policy system_inserts on audit_log for insert to bailiwick_system with check (true);
 create policy worker_inserts on audit_log for insert to bailiwick_worker with check (true);
+create policy worker_purges on audit_log for all to bailiwick_worker
+  using (tenant_id in (select t.id from tenants t where t.deleted_at is not null));
 create policy owner_all on audit_log for all to bailiwick_owner using (true) with check (true);
 grant select, insert on audit_log to bailiwick_api;
 grant insert on audit_log to bailiwick_system, bailiwick_worker;
+grant select (tenant_id, id), delete on audit_log to bailiwick_worker;

@@ -47,6 +47,7 @@ grant update (token_hash, status, send_count, expires_at, accepted_at, accepted_
 grant select on invitations to bailiwick_system;
 grant select (tenant_id, id, email, status, expires_at) on invitations to bailiwick_worker;
 grant update (status, updated_at) on invitations to bailiwick_worker;
+grant delete on invitations to bailiwick_worker;
 
 create trigger bump_version before update of status, send_count, expires_at, accepted_at, accepted_by, department_id on invitations
   for each row execute function bump_version();
