@@ -7,7 +7,7 @@ const departmentName = z
   .trim()
   .min(1, 'Give the department a name.')
   .refine((text) => [...text].length <= 120, 'A name may have 120 characters at most.')
-  .meta({ example: 'Sales' })
+  .meta({ maxLength: 120, example: 'Sales' })
 
 const description = z
   .string('Give the description as text.')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { emailAddress } from '../../platform/email-address.ts'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { roleName, roleNames } from '../members/member-schemas.ts'
+import { roleNames, roleReference } from '../members/member-schemas.ts'
 import { type InvitationRow, invitationStatus, type ReceivedRow } from './store.ts'
 
 export const invitationSchema = z
@@ -54,7 +54,7 @@ export const newInvitation = z
   .object({
     email: emailAddress,
     roles: roleNames.optional(),
-    role: roleName.optional(),
+    role: roleReference.optional(),
     department_id: bodyId.nullable().default(null),
     message: message.nullish().transform((text) => text ?? ''),
   })

@@ -49,14 +49,17 @@ export const auditedMember = ({ user_id, roles, department_id, status, attribute
   attributes,
 })
 
+/** One role, by name or id: a name may have 64 characters, each of one or two UTF-16 units. */
+export const roleReference = z
+  .string('Name the role as text.')
+  .min(1, 'Name the role.')
+  .max(128, 'There is no such role.')
+
 /** Roles to be given, by name or id. */
 export const roleNames = z
-  .array(z.string('Name roles as text.').min(1).max(64), 'Give roles as a list of names.')
+  .array(roleReference, 'Give roles as a list of names.')
   .min(1, 'A member needs at least one role.')
   .max(100, 'A member may have 100 roles at most.')
-
-/** One role, by name or id. */
-export const roleName = z.string('Name the role as text.').min(1).max(64)
 
 /** Values of the attributes that policies read as `subject.<key>`. */
 const attributes = z
@@ -72,7 +75,7 @@ const attributes = z
 
 const fields = {
   roles: roleNames.optional(),
-  role: roleName.optional(),
+  role: roleReference.optional(),
   department_id: bodyId.nullable().optional(),
   attributes: attributes.optional(),
 }

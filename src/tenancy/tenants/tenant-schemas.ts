@@ -7,8 +7,8 @@ const tenantName = z
   .string('Give the name as text.')
   .trim()
   .min(1, 'Give the tenant a name.')
-  .max(120, 'A name may have 120 characters at most.')
-  .meta({ example: 'Analytical Engines' })
+  .refine((text) => [...text].length <= 120, 'A name may have 120 characters at most.')
+  .meta({ maxLength: 120, example: 'Analytical Engines' })
 
 const slug = z
   .string('Give the slug as text.')

@@ -3,6 +3,8 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
+t.setTimeout(120_000)
+
 const service = await startService(t)
 
 t.test('a member is read, changed field by field, and told of by one event per change', async (t) => {

@@ -3,6 +3,8 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
+t.setTimeout(120_000)
+
 const service = await startService(t, { env: { LIMIT_CUSTOM_ROLES: '5' } })
 const revision = async (id: string) =>
   (await look(service, 'select policy_revision::int as r from tenants where id = $1', [id]))[0].r
@@ -140,10 +142,10 @@ t.test('bad values are refused by field', async (t) => {
       { status: 400, body: { errors: [{ field }] } },
       JSON.stringify(body).slice(0, 70),
     )
-  t.equal(
-    (await owner.post(`${path}/roles/`, { name: '😀'.repeat(64), permissions: ['a.b-c_d:e', 'x:*'] })).status,
-    201,
-  )
+  const longest = { name: '😀'.repeat(64), permissions: ['a.b-c_d:e', 'x:*'] }
+  t.equal((await owner.post(`${path}/roles/`, longest)).status, 201)
+  const guest = await service.register()
+  t.equal((await owner.post(`${path}/members/`, { user_id: guest.id, role: longest.name })).status, 201)
 })
 
 t.test('nobody grants a permission they lack', async (t) => {
@@ -189,7 +191,7 @@ t.test(
 t.test('a role that is given and deleted at once is either gone or in use', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const clerk = await hire('member')
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 8; round++) {
     const role = await expect(201, owner.post(`${path}/roles/`, { name: `Round ${round}` }))
     const guest = await service.register()
     const [given, added, deleted] = await Promise.all([

@@ -3,6 +3,8 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm } from '../staff.ts'
 
+t.setTimeout(120_000)
+
 const service = await startService(t)
 const events = async (id: string) => (await eventsOf(service, id, 'tenant.tenant_')).slice(1)
 
@@ -102,7 +104,7 @@ t.test('a deleted tenant is gone for everybody, and deleting it again finds noth
   t.same([first.status, second.status].sort(), [204, 404])
   for (const person of [owner, member]) {
     t.match(await person.get(`${path}/`), { status: 404, body: { code: 'not_found' } })
-    t.match(await person.get(`${path}/members/`), { status: 404 })
+    t.match(await person.get(`${path}/members/`), { status: 403, body: { code: 'no_active_membership' } })
     t.match(await person.get('/api/v1/users/me/'), { status: 403, body: { code: 'no_active_membership' } })
     const listed = await expect(200, person.get('/api/v1/tenants/'))
     t.notOk(listed.results.some((tenant: { id: string }) => tenant.id === id))
