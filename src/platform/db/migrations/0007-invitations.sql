@@ -30,6 +30,7 @@ create unique index invitations_one_pending on invitations (tenant_id, email) wh
 create index invitations_by_age on invitations (tenant_id, created_at, id);
 create index invitations_by_email on invitations (tenant_id, email, id);
 create index invitations_by_status on invitations (tenant_id, status, created_at, id);
+create index invitations_pending on invitations (tenant_id, expires_at) where status = 'pending';
 create index invitations_by_department on invitations (tenant_id, department_id) where department_id is not null;
 create index invitations_of_address on invitations (email, created_at, id) where status = 'pending';
 create index invitations_running_out on invitations (expires_at) where status = 'pending';
