@@ -11,7 +11,7 @@ import * as members from '../../src/tenancy/members/store.ts'
 import * as roles from '../../src/tenancy/roles/store.ts'
 import { plansOf } from '../helpers/explain.ts'
 import { startService } from '../helpers/service.ts'
-import { foundFirm } from './staff.ts'
+import { foundFirm, look } from './staff.ts'
 
 // Lists and the questions that writes ask before they write, each as bailiwick_api runs it: below row-level security
 // an index serves only if it is led by tenant_id and its operators are leakproof.
@@ -21,6 +21,19 @@ const service = await startService(t, { workers: false })
 const { id, owner } = await foundFirm(service)
 const scope = { tenantId: id, userId: owner.id }
 const { db } = service.deps
+
+// Invitations have indexes across tenants, too, for the worker and for whoever is invited: an empty table would not
+// show that a tenant's own lists do better without them.
+await look(
+  service,
+  `do $$ begin
+    set local session_replication_role = replica;
+    insert into invitations (tenant_id, id, email, token_hash, role_ids, invited_by, invited_by_email, created_at, updated_at, expires_at)
+    select md5((n % 200)::text)::uuid, gen_random_uuid(), 'p' || n % 50 || '.' || n / 10000 || '@example.test', sha256(n::text::bytea), '{}',
+      gen_random_uuid(), '', now(), now(), now() + n * interval '1 minute' from generate_series(1, 10000) n on conflict do nothing;
+  end $$`,
+)
+await look(service, 'analyze invitations')
 
 const byPerson = sql.unsafe`select id from sessions where user_id = ${owner.id}`
 
