@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { arch, availableParallelism, platform } from 'node:os'
+import { arch, availableParallelism, loadavg, platform } from 'node:os'
 import { parseArgs } from 'node:util'
 import { reportAndExit } from '../src/stop-signal.ts'
 import { cpuOf, cpuOfTree, memoryOf } from './cpu.ts'
@@ -11,15 +11,7 @@ import { type Suite, suites } from './suites.ts'
 // --write makes the figures the baseline; --profile leaves a .cpuprofile of the API in this folder.
 
 /** One suite in figures: rates per second, latencies in ms, CPU in ms per request, memory in MB. */
-const keys = [
-  'per_second',
-  'p50_ms',
-  'p99_ms',
-  'server_cpu_ms',
-  'postgres_cpu_ms',
-  'rss_mb',
-  'failed',
-] as const
+const keys = ['per_second', 'p50_ms', 'p99_ms', 'server_cpu_ms', 'postgres_cpu_ms', 'rss_mb'] as const
 type Figures = Record<(typeof keys)[number], number> & { ratio?: number }
 type Results = Record<string, Figures>
 
@@ -45,7 +37,7 @@ async function main() {
     const rounds: Results[] = []
     for (let round = 0; round < Number(values.rounds); round++) rounds.push(await runRound(stage, chosen))
     const results = addRatios(chosen, medians(chosen, rounds))
-    const report = { machine, clients: Number(values.clients), rounds: rounds.length, results }
+    const report = { machine, busy, clients: Number(values.clients), rounds: rounds.length, results }
     if (values.write) writeFileSync(baselineFile, `${JSON.stringify(report, null, 2)}\n`)
     if (values.json) console.log(JSON.stringify(report))
     else print(chosen, results)
@@ -55,6 +47,9 @@ async function main() {
 }
 
 const machine = `${platform()} ${arch()}, ${availableParallelism()} cores shared by load, server and Postgres, Node ${process.versions.node.split('.')[0]}`
+
+// Rates mean little on a machine that does other work; ratios do better.
+const busy = `load average ${loadavg()[0]?.toFixed(1)} before the first round`
 
 /** The suites named, and those they are divided by. */
 function choose(only: string | undefined): Suite[] {
@@ -69,16 +64,18 @@ function choose(only: string | undefined): Suite[] {
 async function runRound(stage: Stage, chosen: Suite[]): Promise<Results> {
   const results: Results = {}
   for (const suite of chosen) {
-    await generate({ ...suite.load(await freshTokens(stage)), seconds: warmUpSeconds })
+    const { url } = stage.servers[suite.server]
+    await generate({ ...suite.load((await freshTokens(stage)).accounts), url, seconds: warmUpSeconds })
     results[suite.name] = await measure(await freshTokens(stage), suite)
   }
   return results
 }
 
 async function measure(stage: Stage, suite: Suite): Promise<Figures> {
-  const pid = suite.server === 'api' ? stage.pid : stage.barePid
+  const { pid, url } = stage.servers[suite.server]
   const before = { server: cpuOf(pid), postgres: cpuOfTree(stage.postgresPid) }
-  const loaded = await generate({ ...suite.load(stage), seconds: Number(values.seconds) })
+  const loaded = await generate({ ...suite.load(stage.accounts), url, seconds: Number(values.seconds) })
+  if (loaded.failed > 0) throw new Error(`${suite.name}: ${loaded.failed} requests failed`)
   const each = (ms: number) => ms / Math.max(1, loaded.requests)
   return {
     per_second: loaded.perSecond,
@@ -87,7 +84,6 @@ async function measure(stage: Stage, suite: Suite): Promise<Figures> {
     server_cpu_ms: each(cpuOf(pid) - before.server),
     postgres_cpu_ms: each(cpuOfTree(stage.postgresPid) - before.postgres),
     rss_mb: memoryOf(pid),
-    failed: loaded.failed,
   }
 }
 
@@ -125,7 +121,7 @@ function print(chosen: Suite[], results: Results) {
   })
   for (const { name, about } of chosen) console.log(`${name.padEnd(8)} ${about}`)
   console.table(Object.fromEntries(rows.map(({ suite, ...row }) => [suite, row])))
-  console.log(`Here: ${machine}. Baseline: ${baseline.machine}.`)
+  console.log(`Here: ${machine}, ${busy}. Baseline: ${baseline.machine}.`)
 }
 
 main().catch(reportAndExit)

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDevelopment } from '../src/cli/development.ts'
 import { removeEmbeddedPostgres } from '../src/cli/embedded-postgres.ts'
-import { readConfig } from '../src/config.ts'
+import { type Config, readConfig } from '../src/config.ts'
 
 /** What the load generator is told: one connection per account. `follows`: each answer's token is the next request's. */
 export interface Load {
@@ -36,12 +36,11 @@ export interface Account {
   refresh: string
 }
 
+export type ServerName = 'api' | 'bare' | 'hand'
+
 /** A running API and its database, each in processes of its own, as in production but for the rate limits. */
 export interface Stage {
-  url: string
-  bareUrl: string
-  pid: number
-  barePid: number
+  servers: Record<ServerName, { url: string; pid: number }>
   postgresPid: number
   accounts: Account[]
   close(): Promise<void>
@@ -64,21 +63,17 @@ export async function openStage(clients: number, options: string[] = []): Promis
   try {
     const development = await openDevelopment(readConfig({ DATA_DIR: dataDir }))
     ends.push(() => development.stop())
-    const api = await serve([...options, entry, 'api'], apiEnvironment(development.config), '/readyz')
-    ends.push(() => end(api.child))
-    const bare = await serve([join(here, 'bare-verify.ts')], {}, '/')
-    ends.push(() => end(bare.child))
-    const accounts = await makeAccounts(api.url, clients)
-    const [pid, barePid] = [api.child.pid!, bare.child.pid!]
-    return {
-      url: api.url,
-      bareUrl: bare.url,
-      pid,
-      barePid,
-      postgresPid: await postmasterOf(dataDir),
-      accounts,
-      close,
+    const start = async (args: string[], env: Record<string, string>, path: string) => {
+      const { url, child } = await serve(args, env, path)
+      ends.push(() => end(child))
+      return { url, pid: child.pid! }
     }
+    const { config } = development
+    const api = await start([...options, entry, 'api'], apiEnvironment(config), '/readyz')
+    const bare = await start([join(here, 'bare-verify.ts')], {}, '/')
+    const hand = await start([join(here, 'me-by-hand.ts')], handEnvironment(config, api.url), '/')
+    const accounts = await makeAccounts(api.url, clients)
+    return { servers: { api, bare, hand }, postgresPid: await postmasterOf(dataDir), accounts, close }
   } catch (error) {
     await close()
     throw error
@@ -94,7 +89,7 @@ export async function generate(load: Load): Promise<Loaded> {
   return JSON.parse(printed)
 }
 
-const apiEnvironment = (config: Awaited<ReturnType<typeof openDevelopment>>['config']) => ({
+const apiEnvironment = (config: Config) => ({
   NODE_ENV: 'production',
   DATABASE_API_URL: config.DATABASE_API_URL!,
   DATABASE_SYSTEM_URL: config.DATABASE_SYSTEM_URL!,
@@ -103,6 +98,11 @@ const apiEnvironment = (config: Awaited<ReturnType<typeof openDevelopment>>['con
   PUBLIC_URL: 'http://localhost',
   SMTP_URL: 'smtp://localhost',
   RATE_LIMIT_ENABLED: 'false',
+})
+
+const handEnvironment = (config: Config, url: string) => ({
+  DATABASE_API_URL: config.DATABASE_API_URL!,
+  JWKS_URL: `${url}/.well-known/jwks.json`,
 })
 
 async function serve(args: string[], env: Record<string, string>, path: string) {
@@ -165,7 +165,10 @@ async function logIn(
 
 /** The stage with fresh tokens: a refresh token works once, an access token 15 minutes. */
 export async function freshTokens(stage: Stage): Promise<Stage> {
-  return { ...stage, accounts: await Promise.all(stage.accounts.map((account) => logIn(stage.url, account))) }
+  return {
+    ...stage,
+    accounts: await Promise.all(stage.accounts.map((account) => logIn(stage.servers.api.url, account))),
+  }
 }
 
 async function post(url: string, path: string, body: unknown): Promise<Record<'access' | 'refresh', string>> {

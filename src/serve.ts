@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
@@ -29,6 +29,7 @@ export async function serveApi(config: Config, log: Logger, clock?: () => number
     const readiness = createReadiness(deps.db, deps.clock)
     const server = createServer(limits, buildApp(deps, readiness).callback())
     answerBrokenRequests(server)
+    const drained = drainOf(server)
     // Longer than a load balancer's idle time, so that it is never we who close under a request.
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000
@@ -36,7 +37,7 @@ export async function serveApi(config: Config, log: Logger, clock?: () => number
     url = await listen(server, config)
     const stop = async () => {
       readiness.drain()
-      await drained(server)
+      await drained()
       await deps.close()
     }
     return { url, deps, stop }
@@ -73,14 +74,26 @@ function listenOn(server: Server, host: string, port: number): Promise<void> {
   })
 }
 
-/** Idle connections close at once, busy ones after their answer, the rest at the end of our patience. */
-function drained(server: Server): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), drainMs)
-  return new Promise((resolve) => {
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
+/**
+ * Gives the drain of a server: idle connections close at once, busy ones after their answer, which says so, the rest
+ * at the end of our patience.
+ */
+function drainOf(server: Server): () => Promise<void> {
+  const answering = new Set<ServerResponse>()
+  server.on('request', (_request, response) => {
+    answering.add(response)
+    response.once('close', () => answering.delete(response))
   })
+  return () => {
+    for (const response of answering) if (!response.headersSent) response.setHeader('Connection', 'close')
+    const idle = setInterval(() => server.closeIdleConnections(), 100)
+    const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+    return new Promise((resolve) => {
+      server.close(() => {
+        clearInterval(idle)
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
 }
