@@ -42,7 +42,7 @@ export const frozenPolicies = [
   'tenants system_reads: select to bailiwick_system using true',
   'tenants worker_purges: delete to bailiwick_worker using (deleted_at IS NOT NULL)',
   'tenants worker_reads: select to bailiwick_worker using true',
-  `users fellow_members: select to bailiwick_api using (id IN ( SELECT m.user_id FROM public.memberships m WHERE (m.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid AS "nullif"))))`,
+  `users fellow_members: select to bailiwick_api using (EXISTS ( SELECT FROM public.memberships m WHERE ((m.user_id = users.id) AND (m.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid AS "nullif")))))`,
   'users system_all: all to bailiwick_system using true check true',
 ]
 
