@@ -146,7 +146,11 @@ t.test('whoever is too small for an action is refused before the body is looked 
       const mayAsk = self || open || ([...roles, ...own] as string[]).includes(role)
       if (mayAsk) continue
       refusals++
-      const answer = await visit(route, { token: person.access, body: '{"half' }, ...idsOf(route))
+      const answer = await visit(
+        route,
+        { token: person.access, ...(route.method !== 'GET' && { body: '{"half' }) },
+        ...idsOf(route),
+      )
       t.match(
         answer,
         {
