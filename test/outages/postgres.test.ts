@@ -16,7 +16,7 @@ import { claimsOf } from '../helpers/service.ts'
 
 // A cluster of its own, which is stopped, frozen and started again under a service that goes on running.
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 const parent = await mkdtemp(join(tmpdir(), 'bailiwick-outage-'))
 await chmod(parent, 0o711)
 const dataDir = join(parent, 'data')

@@ -8,6 +8,7 @@ import { type Call, claimsOf, startService, tokenIn } from '../helpers/service.t
 
 // Every route of the registry is visited: one added later is walked without a line here.
 
+t.setTimeout(120_000)
 const service = await startService(t)
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
 const decided = routes.filter((route) => route.action !== 'public')
@@ -266,7 +267,9 @@ t.test('the document and the router know the same routes', async (t) => {
     const { status } = await service.call(method, address, { body: method === 'GET' ? undefined : {} })
     t.not(status, 405, `${method} ${path} is served`)
     const open = Array.isArray(operation.security) && operation.security.length === 0
-    if (!open) t.equal(status, 401, `${method} ${path} wants the token that the document names`)
+    const forNobody =
+      Array.isArray(operation.security) && Object.keys(operation.security[0] ?? {}).length === 0
+    if (!open && !forNobody) t.equal(status, 401, `${method} ${path} wants the token that the document names`)
     else t.not(status, 401, `${method} ${path}`)
   }
 })

@@ -14,8 +14,8 @@ import {
 } from '../../tenancy/invitations/join-by-invitation.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import { listPlacesOf, type MemberRow } from '../../tenancy/members/store.ts'
+import { signIn } from '../sessions/sign-in.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
-import { signIn } from './login.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 export interface AcceptBody {

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { openRoute, publicRoute, type Route, route } from '../../platform/http/route.ts'
 import { bodyId, message } from '../../platform/http/schemas.ts'
 import { memberSchema } from '../../tenancy/members/member-schemas.ts'
+import { deviceTypes } from '../otp/channels.ts'
 import { chosenPassword, emailAddress, linkToken, personName, presentedPassword } from '../person.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 import { login } from './login.ts'
@@ -17,6 +18,15 @@ const tokenPair = z
     refresh: z.string().meta({ description: 'JWT: single use, for /api/v1/auth/refresh/' }),
   })
   .meta({ id: 'TokenPair' })
+
+const otpRequired = z
+  .object({
+    otp_required: z.literal(true),
+    temporary_token: z.string().meta({ description: 'For POST /api/v1/auth/otp/verify/, as Bearer' }),
+    expires_in: z.int(),
+    methods: z.array(z.enum(deviceTypes)).meta({ description: 'What can be used now' }),
+  })
+  .meta({ id: 'OtpRequired' })
 
 const refreshBody = z
   .object({
@@ -65,7 +75,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     summary: 'Log in with address and password',
     body: z.object({ email: loginAddress(), password: presentedPassword, tenant_id: bodyId.optional() }),
     status: 200,
-    answer: tokenPair,
+    answer: z.union([tokenPair, otpRequired]),
     refusals: [401, 403],
     secret: true,
     handle: ({ origin, body }) => login(deps, origin, body),
@@ -128,6 +138,7 @@ export const authRoutes = (deps: Deps): Route[] => [
       tenant: z.object({ id: z.uuid(), name: z.string(), slug: z.string() }),
       member: memberSchema,
       ...tokenPair.partial().shape,
+      ...otpRequired.partial().shape,
     }),
     refusals: [409],
     secret: true,
