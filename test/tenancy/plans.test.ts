@@ -7,6 +7,7 @@ import { sql, type Tx } from '../../src/platform/db/transaction.ts'
 import * as departments from '../../src/tenancy/departments/store.ts'
 import * as offers from '../../src/tenancy/invitations/accept-store.ts'
 import * as invitations from '../../src/tenancy/invitations/store.ts'
+import * as memberLists from '../../src/tenancy/members/list-store.ts'
 import * as members from '../../src/tenancy/members/store.ts'
 import * as roles from '../../src/tenancy/roles/store.ts'
 import { plansOf } from '../helpers/explain.ts'
@@ -43,9 +44,9 @@ const somewhere = randomUUID()
 const lists: [string, List, Load, Load, ListQuery[]][] = [
   [
     'members',
-    members.memberList,
-    members.listMembers,
-    members.countMembers,
+    memberLists.memberList,
+    memberLists.listMembers,
+    memberLists.countMembers,
     [
       { role: 'admin' },
       { status: 'active' },
