@@ -1,6 +1,6 @@
+import { describeError } from '../src/platform/describe-error.ts'
 import { expireInvitations } from '../src/tenancy/invitations/expire-invitations.ts'
 import type { Actor } from './actor.ts'
-import { describeError } from './describe-error.ts'
 
 const everyMs = 60_000
 
