@@ -8,6 +8,7 @@ import { emailVerificationRoutes } from './identity/email-verification/routes.ts
 import { keyRoutes } from './identity/keys/routes.ts'
 import { otpRoutes } from './identity/otp/routes.ts'
 import { standingLoader } from './identity/sessions/load-standing.ts'
+import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
 import { dispatch } from './platform/http/dispatch.ts'
 import { docsPages } from './platform/http/docs.ts'
@@ -31,6 +32,7 @@ import { version } from './version.ts'
 /** Every route of the API, in the order in which they are matched. */
 export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...authRoutes(deps),
+  ...sessionRoutes(deps),
   ...emailVerificationRoutes(deps),
   ...otpRoutes(deps),
   ...userRoutes(deps),
@@ -46,12 +48,12 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
 
 /** The whole service behind one port. Throws where a route has no action of the catalogue: nothing is open by omission. */
 export function buildApp(deps: Deps, readiness: Readiness): Koa {
-  const { config, log, clock, signer, access } = deps
+  const { config, log, clock, signer, access, budget } = deps
   const routes = listRoutes(deps, readiness)
   assertDecided(routes)
 
   const router = new Router()
-  const gate = { signer, access, clock, loadStanding: standingLoader(deps) }
+  const gate = { signer, access, clock, budget, loadStanding: standingLoader(deps) }
   for (const route of routes) router.register(route.path, [route.method], serve(gate, route) as never)
   const pages = {
     ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),

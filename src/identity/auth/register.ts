@@ -16,9 +16,14 @@ import {
 import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
+import { evenly } from '../guards/even-time.ts'
+import { registerUses } from '../guards/limits.ts'
 import { findCredentials, insertUser } from '../users/store.ts'
 import { verifyByInvitation } from './accept-invitation.ts'
 import { refuseWeakPassword } from './password-policy.ts'
+
+// Far more than founding an account takes, so that neither it nor a mail to the owner shows in the time.
+const hiddenMs = 200
 
 export interface RegisterBody {
   email: string
@@ -39,24 +44,44 @@ export async function register(
   origin: Origin,
   body: RegisterBody,
 ): Promise<{ id: string; email: string }> {
-  const { db, clock, passwords } = deps
+  const { config, clock, passwords, limiters } = deps
+  await limiters.take(registerUses(origin.ip))
   const { email, first_name: firstName, last_name: lastName } = body
   const offer = await offerTo(deps, email, body.invitation_token)
   refuseWeakPassword('password', body.password, { email, firstName, lastName })
   const passwordHash = await passwords.hash(body.password)
-  const at = clock()
-  const id = timeOrderedId(at)
+  const id = timeOrderedId(clock())
+  const person = { id, email, passwordHash, firstName, lastName }
+  const settle = async () => {
+    if (!(await foundAccount(deps, origin, person, offer))) await answerForUsedAddress(deps, email, origin)
+  }
+  if (config.REGISTRATION_HIDE_EXISTING) await evenly(hiddenMs, settle)
+  else await settle()
+  return { id, email }
+}
+
+interface NewPerson {
+  id: string
+  email: string
+  passwordHash: string
+  firstName: string
+  lastName: string
+}
+
+/** False, and nothing is kept, where the address has an account. */
+function foundAccount(deps: Deps, origin: Origin, person: NewPerson, offer: Offer | null): Promise<boolean> {
+  const { id, email, firstName, lastName } = person
+  const at = deps.clock()
   const tenantId = offer?.tenant_id ?? timeOrderedId(at)
   const founder = { id, email, firstName, lastName }
-  const created = await inTenant(db, { tenantId, userId: id }, async (tx) => {
-    if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName, at }))) return false
+  return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
+    if (!(await insertUser(tx, { ...person, at }))) return false
     if (!offer) await foundPersonalTenant(tx, { id: tenantId, founder, origin, at })
-    const data = { user_id: id, email }
     await appendEvent(tx, {
       type: 'identity.user_created',
       tenantId,
       subject: id,
-      data,
+      data: { user_id: id, email },
       actorId: id,
       requestId: origin.requestId,
       at,
@@ -75,8 +100,6 @@ export async function register(
     if (offer) await joinByInvitation(tx, offer, { person: founder, origin, at })
     return true
   })
-  if (!created) await answerForUsedAddress(deps, email, origin)
-  return { id, email }
 }
 
 /** What an invitation's token offers to the person who registers with it; null without one. */

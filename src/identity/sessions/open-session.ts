@@ -5,6 +5,7 @@ import type { Origin } from '../../platform/http/origin.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { noteSignIn } from '../guards/note-sign-in.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 import { insertSession } from './store.ts'
@@ -48,5 +49,6 @@ export async function openSession(
     target: { type: 'session', id: sessionId },
     at: now,
   })
+  await noteSignIn(deps, tx, { userId, email: opening.email, tenantId, origin, at: now })
   return beginFamily(deps, tx, entitled, now)
 }

@@ -26,6 +26,14 @@ const pages: Record<string, LinkPage> = {
     post: '/api/v1/auth/email/verify/confirm/',
     done: 'Your e-mail address is confirmed. You can close this page.',
   },
+  '/reset-password': {
+    title: 'Reset your password',
+    lead: 'Choose another password, of 8 characters or more. It ends all your sessions.',
+    button: 'Set password',
+    post: '/api/v1/auth/password/reset/confirm/',
+    done: 'Your password is changed. Log in with it.',
+    newPassword: true,
+  },
   '/accept-invitation': {
     title: 'Accept the invitation',
     lead: 'New here? Choose a password of 8 characters or more. Whoever has an account accepts where they are logged in.',
