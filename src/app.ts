@@ -2,6 +2,7 @@ import { Router } from '@koa/router'
 import Koa from 'koa'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './dev/mailbox-routes.ts'
+import { auditLogRoutes } from './events/audit-log/routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
@@ -22,6 +23,7 @@ import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
 import { departmentRoutes } from './tenancy/departments/routes.ts'
+import { invitationRoutes } from './tenancy/invitations/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
 import { roleRoutes } from './tenancy/roles/routes.ts'
 import { tenantRoutes } from './tenancy/tenants/routes.ts'
@@ -38,6 +40,8 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...memberRoutes(deps),
   ...roleRoutes(deps),
   ...departmentRoutes(deps),
+  ...invitationRoutes(deps),
+  ...auditLogRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),
 ]

@@ -65,7 +65,7 @@ export async function openDeps(settings: {
   const db = { api, apiReads, system, systemReads }
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
-  const limiters = openLimiters(config, db, log)
+  const limiters = await openLimiters(config, db, log)
   const budget = openCallBudget(config, db, clock, log)
   const endSweeping = sweepGuards(db, clock, log)
   const close = async () => {

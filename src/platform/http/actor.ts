@@ -53,6 +53,8 @@ export interface Actor {
   token: TokenKind
   standing: Standing
   origin: Origin
+  /** Of the decision that admitted the request. */
+  decisionId: string
   /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */
   permit(resource: Partial<Resource> & { type: string }): void
 }

@@ -22,7 +22,7 @@ export function serve(deps: AuthenticateDeps & DecideDeps, route: Route): Middle
   const reader = route.path.includes('/auth/') ? readSmallBody : readBody
   return async (ctx) => {
     ctx.state.action = route.action
-    const actor = route.action === 'public' ? null : await admit(deps, ctx, route)
+    const actor = isNobody(ctx, route) ? null : await admit(deps, ctx, route)
     const body = route.method === 'GET' ? undefined : checked(route.body, await reader(ctx))
     const query = route.query ? checked(route.query, flatQuery(ctx)) : undefined
     const ifMatch = precondition(ctx, route)
@@ -33,6 +33,10 @@ export function serve(deps: AuthenticateDeps & DecideDeps, route: Route): Middle
     respond(ctx, route, answer)
   }
 }
+
+/** An Authorization header that holds no valid token is refused, never taken for none. */
+const isNobody = (ctx: Context, { action, anonymous }: Route) =>
+  action === 'public' || (anonymous && ctx.get('authorization') === '')
 
 async function admit(deps: AuthenticateDeps & DecideDeps, ctx: Context, route: Route): Promise<Actor> {
   if (route.action === 'public') throw new Error('A public route has no actor')
@@ -55,7 +59,7 @@ async function admit(deps: AuthenticateDeps & DecideDeps, ctx: Context, route: R
     })
   }
   ctx.state.undecided = route.decides === 'resource'
-  return { ...bearer, origin, permit }
+  return { ...bearer, origin, decisionId, permit }
 }
 
 /** Before a resource is loaded the question is about the caller's own, inside the tenant of the request. */
