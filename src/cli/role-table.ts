@@ -7,6 +7,7 @@ import {
 } from '../platform/access/actions.ts'
 import type { AccessEngine } from '../platform/access/engine.ts'
 import type { DecisionQuery } from '../platform/access/query.ts'
+import { emptySlice } from '../platform/access/slice.ts'
 
 const now = Date.UTC(2026, 0, 1)
 
@@ -38,6 +39,7 @@ export function roleQuery(action: ActionName, roles: SystemRole[], ownerId: stri
     action,
     resource: { type: action.split(':')[0] as string, id: null, tenantId: 'tenant', ownerId },
     environment: { ip: null, userAgent: null },
+    slice: emptySlice('tenant', 1),
   }
 }
 

@@ -144,6 +144,27 @@ export type ActionName = keyof typeof actions
 /** All action names, in the order of the table. */
 export const actionNames = Object.keys(actions) as ActionName[]
 
+/** An action of an application the tenant protects: any `resource:verb` whose resource is not the service's. */
+export type ApplicationAction = `${string}:${string}`
+
+/** The resources the service's own actions are about; an application cannot use these names. */
+export const serviceResources: ReadonlySet<string> = new Set(
+  actionNames.map((name) => name.slice(0, name.indexOf(':'))),
+)
+
+const part = '[a-z][a-z0-9_.-]{0,62}'
+const actionForm = new RegExp(`^${part}:${part}$`)
+
+/** Whether this is an action of the service. */
+export function isServiceAction(name: string): name is ActionName {
+  return Object.hasOwn(actions, name)
+}
+
+/** Whether a text is well formed as an action and names no resource of the service. */
+export function isApplicationAction(name: string): name is ApplicationAction {
+  return actionForm.test(name) && !serviceResources.has(name.slice(0, name.indexOf(':')))
+}
+
 /** Whether a role may carry the action as a permission: what is only about oneself is nobody's to grant. */
 export function isPermission(name: ActionName): boolean {
   return actions[name].roles.length > 0

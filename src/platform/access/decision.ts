@@ -1,3 +1,4 @@
+import type { Obligation } from './policy-document.ts'
 import type { DecisionQuery } from './query.ts'
 import { isReasonCode, type ReasonCode } from './reasons.ts'
 
@@ -8,6 +9,8 @@ export type Layer = 'invariant' | 'rbac' | 'policy'
 export interface Reason {
   code: ReasonCode
   layer: Layer
+  /** of layer `policy`: whose reason it is */
+  policy_id?: string
 }
 
 /** A tenant's policy that had a say. */
@@ -16,12 +19,18 @@ export interface Matched {
   version: number
   name: string
   effect: Effect
+  priority: number
 }
 
-/** Something the answer has to be changed by, or the caller has to do. */
-export interface Obligation {
-  type: string
-  properties?: Record<string, unknown>
+/**
+ * What all gates that apply ask for together: an approver has a role of each of the lists (ids). Times in
+ * seconds.
+ */
+export interface ApprovalSpec {
+  quorum: number
+  approvers: readonly (readonly string[])[]
+  expires_in: number
+  valid_for: number
 }
 
 /** The engine's answer to one query; `durationUs` is the whole path, input to parsed answer. */
@@ -30,6 +39,10 @@ export interface Decision {
   reasons: readonly Reason[]
   matched: readonly Matched[]
   obligations: readonly Obligation[]
+  /** of `require_approval` only, else null; `matched` names the gates */
+  approval: ApprovalSpec | null
+  /** the route phase left something open that only the resource can answer: decide again before acting */
+  provisional: boolean
   durationUs: number
 }
 
@@ -49,7 +62,14 @@ export function readDecision(results: unknown, query: DecisionQuery): Omit<Decis
   const reasons = listOf(answer.reasons, 'reasons', isReason)
   if (reasons.length === 0) throw new Error('the answer gives no reason')
   const obligations = listOf(answer.obligations, 'obligations', isObligation)
-  return { effect: answer.effect as Effect, reasons, matched, obligations }
+  return {
+    effect: answer.effect as Effect,
+    reasons,
+    matched,
+    obligations,
+    approval: null,
+    provisional: false,
+  }
 }
 
 function soleResult(results: unknown): Record<string, unknown> {

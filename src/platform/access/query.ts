@@ -1,4 +1,5 @@
-import type { ActionName, SystemRole, TokenKind } from './actions.ts'
+import type { ActionName, ApplicationAction, SystemRole, TokenKind } from './actions.ts'
+import type { Slice } from './compiled-policy.ts'
 
 /** Who asks, as the database says it for this request; the token only names them. */
 export interface Subject {
@@ -17,6 +18,10 @@ export interface Membership {
   status: 'active' | 'suspended'
   systemRoles: readonly SystemRole[]
   roleIds: readonly string[]
+  /** names of all roles, as `subject.roles`; the system roles where absent */
+  roles?: readonly string[]
+  /** the member's own attributes, as `subject.<key>` */
+  attributes?: Readonly<Record<string, unknown>>
   /** of the tenant's own roles: `resource:verb` or `resource:*` */
   permissions: readonly string[]
   departmentId: string | null
@@ -45,6 +50,8 @@ export interface Resource {
   id: string | null
   tenantId: string | null
   ownerId: string | null
+  /** the resource's own fields, as `resource.<key>`; times as RFC 3339 texts or Dates */
+  fields?: Readonly<Record<string, unknown>>
 }
 
 export interface Environment {
@@ -52,23 +59,70 @@ export interface Environment {
   userAgent: string | null
 }
 
+/** An approved request that is not used yet, as it was found; whether it answers a gate is for the engine. */
+export interface GrantedApproval {
+  id: string
+  subjectId: string
+  action: string
+  resourceType: string
+  resourceId: string | null
+  /** ms since the epoch */
+  validUntil: number
+  /** the gates it was asked for; an edited policy asks again */
+  gates: readonly { policyId: string; version: number }[]
+}
+
+interface Question {
+  requestId: string
+  now: number
+  phase: 'route' | 'resource'
+  resource: Resource
+  environment: Environment
+  /** the tenant's policies for this action and resource type, at the tenant's present revision */
+  slice: Slice
+  approval?: GrantedApproval | null
+  /** whether anybody but the subject could approve now; asked only of owners changing policies; true if absent */
+  othersCanApprove?: boolean
+}
+
 /**
  * One question to the engine. Phase `route` asks whether the action could be permitted at all (a grant about
  * one's own objects counts); phase `resource` asks about this resource. `now` is in ms since the epoch.
  */
-export interface DecisionQuery {
-  requestId: string
-  now: number
-  phase: 'route' | 'resource'
+export interface DecisionQuery extends Question {
   subject: Subject
   tenant: TenantFacts | null
   action: ActionName
-  resource: Resource
-  environment: Environment
 }
 
+/** A subject an application asks about: without a session, and not necessarily a member. */
+export interface ApplicationSubject extends Omit<Subject, 'type' | 'email' | 'session'> {
+  type: string
+  email: string | null
+  session: SessionFacts | null
+}
+
+/** What an application sends along; it never replaces a built-in or a member's attribute. */
+export interface SentAttributes {
+  subject?: Readonly<Record<string, unknown>>
+  resource?: Readonly<Record<string, unknown>>
+  action?: Readonly<Record<string, unknown>>
+  environment?: Readonly<Record<string, unknown>>
+}
+
+/** One question about an action of an application (see `isApplicationAction`). */
+export interface ApplicationQuery extends Question {
+  application: true
+  subject: ApplicationSubject
+  tenant: TenantFacts
+  action: ApplicationAction
+  sent?: SentAttributes
+}
+
+export type AnyQuery = DecisionQuery | ApplicationQuery
+
 /** The query as the policies read it. The one place where names change. */
-export function policyInput(query: DecisionQuery) {
+export function policyInput(query: AnyQuery) {
   const { subject, tenant, resource, environment } = query
   return {
     request_id: query.requestId,
@@ -81,7 +135,7 @@ export function policyInput(query: DecisionQuery) {
       email_verified: subject.emailVerified,
       tenant_id: subject.tenantId,
       membership: membershipInput(subject.membership),
-      session: sessionInput(subject.session),
+      session: subject.session && sessionInput(subject.session),
     },
     tenant: tenant && { id: tenant.id, status: tenant.status, require_mfa: tenant.requireMfa },
     action: query.action,

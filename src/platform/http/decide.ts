@@ -3,6 +3,7 @@ import type { Decision, Reason } from '../access/decision.ts'
 import type { AccessEngine } from '../access/engine.ts'
 import type { DecisionQuery, Resource, Subject } from '../access/query.ts'
 import { reasonSentence } from '../access/reasons.ts'
+import { emptySlice } from '../access/slice.ts'
 import { ApiError, notFound, unauthorized } from '../errors.ts'
 import type { Bearer } from './authenticate.ts'
 import type { Origin } from './origin.ts'
@@ -34,6 +35,7 @@ export function decide(deps: DecideDeps, asked: Asked): Decision {
     action,
     resource,
     environment: { ip: origin.ip, userAgent: origin.userAgent },
+    slice: emptySlice(bearer.tenantId, bearer.standing.tenant?.policyRevision ?? 0),
   })
   if (decision.effect !== 'allow') throw refusal(decision, asked.decisionId)
   return decision

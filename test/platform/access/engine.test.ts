@@ -10,7 +10,8 @@ const asked = () => structuredClone(roleQuery('tenant:read', ['member'], 'me'))
 t.test('a decision says effect, reasons and how long it took', async (t) => {
   const { durationUs, ...decision } = engine.decide(asked())
   const reasons = [{ code: 'role_grant' as const, layer: 'rbac' }]
-  t.strictSame(decision, { effect: 'allow', reasons, matched: [], obligations: [] })
+  const rest = { matched: [], obligations: [], approval: null, provisional: false }
+  t.strictSame(decision, { effect: 'allow', reasons, ...rest })
   t.ok(durationUs >= 0 && Number.isInteger(durationUs))
   t.equal(reasonSentence('role_grant'), 'One of your roles permits this.')
   t.match(engine.revision, /^[0-9a-f]{64}$/)
