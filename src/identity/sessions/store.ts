@@ -46,6 +46,7 @@ const standingRow = z.object({
   membership_status: z.enum(['active', 'suspended']).nullable(),
   department_id: z.uuid().nullable(),
   joined_at: z.number().nullable(),
+  attributes: z.record(z.string(), z.unknown()).nullable(),
   roles: z.array(z.string()),
   role_ids: z.array(z.uuid()),
   system_roles: z.array(z.enum(systemRoles)),
@@ -65,6 +66,7 @@ export function findStanding(
            s.ended_at is not null or s.expires_at <= ${sql.timestamp(new Date(bearer.now))} as over,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
            t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
+           m.attributes,
            r.roles, r.role_ids, r.system_roles, r.permissions
     from sessions s
     join users u on u.id = s.user_id

@@ -10,6 +10,8 @@ export const frozenPolicies = [
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
+  'decisions system_inserts: insert to bailiwick_system check true',
+  'decisions worker_all: all to bailiwick_worker using true check true',
   'event_sequences worker_all: all to bailiwick_worker using true check true',
   'events system_inserts: insert to bailiwick_system check true',
   'events worker_all: all to bailiwick_worker using true check true',
@@ -64,7 +66,7 @@ export const secretReaders: Record<string, string[]> = {
 }
 
 /** Tables whose rows row_counts follows. */
-export const countedTables = ['departments', 'memberships', 'roles']
+export const countedTables = ['attribute_definitions', 'departments', 'memberships', 'policies', 'roles']
 
 /** Functions that run with their owner's rights, by schema.name: none, for the owner sees every tenant. */
 export const definerFunctions: string[] = []

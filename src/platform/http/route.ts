@@ -12,6 +12,8 @@ export interface Ask<Body, Query, A> {
   query: Query
   actor: A
   origin: Origin
+  /** The body as it was sent, to say where in it something is. */
+  text: () => string
 }
 
 /**

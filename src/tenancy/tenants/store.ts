@@ -46,6 +46,15 @@ export async function insertTenant(
   return inserted !== null
 }
 
+/**
+ * Notes that roles, attribute definitions or policies changed, so that no decision uses older ones; holds the tenant's
+ * row to the end of the transaction, so that such changes come one after the other. Gives the new revision.
+ */
+export function growPolicyRevision(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
+    update tenants set policy_revision = policy_revision + 1 where id = ${tenantId} returning policy_revision`)
+}
+
 /** The tenant as one of its members sees it. */
 export function findTenant(tx: Tx, tenantId: string, userId: string): Promise<TenantRow | null> {
   return tx.maybeOne(sql.type(tenantRow)`

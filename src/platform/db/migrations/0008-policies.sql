@@ -22,6 +22,9 @@ create policy tenant_isolation on attribute_definitions for all to bailiwick_api
 create policy owner_all on attribute_definitions for all to bailiwick_owner using (true) with check (true);
 grant select, insert, delete on attribute_definitions to bailiwick_api;
 
+create trigger count_inserted after insert on attribute_definitions referencing new table as changed for each statement execute function count_inserted_rows();
+create trigger count_deleted after delete on attribute_definitions referencing old table as changed for each statement execute function count_deleted_rows();
+
 create table policies (
   tenant_id uuid not null references tenants (id),
   id uuid not null,
@@ -64,6 +67,7 @@ create trigger count_deleted after delete on policies referencing old table as c
 
 create table policy_versions (
   tenant_id uuid not null references tenants (id),
+  id uuid not null,
   policy_id uuid not null,
   version integer not null,
   source jsonb not null,
@@ -71,8 +75,10 @@ create table policy_versions (
   author_id uuid not null,
   reason text not null default '' check (char_length(reason) <= 1000),
   created_at timestamptz not null,
-  primary key (tenant_id, policy_id, version)
+  primary key (tenant_id, id),
+  unique (tenant_id, policy_id, version)
 );
+create index policy_versions_by_age on policy_versions (tenant_id, policy_id, created_at, id);
 comment on table policy_versions is 'Only ever added to, and outlives its policy: decisions of the past are explained by it';
 comment on column policy_versions.source is 'The whole document of this version, roles as ids';
 alter table policy_versions enable row level security, force row level security;
