@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const STARTING_MS = 30_000
 const ABANDONED_MS = 10_000
+const fileName = 'instance.json'
 
 type Holder = { id: string; pid: number; born?: string; since: number; url?: string }
 export type InstanceLock = { announce(url: string): Promise<void>; release(): Promise<void> }
@@ -28,7 +29,7 @@ export class InstanceRunning extends Error {
 export async function acquireInstanceLock(dataDir: string): Promise<InstanceLock> {
   const mode = process.getuid?.() === 0 ? 0o711 : 0o700 // Postgres, another user then, has to pass through
   if (await mkdir(dataDir, { recursive: true, mode })) await chmod(dataDir, mode)
-  const file = join(dataDir, 'instance.json')
+  const file = join(dataDir, fileName)
   const mine: Holder = {
     id: randomUUID(),
     pid: process.pid,
@@ -48,6 +49,13 @@ export async function acquireInstanceLock(dataDir: string): Promise<InstanceLock
       if (parse(found).id === mine.id) await rm(file, { force: true })
     },
   }
+}
+
+/** Where the service that holds `dataDir` answers; undefined while none runs there, or none is ready yet. */
+export async function findRunningUrl(dataDir: string): Promise<string | undefined> {
+  const file = join(dataDir, fileName)
+  const found = await readFile(file, 'utf8').catch(() => undefined)
+  return found !== undefined && (await isHeld(file, found)) ? parse(found).url : undefined
 }
 
 /** Whether a process of that id exists, ours or another user's. */

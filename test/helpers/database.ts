@@ -75,6 +75,7 @@ async function schemaChecksum(): Promise<string> {
   const files = [
     ...names.map((name) => new URL(`migrations/${name}`, sources)),
     new URL('migrate.ts', sources),
+    new URL('../jobs/queues.ts', sources), // each queue has a sequence
   ]
   const digest = createHash('sha256')
   for (const file of files) digest.update(`${file.pathname.split('/').at(-1)}\0`).update(await readFile(file))

@@ -1,0 +1,26 @@
+# One image for all three commands: node src/entry.cjs api | worker | cli migrate.
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# No script has to run: what is native among the dependencies comes prebuilt.
+RUN npm ci --omit=dev --ignore-scripts --no-update-notifier && npm cache clean --force
+COPY src src
+COPY workers workers
+COPY policies policies
+# The committed bundle must be that of these sources, and answer every golden case; nothing is compiled here.
+RUN ["node", "--input-type=module", "-e", "\
+  const { ensureBundle } = await import('/app/src/cli/policies.ts'); \
+  const { openAccessEngine } = await import('/app/src/platform/access/engine.ts'); \
+  await ensureBundle({ production: true, print: console.log }); \
+  console.log('policies', (await openAccessEngine()).revision)"]
+
+FROM node:24-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+WORKDIR /app
+COPY --from=build /app ./
+USER node
+EXPOSE 3000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --start-interval=1s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "src/entry.cjs", "api"]

@@ -1,0 +1,45 @@
+import { resolve } from 'node:path'
+import { parseArgs, styleText } from 'node:util'
+import { readConfig } from '../config.ts'
+import { reportAndExit } from '../stop-signal.ts'
+import { findRunningUrl } from './instance-lock.ts'
+import { steps } from './tour/steps.ts'
+import { createWalk, Surprise } from './tour/walk.ts'
+
+/** Walks a newcomer through the running service, one HTTP call after another, each printed as a line to copy. */
+async function main() {
+  const { values } = parseArgs({ options: { url: { type: 'string' } } })
+  const url = values.url ?? (await urlOfService())
+  await assertAnswers(url)
+  const walk = createWalk(url.replace(/\/+$/, ''), console.log)
+  console.log(`A tour of ${url} in ${steps.length} steps. Lines after $ can be pasted into a shell.\n`)
+  console.log(`$ URL=${walk.url}`)
+  for (const [index, step] of steps.entries()) {
+    console.log(`\n${styleText('bold', `${index + 1}. ${step.title}`)}\n   ${step.why}`)
+    await step.take(walk)
+  }
+  console.log(`\nThat was all of it: ${steps.length} steps, every answer as expected. More: ${walk.url}/docs`)
+}
+
+async function urlOfService(): Promise<string> {
+  const { DATA_DIR } = readConfig()
+  const url = await findRunningUrl(resolve(DATA_DIR))
+  if (url) return url
+  throw new Error(
+    `Nothing runs on ${DATA_DIR}. Run npm start in another terminal, or name a service: npm run tour -- --url <url>`,
+  )
+}
+
+async function assertAnswers(url: string): Promise<void> {
+  const answer = await fetch(new URL('/readyz', url)).catch(() => undefined)
+  if (answer?.status !== 200) throw new Error(`${url} is not ready: ${answer?.status ?? 'no answer'}`)
+}
+
+// Read by a pager or head that has seen enough.
+process.stdout.on('error', () => process.exit(1))
+
+main().catch((error) => {
+  if (!(error instanceof Surprise)) reportAndExit(error)
+  console.error(`\n${error.message}`)
+  process.exit(1)
+})

@@ -1,0 +1,44 @@
+import type { Step } from './steps.ts'
+
+/** What policy allows, what it denies and why, and what another tenant looks like from outside. */
+export const isolationSteps: readonly Step[] = [
+  {
+    title: 'Something policy allows Bob',
+    why: 'Every request is decided by the policies before its handler runs; a member may see the members.',
+    async take(walk) {
+      const path = `/api/v1/tenants/${walk.facts.tenant}/members/`
+      await walk.call({ method: 'GET', path, as: 'BOB' }, { status: 200, body: { count: 2 } })
+    },
+  },
+  {
+    title: 'Something policy denies him',
+    why: 'A denial has an id, and names its reasons and the layer of the policies each comes from.',
+    async take(walk) {
+      const path = `/api/v1/tenants/${walk.facts.tenant}/members/`
+      const body = { user_id: walk.facts['ada.id'] }
+      const answer = await walk.call(
+        { method: 'POST', path, as: 'BOB', body },
+        { status: 403, body: { code: 'permission_denied', reasons: [{ code: 'missing_permission' }] } },
+      )
+      walk.facts.decision = answer.decision_id
+    },
+  },
+  {
+    title: "Ada's own tenant, as Bob sees it",
+    why: 'What is in another tenant answers like what does not exist; Postgres would give no row of it either.',
+    async take(walk) {
+      const path = `/api/v1/tenants/${walk.facts['ada.home']}/`
+      await walk.call({ method: 'GET', path, as: 'BOB' }, { status: 404, body: { code: 'not_found' } })
+    },
+  },
+  {
+    title: 'Log Bob out',
+    why: 'The session ends in the database, so the token he still holds is dead at once, not in 15 minutes.',
+    async take(walk) {
+      const logout = { method: 'POST', path: '/api/v1/auth/logout/', as: 'BOB' } as const
+      await walk.call(logout, { status: 200, body: { message: 'Logged out' } })
+      const me = { method: 'GET', path: '/api/v1/users/me/', as: 'BOB' } as const
+      await walk.call(me, { status: 401, body: { code: 'session_revoked' } })
+    },
+  },
+]

@@ -1,0 +1,60 @@
+import { register } from './person.ts'
+import type { Step } from './steps.ts'
+import { Surprise } from './walk.ts'
+
+const needsMailbox = 'The tour needs npm start without SMTP_URL, on this machine: it reads captured mail.'
+
+/** From nobody to somebody with a verified address and a token. */
+export const signInSteps: readonly Step[] = [
+  {
+    title: 'Register Ada',
+    why: 'A person is known everywhere by one address, and gets a tenant of their own to begin with.',
+    take: (walk) => register(walk, 'ada', 'Ada', 'Lovelace'),
+  },
+  {
+    title: 'Read the mail she was sent',
+    why: 'Development captures mail in place of sending it; in a browser this is the page /dev/mailbox.',
+    async take(walk) {
+      const path = `/dev/mailbox?to=${walk.facts['ada.email']}`
+      const call = { method: 'GET', path, accept: 'application/json' } as const
+      const { results } = await walk.await(
+        call,
+        { status: 200, hint: needsMailbox },
+        ({ count }) => count > 0,
+      )
+      const [, token] = /[?&]token=([\w-]+)/.exec(results[0].text) ?? []
+      if (!token) throw new Surprise('Expected the mail to carry a link with a token')
+      walk.facts['ada.link'] = token
+    },
+  },
+  {
+    title: 'Verify her address',
+    why: 'The token out of the link works once.',
+    async take(walk) {
+      const body = { token: walk.facts['ada.link'] }
+      const call = { method: 'POST', path: '/api/v1/auth/email/verify/confirm/', body } as const
+      await walk.call(call, { status: 200, body: { message: 'Email verified' } })
+      await walk.call(call, { status: 400, body: { code: 'token_invalid' } })
+    },
+  },
+  {
+    title: 'Log in',
+    why: 'An access token lives 15 minutes; a refresh token is exchanged for the next pair, once.',
+    async take(walk) {
+      const body = { email: walk.facts['ada.email'], password: walk.facts['ada.password'] }
+      const call = { method: 'POST', path: '/api/v1/auth/login/', body } as const
+      const { access } = await walk.call(call, { status: 200 })
+      walk.keepToken('ADA', access)
+    },
+  },
+  {
+    title: 'Ask who she is',
+    why: 'Roles and permissions are read from the database at each request, so a change counts at once.',
+    async take(walk) {
+      const call = { method: 'GET', path: '/api/v1/users/me/', as: 'ADA' } as const
+      const body = { email: walk.facts['ada.email'], email_verified: true, roles: ['owner'] }
+      const me = await walk.call(call, { status: 200, body })
+      walk.facts['ada.home'] = me.current_tenant.id
+    },
+  },
+]

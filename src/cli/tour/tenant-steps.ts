@@ -1,0 +1,56 @@
+import { register } from './person.ts'
+import type { Step } from './steps.ts'
+
+/** A tenant of two people: one who owns it, one who may read. */
+export const tenantSteps: readonly Step[] = [
+  {
+    title: 'Found a tenant',
+    why: 'Whoever founds a tenant owns it.',
+    async take(walk) {
+      const body = { name: 'Analytical Engines' }
+      const call = { method: 'POST', path: '/api/v1/tenants/', as: 'ADA', body } as const
+      const { id } = await walk.call(call, { status: 201, body: { ...body, my_roles: ['owner'] } })
+      walk.facts.tenant = id
+    },
+  },
+  {
+    title: 'Switch to it',
+    why: 'A token is for one tenant: see the new tenant_id. The pair for the old tenant keeps working there.',
+    async take(walk) {
+      const body = { tenant_id: walk.facts.tenant }
+      const call = { method: 'POST', path: '/api/v1/auth/switch-tenant/', as: 'ADA', body } as const
+      const { access } = await walk.call(call, { status: 200 })
+      walk.keepToken('ADA', access)
+    },
+  },
+  {
+    title: 'Register Bob',
+    why: 'Somebody has to be denied something further on.',
+    take: (walk) => register(walk, 'bob', 'Bob', 'Babbage'),
+  },
+  {
+    title: 'Add Bob as a plain member',
+    why: 'Owners and admins may; nobody can give a role that permits more than their own.',
+    async take(walk) {
+      const body = { user_id: walk.facts['bob.id'], roles: ['member'] }
+      const call = {
+        method: 'POST',
+        path: `/api/v1/tenants/${walk.facts.tenant}/members/`,
+        as: 'ADA',
+        body,
+      } as const
+      await walk.call(call, { status: 201, body: { user_id: walk.facts['bob.id'], roles: ['member'] } })
+    },
+  },
+  {
+    title: 'Log Bob in, straight into that tenant',
+    why: 'tenant_id is optional: without it a login leads to where one was last.',
+    async take(walk) {
+      const { 'bob.email': email, 'bob.password': password, tenant } = walk.facts
+      const body = { email, password, tenant_id: tenant }
+      const call = { method: 'POST', path: '/api/v1/auth/login/', body } as const
+      const { access } = await walk.call(call, { status: 200 })
+      walk.keepToken('BOB', access)
+    },
+  },
+]

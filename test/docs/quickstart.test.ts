@@ -1,0 +1,64 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+
+const root = join(import.meta.dirname, '..', '..')
+
+/** The shell blocks of the README's first section for users, in order. */
+async function quickstart(): Promise<string[]> {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const section = readme.split('\n## ').find((part) => part.startsWith('Start\n')) ?? ''
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '')
+}
+
+function shell(script: string, env: NodeJS.ProcessEnv): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((done) => {
+    execFile('sh', ['-e', '-c', script], { cwd: root, env }, (error, out, err) => {
+      done({ code: Number(error?.code ?? 0), out, err })
+    })
+  })
+}
+
+/** The first line it prints; rejects where it ends without one. */
+async function firstLine(child: ChildProcess): Promise<string> {
+  const lines = createInterface({ input: child.stdout! })
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`npm start ended with ${code}`)
+  })
+  const [line] = await Promise.race([once(lines, 'line'), ended])
+  ended.catch(() => undefined)
+  return line
+}
+
+t.test('the quickstart of the README does what it says', async (t) => {
+  const [install = '', tour = '', login = ''] = await quickstart()
+  t.equal(install, 'npm ci\nnpm start\n')
+  const dataDir = await mkdtemp(join(tmpdir(), 'bailiwick-quickstart-'))
+  const { NODE_OPTIONS, TEST_DATABASE_URL, ...inherited } = process.env
+  const env = { ...inherited, DATA_DIR: dataDir }
+  t.teardown(async () => {
+    await shell('npm run --silent reset -- --yes', env)
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  const service = spawn('npm', ['start', '--silent', '--', '--json'], { cwd: root, env })
+  t.teardown(() => service.exitCode === null && service.kill('SIGTERM'))
+  const { url, pid, data_dir: folder } = JSON.parse(await firstLine(service))
+  t.match({ url, pid, folder }, { url: /^http:\/\//, pid: Number, folder: dataDir })
+
+  t.match(await shell(tour, env), { code: 0, out: `A tour of ${url} in ` })
+
+  t.ok(login.startsWith('URL=http://localhost:3000\n'))
+  const { code, out, err } = await shell(login.replace('http://localhost:3000', url), env)
+  t.equal(code, 0, err)
+  const me = JSON.parse(out.slice(out.indexOf('}{') + 1))
+  t.match(me, { email: 'ada@example.com', roles: ['owner'] })
+
+  const end = once(service, 'exit')
+  service.kill('SIGTERM')
+  t.same(await end, [0, null], 'and SIGTERM ends it with 0')
+})

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { settingsTable } from '../../src/config.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const readme = read('README.md')
+const manifest = JSON.parse(read('package.json'))
+
+/** The first cells of the tables under a heading, without their backticks. */
+function firstCells(heading: string): string[] {
+  const section = readme.split('\n## ').find((part) => part.startsWith(`${heading}\n`)) ?? ''
+  return [...section.matchAll(/^\| `([^`]+)` \| /gm)].map(([, cell]) => cell ?? '')
+}
+
+t.test('the table of settings is the one the schema prints', async (t) => {
+  t.ok(
+    readme.includes(`\n${settingsTable()}\n`),
+    'else put what `npm run cli -- settings` prints in its place',
+  )
+})
+
+t.test('every dependency has its reason, and nothing else is listed', async (t) => {
+  const names = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)]
+  t.strictSame(firstCells('Dependencies'), names, 'in the order of package.json')
+})
+
+t.test('every command is listed, and nothing else is', async (t) => {
+  const scripts = Object.keys(manifest.scripts).map((name) =>
+    ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`,
+  )
+  const entry = join(root, 'src', 'entry.cjs')
+  const { stdout } = await promisify(execFile)(process.execPath, [entry, 'cli', '--help']).catch((e) => e)
+  const commands = [...stdout.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => `npm run cli -- ${name}`)
+  t.ok(commands.length > 5)
+  t.strictSame(firstCells('Commands').sort(), [...scripts, ...commands].sort())
+})
+
+t.test('no document links to a file that is not there', async (t) => {
+  const documents = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md']
+  const more = readdirSync(join(root, 'docs')).map((name) => join('docs', name))
+  for (const document of [...documents, ...more.filter((name) => name.endsWith('.md'))]) {
+    for (const [, target = ''] of read(document).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+      if (/^\w+:/.test(target)) continue
+      t.ok(existsSync(join(root, dirname(document), target)), `${document} → ${target}`)
+    }
+  }
+})
