@@ -1,11 +1,16 @@
 # METADATA
 # title: The decision
-# description: Combines the layers. Default deny; an invariant that denies is final; then the roles decide.
+# description: >-
+#   Combines the layers. Default deny; an invariant that denies is final, then a deny policy; then a role or an
+#   allow policy has to grant, and no gate may be open.
 # schemas:
 #   - input: schema.input
 package authz
 
+import data.authz.abac
+import data.authz.approval
 import data.authz.invariants
+import data.authz.obligations
 import data.authz.rbac
 
 # Echoes nothing, so the host takes it for a failure of the engine and not for an answer.
@@ -22,14 +27,74 @@ decision := {
 	"tenant_id": object.get(input, ["subject", "tenant_id"], null),
 	"effect": _verdict.effect,
 	"reasons": _verdict.reasons,
-	"matched": [],
-	"obligations": [],
+	"matched": _verdict.matched,
+	"obligations": _verdict.obligations,
+	"approval": _verdict.approval,
+	"provisional": _verdict.provisional,
 }
 
-_verdict := {"effect": "deny", "reasons": invariants.reasons} if {
+# Lazy: each list of policies costs only where it is reached.
+_verdict := _deny(invariants.reasons, []) if {
 	count(invariants.denials) > 0
-} else := {"effect": "allow", "reasons": [_rbac_reason]} if {
-	rbac.granted
-} else := {"effect": "deny", "reasons": [_rbac_reason]}
+} else := _deny(_reasons("policy_deny", abac.denies), abac.denies) if {
+	count(abac.denies) > 0
+} else := _deny([_rbac_reason], []) if {
+	not _granted
+} else := {
+	"effect": "require_approval",
+	"reasons": _reasons("policy_gate", abac.open_gates),
+	"matched": _heads(abac.open_gates),
+	"obligations": obligations.merged(abac.open_gates),
+	"approval": approval.specification(abac.open_gates),
+	"provisional": false,
+} if {
+	count(abac.open_gates) > 0
+} else := {
+	"effect": "allow",
+	"reasons": array.concat(_grounds, _reasons("approval_granted", abac.gates)),
+	"matched": _heads(_demanding),
+	"obligations": obligations.merged(_demanding),
+	"approval": null,
+	"provisional": _provisional,
+}
+
+_deny(reasons, policies) := {
+	"effect": "deny",
+	"reasons": reasons,
+	"matched": _heads(policies),
+	"obligations": _handed_on(policies),
+	"approval": null,
+	"provisional": false,
+}
+
+default _granted := false
+
+_granted if rbac.granted
+
+_granted if count(abac.allows) > 0
 
 _rbac_reason := {"code": rbac.outcome, "layer": "rbac"}
+
+_grounds := [_rbac_reason] if {
+	rbac.granted
+} else := _reasons("policy_allow", abac.allows)
+
+# What the answer is bound by: the gates that were answered, and the policies that permit.
+_demanding := array.concat(abac.duties, abac.gates) if {
+	rbac.granted
+} else := array.concat(abac.allows, abac.gates)
+
+_provisional if {
+	abac.whole == false
+} else := false
+
+# With a denial nothing is left to change; only an application may have something to do.
+_handed_on(policies) := obligations.merged(policies) if {
+	input.application
+} else := []
+
+_reasons(code, policies) := [{"code": code, "layer": "policy", "policy_id": policy.h.policy_id} |
+	some policy in policies
+]
+
+_heads(policies) := [policy.h | some policy in policies]

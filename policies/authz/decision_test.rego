@@ -1,6 +1,7 @@
 package authz_test
 
 import data.authz
+import data.cases
 import data.cases.base
 
 test_a_member_reads_the_tenant if {
@@ -11,21 +12,25 @@ test_a_member_reads_the_tenant if {
 		"reasons": [{"code": "role_grant", "layer": "rbac"}],
 		"matched": [],
 		"obligations": [],
-	} with input as base
+		"approval": null,
+		"provisional": false,
+	} with input as base with data.slice as cases.slice
 }
 
 test_a_role_does_not_lift_an_invariant if {
 	closed := object.union(base, {"tenant": {"status": "suspended"}, "action": "member:list"})
-	authz.decision.effect == "deny" with input as closed
-	authz.decision.reasons == [{"code": "tenant_suspended", "layer": "invariant"}] with input as closed
+	answer := authz.decision with input as closed with data.slice as cases.slice
+	answer.effect == "deny"
+	answer.reasons == [{"code": "tenant_suspended", "layer": "invariant"}]
 }
 
 test_without_a_grant_the_answer_is_no if {
 	asked := object.union(base, {"action": "tenant:delete"})
-	authz.decision.effect == "deny" with input as asked
-	authz.decision.reasons == [{"code": "missing_permission", "layer": "rbac"}] with input as asked
+	answer := authz.decision with input as asked with data.slice as cases.slice
+	answer.effect == "deny"
+	answer.reasons == [{"code": "missing_permission", "layer": "rbac"}]
 }
 
 test_undecided_is_denied_and_echoes_nothing if {
-	authz.decision == {"effect": "deny"} with authz._verdict as {} with input as base
+	authz.decision == {"effect": "deny"} with authz._verdict as {} with input as base with data.slice as cases.slice
 }

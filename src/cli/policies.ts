@@ -8,7 +8,8 @@ import {
   sourcesRevision,
 } from '../platform/access/bundle.ts'
 import { catalogueText } from '../platform/access/catalogue.ts'
-import { entrypoint, openAccessEngine } from '../platform/access/engine.ts'
+import { openAccessEngine } from '../platform/access/engine.ts'
+import { entrypoints } from '../platform/access/module.ts'
 import { type OpaOptions, type Print, resolveOpa, run } from './opa.ts'
 import { nativeCapabilities } from './opa-capabilities.ts'
 import { lintRego } from './rego-lint.ts'
@@ -115,7 +116,17 @@ function dataFiles(): string[] {
 async function compile(opa: string, output: string): Promise<void> {
   const revision = sourcesRevision(policiesFolder)
   const source = ['-b', 'policies', ...testsApart, '--prune-unused', '--capabilities', capabilities]
-  await passes(opa, ['build', '-t', 'wasm', '-e', entrypoint, ...source, '-r', revision, '-o', output])
+  await passes(opa, [
+    'build',
+    '-t',
+    'wasm',
+    ...entrypoints.flatMap((name) => ['-e', name]),
+    ...source,
+    '-r',
+    revision,
+    '-o',
+    output,
+  ])
 }
 
 async function compiled(opa: string): Promise<Bundle> {

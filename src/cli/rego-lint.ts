@@ -115,7 +115,7 @@ const banned =
 function lintNode(node: Node, report: Report): void {
   const call = calledName(node)
   if (call !== undefined && banned.test(call)) report(node, 'banned-call')
-  if (call?.startsWith('regex.') && !sourceOf(node).includes('`')) report(node, 'non-raw-regex-pattern')
+  if (call?.startsWith('regex.') && sourceOf(node).includes('"')) report(node, 'non-raw-regex-pattern')
   // An undefined argument takes a negated call with it, so a denial written like this is silently skipped.
   if (node.negated && Array.isArray(node.terms)) report(node, 'negated-call')
   if (call === 'internal.member_2' && /\bin data\b/.test(sourceOf(node))) report(node, 'iteration-over-data')

@@ -13,41 +13,48 @@ _complete if {
 	is_string(input.request_id)
 	is_number(input.now)
 	input.phase in {"route", "resource"}
+	is_boolean(input.application)
 	is_object(_action)
 	_subject_complete(input.subject)
 	_session_complete(input.subject.session)
 	_membership_complete(input.subject.membership)
 	_tenant_complete(input.tenant)
 	_resource_complete(input.resource)
-	_environment_complete(input.environment)
+	_policies_complete(data.slice)
+	is_object(input.attrs)
+	is_boolean(input.others_can_approve)
+	_approval_complete(input.approval)
 }
 
 _subject_complete(subject) if {
-	subject.type == "user"
+	_kind_complete(subject)
 	is_string(subject.id)
-	is_string(subject.email)
-	is_boolean(subject.email_verified)
 	is_string(subject.tenant_id)
 }
 
+# Somebody an application asks about may be no user of ours, and is not signed in.
+_kind_complete(subject) if {
+	subject.type == "user"
+} else if {
+	input.application
+	is_string(subject.type)
+}
+
 _session_complete(session) if {
-	is_string(session.id)
-	is_string(session.acr)
-	is_array(session.amr)
-	is_number(session.auth_time)
+	is_null(session)
+	input.application
+} else if {
 	session.token in {"access", "otp_pending"}
 }
 
 _membership_complete(membership) if {
 	is_null(membership)
 } else if {
-	is_string(membership.id)
 	membership.status in {"active", "suspended"}
 	is_array(membership.system_roles)
 	is_array(membership.role_ids)
 	is_array(membership.permissions)
 	lib.nullable_text(membership.department_id)
-	is_number(membership.joined_at)
 }
 
 _tenant_complete(tenant) if {
@@ -55,7 +62,6 @@ _tenant_complete(tenant) if {
 } else if {
 	is_string(tenant.id)
 	tenant.status in {"active", "suspended", "archived"}
-	is_boolean(tenant.require_mfa)
 }
 
 _resource_complete(resource) if {
@@ -65,7 +71,22 @@ _resource_complete(resource) if {
 	lib.nullable_text(resource.owner_id)
 }
 
-_environment_complete(environment) if {
-	lib.nullable_text(environment.ip)
-	lib.nullable_text(environment.user_agent)
+_policies_complete(slice) if {
+	is_string(slice.tenant_id)
+	is_boolean(slice.looks_at_resource)
+	is_object(slice.deny)
+	is_object(slice.gate)
+	is_object(slice.allow)
+	is_object(slice.duty)
+}
+
+_approval_complete(approval) if {
+	is_null(approval)
+} else if {
+	is_string(approval.subject_id)
+	is_string(approval.action)
+	is_string(approval.resource_type)
+	lib.nullable_text(approval.resource_id)
+	is_number(approval.valid_until)
+	is_array(approval.gates)
 }

@@ -12,3 +12,10 @@ _active_member if {
 	is_object(input.tenant)
 	input.subject.membership.status == "active"
 }
+
+# Whom an application asks about need not be a member: such a person has no roles, and policies decide.
+_active_member if {
+	input.application
+	is_object(input.tenant)
+	is_null(input.subject.membership)
+}

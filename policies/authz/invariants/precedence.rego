@@ -5,13 +5,14 @@
 #   - input: schema.input
 package authz.invariants
 
-import data.catalogue
+import data.lib
 
 # METADATA
 # title: Precedence
 # description: The first denial of this order is the one a client is told.
 precedence := [
 	"incomplete_input",
+	"foreign_slice",
 	"otp_required",
 	"no_active_membership",
 	"tenant_suspended",
@@ -27,4 +28,4 @@ reasons := [{"code": code, "layer": "invariant"} |
 	code in denials
 ]
 
-_action := catalogue.actions[input.action]
+_action := lib.action(input.action, input.application)

@@ -6,6 +6,10 @@ _inactive_codes := {"suspended": "tenant_suspended", "archived": "tenant_archive
 denials contains code if {
 	_action.needs_tenant
 	not _action.when_inactive
-	input.subject.session.token == "access"
+	not _signing_in
 	code := _inactive_codes[input.tenant.status]
 }
+
+default _signing_in := false
+
+_signing_in if input.subject.session.token == "otp_pending"

@@ -5,7 +5,7 @@
 #   - input: schema.input
 package authz.rbac
 
-import data.catalogue
+import data.lib
 
 default granted := false
 
@@ -30,7 +30,7 @@ outcome := "role_grant" if {
 	_own_only
 } else := "missing_permission"
 
-_action := catalogue.actions[input.action]
+_action := lib.action(input.action, input.application)
 
 _by_role if {
 	some role in input.subject.membership.system_roles
@@ -41,8 +41,12 @@ _by_role if {
 _by_permission if {
 	_action.permission
 	some permission in input.subject.membership.permissions
-	permission in {input.action, _action.wildcard}
+	permission in {input.action, _wildcard}
 }
+
+_wildcard := _action.wildcard if {
+	input.application == false
+} else := concat(":", [split(input.action, ":")[0], "*"])
 
 _own_only if _action.self
 

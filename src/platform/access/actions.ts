@@ -23,6 +23,8 @@ export interface Action {
   readonly needsTenant: boolean
   /** stays possible while the tenant is suspended or archived */
   readonly whenInactive: boolean
+  /** whom a `deny` policy never reaches here, so that nobody is locked out of themselves or of mending it */
+  readonly shield: 'nobody' | 'owner' | 'everyone'
   readonly tokens: readonly TokenKind[]
 }
 
@@ -35,6 +37,7 @@ const nobody: Action = {
   widen: false,
   needsTenant: true,
   whenInactive: false,
+  shield: 'nobody',
   tokens: ['access'],
 }
 
@@ -52,29 +55,31 @@ const owners: readonly SystemRole[] = ['owner']
 
 const gate = { gate: true }
 const widen = { widen: true }
+const shielded = { shield: 'everyone' } as const
+const mendable = { shield: 'owner' } as const
 const tenantless = { needsTenant: false }
 // These issue or complete a sign-in, so the temporary token opens them too.
-const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'] }
+const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'], ...shielded }
 
 /** Every action of the service; a route that names none of these stops the boot. */
 export const actions = {
-  'profile:read': oneself(),
-  'profile:update': oneself(),
-  'password:change': oneself(),
-  'email_verification:send': oneself(),
-  'session:switch': oneself(tenantless),
-  'session:logout': oneself(tenantless),
-  'session:list': oneself(tenantless),
-  'session:delete': oneself(tenantless),
+  'profile:read': oneself(shielded),
+  'profile:update': oneself(shielded),
+  'password:change': oneself(shielded),
+  'email_verification:send': oneself(shielded),
+  'session:switch': oneself({ ...tenantless, ...shielded }),
+  'session:logout': oneself({ ...tenantless, ...shielded }),
+  'session:list': oneself({ ...tenantless, ...shielded }),
+  'session:delete': oneself({ ...tenantless, ...shielded }),
   'otp_device:create': oneself(signIn),
   'otp_device:confirm': oneself(signIn),
-  'otp_device:generate': oneself(),
-  'otp_device:list': oneself(),
-  'otp_device:delete': oneself(),
+  'otp_device:generate': oneself(shielded),
+  'otp_device:list': oneself(shielded),
+  'otp_device:delete': oneself(shielded),
   'otp:send': oneself(signIn),
   'otp:verify': oneself(signIn),
 
-  'tenant:list': oneself(tenantless),
+  'tenant:list': oneself({ ...tenantless, ...shielded }),
   'tenant:create': oneself(tenantless),
   'tenant:read': granted(everyone, { whenInactive: true }),
   'tenant:update': granted(stewards, gate),
@@ -106,12 +111,12 @@ export const actions = {
   'invitation:accept': oneself(tenantless),
   'invitation:list_own': oneself(),
 
-  'policy:list': granted(readers),
-  'policy:read': granted(readers),
-  'policy:test': granted(readers),
-  'policy:create': granted(stewards, gate),
-  'policy:update': granted(stewards, gate),
-  'policy:delete': granted(stewards, gate),
+  'policy:list': granted(readers, mendable),
+  'policy:read': granted(readers, mendable),
+  'policy:test': granted(readers, mendable),
+  'policy:create': granted(stewards, { ...gate, ...mendable }),
+  'policy:update': granted(stewards, { ...gate, ...mendable }),
+  'policy:delete': granted(stewards, { ...gate, ...mendable }),
   'attribute_definition:list': granted(readers, widen),
   'attribute_definition:create': granted(stewards),
   'attribute_definition:delete': granted(stewards),
@@ -146,6 +151,9 @@ export const actionNames = Object.keys(actions) as ActionName[]
 
 /** An action of an application the tenant protects: any `resource:verb` whose resource is not the service's. */
 export type ApplicationAction = `${string}:${string}`
+
+/** What holds of every such action: owner and admin have it, a permission or an allow policy is enough. */
+export const applicationAction: Action = granted(stewards, { gate: true, widen: true })
 
 /** The resources the service's own actions are about; an application cannot use these names. */
 export const serviceResources: ReadonlySet<string> = new Set(

@@ -1,5 +1,5 @@
 import type { Obligation } from './policy-document.ts'
-import type { DecisionQuery } from './query.ts'
+import type { AnyQuery } from './query.ts'
 import { isReasonCode, type ReasonCode } from './reasons.ts'
 
 export type Effect = 'allow' | 'deny' | 'require_approval'
@@ -53,29 +53,36 @@ const layers: ReadonlySet<unknown> = new Set<Layer>(['invariant', 'rbac', 'polic
  * Reads what the module answered to `query`. Throws where it is not one complete answer to this very query:
  * no result, another request's echo, an unknown effect, reason or obligation.
  */
-export function readDecision(results: unknown, query: DecisionQuery): Omit<Decision, 'durationUs'> {
-  const answer = soleResult(results)
+export function readDecision(result: unknown, query: AnyQuery): Omit<Decision, 'durationUs'> {
+  if (typeof result !== 'object' || result === null) throw new Error('the module gave no answer')
+  const answer = result as Record<string, unknown>
   if (answer.request_id !== query.requestId) throw new Error('the answer echoes another request')
   if (answer.tenant_id !== query.subject.tenantId) throw new Error('the answer echoes another tenant')
   if (!effects.has(answer.effect)) throw new Error('the answer has no known effect')
-  const matched = listOf(answer.matched, 'matched', isMatched)
   const reasons = listOf(answer.reasons, 'reasons', isReason)
   if (reasons.length === 0) throw new Error('the answer gives no reason')
-  const obligations = listOf(answer.obligations, 'obligations', isObligation)
+  if (typeof answer.provisional !== 'boolean')
+    throw new Error('the answer says not whether it is provisional')
   return {
     effect: answer.effect as Effect,
-    reasons,
-    matched,
-    obligations,
-    approval: null,
-    provisional: false,
+    reasons: once(reasons, ({ code, policy_id }) => `${code} ${policy_id}`),
+    matched: once(listOf(answer.matched, 'matched', isMatched), ({ policy_id }) => policy_id),
+    obligations: listOf(answer.obligations, 'obligations', obligationOf(query)),
+    approval: approvalOf(answer),
+    provisional: answer.provisional,
   }
 }
 
-function soleResult(results: unknown): Record<string, unknown> {
-  const result = Array.isArray(results) && results.length === 1 ? results[0]?.result : undefined
-  if (typeof result !== 'object' || result === null) throw new Error('the module gave no answer')
-  return result
+// A policy about several principals of the subject is met once for each.
+function once<T>(items: T[], key: (item: T) => string): T[] {
+  if (items.length < 2) return items
+  return [...new Map(items.map((item) => [key(item), item] as const)).values()]
+}
+
+function approvalOf({ effect, approval }: Record<string, unknown>): ApprovalSpec | null {
+  if ((effect === 'require_approval') !== (approval !== null)) throw new Error('the approval is out of place')
+  if (approval !== null && !isApprovalSpec(approval)) throw new Error('the approval is malformed')
+  return approval
 }
 
 function listOf<T>(value: unknown, name: string, isItem: (item: unknown) => item is T): T[] {
@@ -93,7 +100,20 @@ function isMatched(item: unknown): item is Matched {
   return typeof match?.policy_id === 'string' && typeof match.name === 'string' && effects.has(match.effect)
 }
 
-// The platform's own rules attach none; a type nobody here carries out must not pass as an allow.
-function isObligation(_item: unknown): _item is Obligation {
-  return false
+function isApprovalSpec(item: unknown): item is ApprovalSpec {
+  const spec = item as ApprovalSpec
+  const numbers = [spec.quorum, spec.expires_in, spec.valid_for]
+  if (!numbers.every((number) => Number.isSafeInteger(number) && number > 0)) return false
+  return Array.isArray(spec.approvers) && spec.approvers.length > 0 && spec.approvers.every(Array.isArray)
 }
+
+/** What the service itself carries out on its own actions; all else only an application can. */
+export const serviceObligations: ReadonlySet<string> = new Set(['mask_fields', 'step_up'])
+
+// A type nobody here carries out must not pass as an allow.
+const obligationOf =
+  (query: AnyQuery) =>
+  (item: unknown): item is Obligation => {
+    const type = (item as Obligation | null)?.type
+    return typeof type === 'string' && ('application' in query || serviceObligations.has(type))
+  }

@@ -4,7 +4,7 @@ import { catalogue } from './catalogue.ts'
 import { type Decision, readDecision } from './decision.ts'
 import { assertGolden } from './golden-cases.ts'
 import { compileModule, type PolicyInstance } from './module.ts'
-import { type DecisionQuery, policyInput } from './query.ts'
+import { type AnyQuery, policyInput } from './query.ts'
 
 /** The one place that says yes. */
 export interface AccessEngine {
@@ -12,7 +12,7 @@ export interface AccessEngine {
    * Decides one query, synchronously. A denial is a value; throws `AuthorizationUnavailable` where the module
    * gave no valid answer twice, which is never an allow.
    */
-  decide(query: DecisionQuery): Decision
+  decide(query: AnyQuery): Decision
   /** content hash (hex) of the policies in force */
   readonly revision: string
 }
@@ -24,8 +24,6 @@ export class AuthorizationUnavailable extends Error {
     this.name = 'AuthorizationUnavailable'
   }
 }
-
-export const entrypoint = 'authz/decision'
 
 /**
  * Loads `bundle.tar.gz` of a policies folder, verifies and warms it. Throws where the bundle was built from
@@ -43,15 +41,15 @@ export async function openAccessEngine(
   if (!isDeepStrictEqual(bundle.data, { catalogue: catalogue() })) {
     throw new Error('the policy bundle knows other actions than the code: npm run policies')
   }
-  const instantiate = compileModule(bundle, entrypoint)
+  const instantiate = compileModule(bundle)
   const instance = instantiate()
   assertGolden(folder, instance)
   return { decide: decider(instantiate, instance), revision: bundle.revision }
 }
 
-// After a throw the module's stack pointer stays where the abort left it, so the instance is given up; a
-// memory that grew never shrinks, so it is given up above a bound, too.
-const memoryBound = 8 * 1024 * 1024
+// After a throw the module's stack pointer stays where the abort left it, so the instance is given up; and
+// above a bound, because slices nobody asks for any more stay in it. Those still in use are parsed again.
+const memoryBound = 48 * 1024 * 1024
 
 function decider(instantiate: () => PolicyInstance, first: PolicyInstance): AccessEngine['decide'] {
   let instance: PolicyInstance | undefined = first
@@ -63,14 +61,15 @@ function decider(instantiate: () => PolicyInstance, first: PolicyInstance): Acce
     }
   }
 
-  function attempt(query: DecisionQuery): Decision {
+  function attempt(query: AnyQuery): Decision {
     const begun = performance.now()
-    if (!instance || instance.memoryBytes() > memoryBound) instance = instantiate()
-    const answer = readDecision(instance.evaluate(policyInput(query)), query)
+    if (!instance || instance.usedBytes() > memoryBound) instance = instantiate()
+    const result = instance.evaluate('authz/decision', policyInput(query), query.slice)
+    const answer = readDecision(result, query)
     return { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
   }
 
-  function lastAttempt(query: DecisionQuery): Decision {
+  function lastAttempt(query: AnyQuery): Decision {
     try {
       instance = undefined
       return attempt(query)

@@ -1,21 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { PolicyInstance } from './module.ts'
 
-/** One golden case: an input as the policies read it, and the answer they must give. */
+/** One golden case: an input and a slice as the policies read them, and the answer they must give. */
 export interface GoldenCase {
   name: string
   input: unknown
+  slice: { readonly text: string }
   effect: string
   /** of the reasons, in order; undefined where only the first is fixed, which is `first` */
   codes?: string[]
   first: string
+  /** further members of the answer */
+  answer?: object
 }
 
 interface Written {
   set: Record<string, unknown>
   effect: string
   codes: string[]
+  answer?: object
 }
 
 interface RoleTable {
@@ -24,24 +29,38 @@ interface RoleTable {
   rows: Record<string, string>
 }
 
+type Situation = 'true' | 'false' | 'wrong' | 'missing'
+type Operators = Record<string, { leaf: { w: boolean }; missing?: string } & Record<string, unknown>>
+type Outcomes = Record<
+  'allow' | 'deny' | 'gate',
+  { set: Record<string, unknown>; answers: Record<string, [string, string]> }
+>
+
 const grants = new Set(['role_grant', 'own', 'open_to_members'])
 const owners = { route: null, own: 'user-1', foreign: 'user-2' } as const
 
 /** All cases of a policies folder; `opa test` expands the same files in `cases/cases_test.rego`. */
 export function goldenCases(folder: string): GoldenCase[] {
-  const read = (name: string) => JSON.parse(readFileSync(join(folder, 'cases', `${name}.json`), 'utf8'))[name]
-  const base = read('base')
+  const read = (name: string) => JSON.parse(readFileSync(join(folder, 'cases', `${name}.json`), 'utf8'))
+  const { base, slice } = read('base')
+  const whole = { ...base, slice }
+  const { operators, outcomes } = read('operators')
   return [
-    ...roleCases(base, read('roles')),
-    ...writtenCases(base, { ...read('invariants'), ...read('grants') }),
-    ...incompleteCases(base, read('incomplete')),
+    ...roleCases(whole, read('roles').roles),
+    ...writtenCases(whole, {
+      ...read('invariants').invariants,
+      ...read('grants').grants,
+      ...read('policies').policies,
+    }),
+    ...operatorCases(whole, operators, outcomes),
+    ...incompleteCases(whole, read('incomplete').incomplete),
   ]
 }
 
 /** Asks every golden case; throws at the first that is answered differently. */
-export function assertGolden(folder: string, instance: { evaluate(input: unknown): unknown }): void {
+export function assertGolden(folder: string, instance: Pick<PolicyInstance, 'evaluate'>): void {
   for (const golden of goldenCases(folder)) {
-    const answer = (instance.evaluate(golden.input) as [{ result?: Answered }])[0]?.result
+    const answer = instance.evaluate('authz/decision', golden.input, golden.slice) as Answered | undefined
     if (!answer || !agrees(answer, golden)) throw new Error(`the policies answer otherwise: ${golden.name}`)
   }
 }
@@ -51,20 +70,21 @@ interface Answered {
   reasons: { code: string }[]
 }
 
-function agrees({ effect, reasons }: Answered, golden: GoldenCase): boolean {
-  const codes = reasons.map(({ code }) => code)
-  if (golden.codes && !isDeepStrictEqual(codes, golden.codes)) return false
-  return effect === golden.effect && codes[0] === golden.first
+function agrees(answer: Answered, { codes, effect, first, answer: more = {} }: GoldenCase): boolean {
+  const given = answer.reasons.map(({ code }) => code)
+  if (codes && !isDeepStrictEqual(given, codes)) return false
+  if (!isDeepStrictEqual({ ...answer, ...more }, answer)) return false
+  return answer.effect === effect && given[0] === first
 }
 
-function roleCases(base: object, { columns, marks, rows }: RoleTable): GoldenCase[] {
+function roleCases(whole: object, { columns, marks, rows }: RoleTable): GoldenCase[] {
   return Object.entries(rows).flatMap(([action, row]) =>
     row.split(' ').flatMap((mark, column) =>
       (['route', 'own', 'foreign'] as const).map((kind) => {
         const code = marks[mark]?.[kind] ?? 'no such mark'
-        const input = changed(base, roleChanges(action, columns[column] ?? 'no such column', kind))
+        const changes = roleChanges(action, columns[column] ?? 'no such column', kind)
         const effect = grants.has(code) ? 'allow' : 'deny'
-        return { name: `${action} ${columns[column]} ${kind}`, input, effect, codes: [code], first: code }
+        return golden(whole, `${action} ${columns[column]} ${kind}`, { set: changes, effect, codes: [code] })
       }),
     ),
   )
@@ -77,28 +97,68 @@ const roleChanges = (action: string, role: string, kind: keyof typeof owners) =>
   'resource/owner_id': owners[kind],
 })
 
-function writtenCases(base: object, cases: Record<string, Written>): GoldenCase[] {
-  return Object.entries(cases).map(([name, { set, effect, codes }]) => ({
-    name,
-    input: changed(base, set),
-    effect,
-    codes,
-    first: codes[0] ?? 'no code',
-  }))
+const writtenCases = (whole: object, cases: Record<string, Written>) =>
+  Object.entries(cases).map(([name, written]) => golden(whole, name, written))
+
+// Each operator in a policy of each effect, with a value that fits, one that does not, one of a wrong type and none.
+function operatorCases(whole: object, operators: Operators, outcomes: Outcomes): GoldenCase[] {
+  return Object.entries(operators).flatMap(([name, row]) =>
+    (['allow', 'deny', 'gate'] as const).flatMap((effect) =>
+      (['true', 'false', 'wrong', 'missing'] as const)
+        .filter((situation) => situation === 'missing' || situation in row)
+        .map((situation) =>
+          operatorCase(whole, `${name} ${effect} ${situation}`, { row, effect, situation, outcomes }),
+        ),
+    ),
+  )
 }
 
-function incompleteCases(base: object, paths: string[]): GoldenCase[] {
-  return paths.map((path) => ({
-    name: `without ${path}`,
-    input: changed(base, { [path]: undefined }),
-    effect: 'deny',
-    first: 'incomplete_input',
-  }))
+function operatorCase(
+  whole: object,
+  name: string,
+  asked: { row: Operators[string]; effect: keyof Outcomes; situation: Situation; outcomes: Outcomes },
+): GoldenCase {
+  const { row, effect, situation } = asked
+  const { set, answers } = asked.outcomes[effect]
+  const outcome = situation === 'missing' ? (row.missing ?? 'unknown') : situation
+  const [answer, code] = answers[outcome] ?? (answers.unknown as [string, string])
+  const attrs = situation === 'missing' ? {} : { 'subject.x': row[situation] }
+  const more = (row.attrs ?? {}) as object
+  const policy = {
+    h: { policy_id: 'p', version: 1, name: 'P', effect, priority: 0 },
+    ...proofOf(row.leaf, effect),
+    ...gateOf,
+  }
+  return golden(whole, name, {
+    set: { ...set, attrs: { ...attrs, ...more }, [`slice/${effect}/any`]: [policy] },
+    effect: answer,
+    codes: [code],
+  })
+}
+
+const gateOf = { approval: { quorum: 1, approver: { roles: ['owner'] }, expires_in: 60, valid_for: 60 } }
+
+function proofOf(leaf: { w: boolean }, effect: keyof Outcomes) {
+  const node = (w: boolean) => ({ g: { k: 'subject.x', ...leaf, w }, l: [], c: [] })
+  return effect === 'allow' ? { all: node(leaf.w) } : { any: node(!leaf.w) }
+}
+
+function incompleteCases(whole: object, paths: string[]): GoldenCase[] {
+  return paths.map((path) => {
+    const written = { set: { [path]: undefined }, effect: 'deny', codes: ['incomplete_input'] }
+    return { ...golden(whole, `without ${path}`, written), codes: undefined }
+  })
+}
+
+function golden(whole: object, name: string, { set, effect, codes, answer }: Written): GoldenCase {
+  const { slice, ...input } = changed(whole, set) as { slice?: object }
+  const text = JSON.stringify(slice ?? null)
+  return { name, input, slice: { text }, effect, codes, first: codes[0] ?? 'no code', answer }
 }
 
 // Paths are separated by slashes, as in JSON Patch; undefined takes the member away.
-function changed(base: object, changes: Record<string, unknown>): object {
-  const copy = structuredClone(base)
+function changed(whole: object, changes: Record<string, unknown>): object {
+  const copy = structuredClone(whole)
   for (const [path, value] of Object.entries(changes)) {
     const keys = path.split('/')
     const last = keys.pop() as string

@@ -1,4 +1,5 @@
 import type { ActionName, ApplicationAction, SystemRole, TokenKind } from './actions.ts'
+import { attributesOf } from './attributes.ts'
 import type { Slice } from './compiled-policy.ts'
 
 /** Who asks, as the database says it for this request; the token only names them. */
@@ -121,23 +122,25 @@ export interface ApplicationQuery extends Question {
 
 export type AnyQuery = DecisionQuery | ApplicationQuery
 
-/** The query as the policies read it. The one place where names change. */
+/**
+ * The query as the policies read it. The one place where names change, and no more than rules look at: each
+ * member costs a tenth of a µs. What conditions look at is in `attrs`.
+ */
 export function policyInput(query: AnyQuery) {
-  const { subject, tenant, resource, environment } = query
+  const { subject, tenant, resource } = query
   return {
     request_id: query.requestId,
     now: query.now,
     phase: query.phase,
+    application: 'application' in query,
     subject: {
       type: subject.type,
       id: subject.id,
-      email: subject.email,
-      email_verified: subject.emailVerified,
       tenant_id: subject.tenantId,
       membership: membershipInput(subject.membership),
-      session: subject.session && sessionInput(subject.session),
+      session: subject.session && { token: subject.session.token },
     },
-    tenant: tenant && { id: tenant.id, status: tenant.status, require_mfa: tenant.requireMfa },
+    tenant: tenant && { id: tenant.id, status: tenant.status },
     action: query.action,
     resource: {
       type: resource.type,
@@ -145,7 +148,9 @@ export function policyInput(query: AnyQuery) {
       tenant_id: resource.tenantId,
       owner_id: resource.ownerId,
     },
-    environment: { ip: environment.ip, user_agent: environment.userAgent },
+    attrs: attributesOf(query),
+    approval: approvalInput(query.approval),
+    others_can_approve: query.othersCanApprove ?? true,
   }
 }
 
@@ -154,22 +159,23 @@ export type PolicyInput = ReturnType<typeof policyInput>
 function membershipInput(membership: Membership | null) {
   if (membership === null) return null
   return {
-    id: membership.id,
     status: membership.status,
     system_roles: membership.systemRoles,
     role_ids: membership.roleIds,
     permissions: membership.permissions,
     department_id: membership.departmentId,
-    joined_at: membership.joinedAt,
   }
 }
 
-function sessionInput(session: SessionFacts) {
+function approvalInput(approval: GrantedApproval | null | undefined) {
+  if (!approval) return null
   return {
-    id: session.id,
-    acr: session.acr,
-    amr: session.amr,
-    auth_time: session.authTime,
-    token: session.token,
+    id: approval.id,
+    subject_id: approval.subjectId,
+    action: approval.action,
+    resource_type: approval.resourceType,
+    resource_id: approval.resourceId,
+    valid_until: approval.validUntil,
+    gates: approval.gates.map(({ policyId, version }) => ({ policy_id: policyId, version })),
   }
 }

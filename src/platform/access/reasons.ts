@@ -1,6 +1,7 @@
 /** What each reason code says to a person. Safe to show: no ids, no names of other people or tenants. */
 export const reasonSentences = {
   incomplete_input: 'The request did not carry everything a decision needs.',
+  foreign_slice: 'The policies at hand are not those of this tenant.',
   otp_required: 'A second factor has to be shown first.',
   no_active_membership: 'You are not an active member of this tenant.',
   tenant_suspended: 'This tenant is suspended.',
@@ -11,6 +12,11 @@ export const reasonSentences = {
   role_grant: 'One of your roles permits this.',
   own: 'This is about yourself or something of your own.',
   open_to_members: 'Every active member may ask for this.',
+  policy_deny: 'A policy of the tenant forbids this.',
+  policy_allow: 'A policy of the tenant permits this.',
+  policy_gate: 'A policy of the tenant asks for an approval first.',
+  approval_granted: 'The approval that a policy asks for was given.',
+  no_eligible_approver: 'A policy asks for an approval, and nobody here can give it.',
 } as const
 
 export type ReasonCode = keyof typeof reasonSentences

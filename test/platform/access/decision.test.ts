@@ -10,8 +10,10 @@ const answer = {
   reasons: [{ code: 'role_grant', layer: 'rbac' }],
   matched: [],
   obligations: [],
+  approval: null,
+  provisional: false,
 }
-const read = (changes: object) => readDecision([{ result: { ...answer, ...changes } }], query)
+const read = (changes: object) => readDecision({ ...answer, ...changes }, query)
 
 t.test('a whole answer to this very query is read', async (t) => {
   t.equal(read({}).effect, 'allow')
@@ -19,10 +21,12 @@ t.test('a whole answer to this very query is read', async (t) => {
 })
 
 t.test('anything else is refused', async (t) => {
-  for (const results of [undefined, null, [], [{}], [{ result: null }], [{ result: true }], {}]) {
-    t.throws(() => readDecision(results, query), { message: /no answer/ })
+  for (const result of [undefined, null, true, 'allow']) {
+    t.throws(() => readDecision(result, query), { message: /no answer/ })
   }
-  t.throws(() => readDecision([{ result: answer }, { result: answer }], query), { message: /no answer/ })
+  for (const result of [{}, [], [{ result: answer }]]) {
+    t.throws(() => readDecision(result, query), { message: /another request/ })
+  }
   t.throws(() => read({ request_id: 'another' }), { message: /another request/ })
   t.throws(() => read({ request_id: undefined }), { message: /another request/ })
   t.throws(() => read({ tenant_id: 'another' }), { message: /another tenant/ })
@@ -34,5 +38,5 @@ t.test('anything else is refused', async (t) => {
   })
   t.throws(() => read({ reasons: [{ code: 'own', layer: 'x' }] }), { message: /reasons are malformed/ })
   t.throws(() => read({ matched: [{}] }), { message: /matched are malformed/ })
-  t.throws(() => read({ obligations: [{ type: 'mask_fields' }] }), { message: /obligations are malformed/ })
+  t.throws(() => read({ obligations: [{ type: 'notify' }] }), { message: /obligations are malformed/ })
 })

@@ -9,8 +9,8 @@ import {
   readBundle,
   sourcesRevision,
 } from '../../../src/platform/access/bundle.ts'
-import { entrypoint, openAccessEngine } from '../../../src/platform/access/engine.ts'
-import { compileModule } from '../../../src/platform/access/module.ts'
+import { openAccessEngine } from '../../../src/platform/access/engine.ts'
+import { compileModule, entrypoints } from '../../../src/platform/access/module.ts'
 
 const real = `${policiesFolder}${bundleName}`
 const opa = await resolveOpa({ install: false, print: () => {} }).catch(() => undefined)
@@ -49,8 +49,7 @@ t.test('what is no bundle is refused', async (t) => {
 
 t.test('a module cut short is refused', async (t) => {
   const bundle = readBundle(real)
-  t.throws(() => compileModule({ ...bundle, wasm: bundle.wasm.slice(0, 10_000) }, entrypoint))
-  t.throws(() => compileModule(bundle, 'authz/other')(), { message: /lacks authz\/other/ })
+  t.throws(() => compileModule({ ...bundle, wasm: bundle.wasm.slice(0, 10_000) }))
 })
 
 t.test('a bundle of other sources is refused', async (t) => {
@@ -90,7 +89,14 @@ t.test('a module that calls into its host is refused', needsOpa, async (t) => {
     'x.rego': 'package authz\n\n# METADATA\n# entrypoint: true\ndecision := sprintf("%d", [input.n])\n',
   })
   const bundle = readBundle(await built(folder, join(folder, 'x.rego')), 'any')
-  t.throws(() => compileModule(bundle, entrypoint)(), { message: /built-ins of the host: sprintf/ })
+  t.throws(() => compileModule(bundle)(), { message: /built-ins of the host: sprintf/ })
+})
+
+t.test('a module without an entry point is refused', needsOpa, async (t) => {
+  const rego = 'package authz\n\n# METADATA\n# entrypoint: true\ndecision := true\n'
+  const folder = t.testdir({ 'x.rego': rego })
+  const bundle = readBundle(await built(folder, join(folder, 'x.rego')), 'any')
+  t.throws(() => compileModule(bundle)(), { message: /lacks authz\/explain/ })
 })
 
 t.test('a policy that denies nothing does not load', needsOpa, async (t) => {
@@ -102,8 +108,7 @@ t.test('a policy that denies nothing does not load', needsOpa, async (t) => {
     folder,
     '-b',
     folder,
-    '-e',
-    entrypoint,
+    ...entrypoints.flatMap((name) => ['-e', name]),
     '--ignore',
     '*_test.rego',
     '-r',

@@ -1,0 +1,149 @@
+# METADATA
+# title: Policies of the tenant
+# description: >-
+#   Which policies of the slice (`data.slice`) apply. An allow applies where its condition is proven, a deny or a
+#   gate unless the negation of its condition is proven: what is missing never opens.
+# schemas:
+#   - input: schema.input
+package authz.abac
+
+import data.authz.approval
+import data.lib
+
+default whole := false
+
+# METADATA
+# title: Whole
+# description: >-
+#   Whether everything the policies look at is known. If not, the route phase asks only whether a policy could
+#   permit, and the resource phase decides.
+whole if input.phase == "resource"
+
+whole if data.slice.looks_at_resource == false
+
+default denies := []
+
+# METADATA
+# title: Denies
+# description: The deny policies that apply.
+denies := [policy |
+	some policy in _relevant(data.slice.deny)
+	proven(policy, input.attrs) == false
+] if {
+	whole
+	not _shielded
+}
+
+default allows := []
+
+# METADATA
+# title: Allows
+# description: The allow policies that apply to an action they can grant; where not all is known, that could.
+allows := [policy |
+	some policy in _relevant(data.slice.allow)
+	proven(policy, input.attrs)
+] if {
+	whole
+	_action.widen
+} else := _relevant(data.slice.allow) if _action.widen
+
+default duties := []
+
+# METADATA
+# title: Duties
+# description: >-
+#   The allow policies with obligations that apply, where a role grants already: what they demand of the answer
+#   is demanded all the same.
+duties := [policy |
+	some policy in _relevant(data.slice.duty)
+	proven(policy, input.attrs)
+] if {
+	whole
+	_action.widen
+}
+
+default gates := []
+
+# METADATA
+# title: Gates
+# description: The gates that apply, answered or not.
+gates := [policy |
+	some policy in _relevant(data.slice.gate)
+	proven(policy, input.attrs) == false
+] if {
+	whole
+	_gated
+}
+
+# METADATA
+# title: Open gates
+# description: The gates that no approval answers.
+open_gates := [policy |
+	some policy in gates
+	approval.answers(policy.h) == false
+]
+
+_action := lib.action(input.action, input.application)
+
+default _shielded := false
+
+# One's own profile, sessions and factors are out of reach of a policy, or a tenant could lock people in.
+_shielded if _action.shield == "everyone"
+
+# An owner can always read and mend the policies.
+_shielded if {
+	_action.shield == "owner"
+	_owner
+}
+
+default _gated := false
+
+_gated if {
+	_action.gate
+	not _sole_approver
+}
+
+default _sole_approver := false
+
+# A gate nobody else can answer would lock an owner out of mending it.
+_sole_approver if {
+	_shielded
+	input.others_can_approve == false
+}
+
+default _owner := false
+
+_owner if "owner" in input.subject.membership.system_roles
+
+# A policy about several of the subject's principals comes once for each; the host drops repetitions.
+_relevant(lists) := array.concat(
+	lists.any,
+	array.concat(
+		[policy | some id in _roles; some policy in lists.role[id]],
+		array.concat(
+			[policy | some policy in lists.department[input.subject.membership.department_id]],
+			[policy | some policy in lists.user[_member]],
+		),
+	),
+)
+
+default _roles := []
+
+_roles := array.concat(input.subject.membership.system_roles, input.subject.membership.role_ids)
+
+# The id of somebody who is no member is not one of ours, whatever it reads.
+_member := input.subject.id if is_object(input.subject.membership)
+
+# METADATA
+# title: About the subject
+# description: Whether subjects, as a policy names them, include the one who asks.
+about_subject(subjects) if {
+	(count(subjects.roles) + count(subjects.departments)) + count(subjects.users) == 0
+} else if {
+	some id in _roles
+	id in subjects.roles
+} else if {
+	input.subject.membership.department_id in subjects.departments
+} else if {
+	_member in subjects.users
+} else := false

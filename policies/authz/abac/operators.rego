@@ -1,0 +1,108 @@
+package authz.abac
+
+# Whether a comparison comes out as wanted. A value that is missing or of another type makes it undefined, so
+# that neither it nor its opposite holds.
+_holds(leaf, attrs) if _outcome(leaf, attrs) == leaf.w
+
+_outcome(leaf, attrs) := _verdict(leaf.o, attrs[leaf.k], _operand(leaf, attrs)) if {
+	leaf.o != "exists"
+} else if {
+	leaf.o == "exists"
+	attrs[leaf.k] != null
+} else := false if leaf.o == "exists"
+
+_operand(leaf, attrs) := leaf.v if {
+	leaf.v != null
+} else := attrs[leaf.f] if {
+	leaf.f != null
+} else := [attrs[leaf.e[0]], attrs[leaf.e[1]]]
+
+# One chain on the name, in the order of cost and use: alternatives would all be tried.
+_verdict(operator, value, operand) := _equal(value, operand) if {
+	operator == "eq"
+} else := _element(value, operand) if {
+	operator == "in"
+} else := _less(value, operand) if {
+	operator == "lt"
+} else := _at_most(value, operand) if {
+	operator == "lte"
+} else := _between(value, operand) if {
+	operator == "between"
+} else := _element(operand, value) if {
+	operator == "has"
+} else := _verdict_on_texts(operator, value, operand)
+
+_verdict_on_texts(operator, value, operand) := startswith(value, operand) if {
+	operator == "starts_with"
+} else := endswith(value, operand) if {
+	operator == "ends_with"
+} else := contains(value, operand) if {
+	operator == "contains"
+} else := _in_networks(value, operand) if {
+	operator == "cidr"
+} else := regex.match(operand, value) if {
+	operator == "matches"
+} else := _verdict_on_lists(operator, value, operand)
+
+_verdict_on_lists(operator, value, operand) := _overlap(value, operand) if {
+	operator == "overlaps"
+} else := _subset(operand, value) if {
+	operator == "includes"
+} else := _subset(value, operand) if {
+	operator == "subset"
+}
+
+_equal(value, operand) := value == operand if type_name(value) == type_name(operand)
+
+_less(value, operand) := value < operand if {
+	is_number(value)
+	is_number(operand)
+}
+
+_at_most(value, operand) := value <= operand if {
+	is_number(value)
+	is_number(operand)
+}
+
+_between(value, ends) if {
+	_at_most(ends[0], value)
+	_at_most(value, ends[1])
+} else := false if {
+	is_number(value)
+	is_number(ends[0])
+	is_number(ends[1])
+}
+
+_element(value, list) := value in list if is_array(list)
+
+_overlap(one, other) if {
+	is_array(one)
+	is_array(other)
+	some value in one
+	value in other
+} else := false if {
+	is_array(one)
+	is_array(other)
+}
+
+_subset(part, whole) if {
+	is_array(part)
+	is_array(whole)
+	every value in part {
+		value in whole
+	}
+} else := false if {
+	is_array(part)
+	is_array(whole)
+}
+
+# Host-written addresses and networks only: what is malformed would contain everything here.
+_in_networks(address, networks) if {
+	is_string(address)
+	is_array(networks)
+	some network in networks
+	net.cidr_contains(network, address)
+} else := false if {
+	is_string(address)
+	is_array(networks)
+}

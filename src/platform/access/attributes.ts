@@ -1,0 +1,100 @@
+import { canonicalAddress } from './addresses.ts'
+import type { DataType, Scalar } from './conditions.ts'
+import { instantOf, relativeInstantOf } from './instants.ts'
+import type { AnyQuery, SentAttributes } from './query.ts'
+
+/** An attribute's value as the policies compare it: times in ms, addresses in their one spelling. */
+export type AttributeValue = Scalar | Scalar[]
+
+const longestText = 1024
+// Above the roles one member can have.
+const longestList = 128
+
+/**
+ * The values of the attributes the query's slice asks for, flat and normalised to their declared types. What is
+ * missing, ill-typed or too long is absent, which opens nothing: an allow needs its proof.
+ */
+export function attributesOf(query: AnyQuery): Record<string, AttributeValue> {
+  const values: Record<string, AttributeValue> = {}
+  for (const [name, type] of Object.entries(query.slice.attributes)) {
+    const value = normalised(raw(query, name), type)
+    if (value !== undefined) values[name] = value
+  }
+  return values
+}
+
+/** A value as its declared type compares it; undefined where it is not of that type. */
+export function normalised(value: unknown, type: DataType): AttributeValue | undefined {
+  if (type === 'string') return isText(value) ? value : undefined
+  if (type === 'boolean') return typeof value === 'boolean' ? value : undefined
+  if (type === 'integer') return Number.isSafeInteger(value) ? (value as number) : undefined
+  if (type === 'number') return Number.isFinite(value) ? (value as number) : undefined
+  if (type === 'datetime') return instant(value)
+  if (type === 'ip') return isText(value) ? canonicalAddress(value) : undefined
+  return isList(value) ? value : undefined
+}
+
+// A text with half a character in it would abort the module.
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= longestText && value.isWellFormed()
+
+const isScalar = (value: unknown): value is Scalar =>
+  isText(value) || typeof value === 'boolean' || Number.isFinite(value)
+
+const isList = (value: unknown): value is Scalar[] =>
+  Array.isArray(value) && value.length <= longestList && value.every(isScalar)
+
+function instant(value: unknown): number | undefined {
+  if (typeof value === 'string') return instantOf(value)
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.getTime()
+  return undefined
+}
+
+function raw(query: AnyQuery, name: string): unknown {
+  if (name.startsWith('now')) return new Date(query.now + (relativeInstantOf(name) ?? Number.NaN))
+  const known = builtIn[name]?.(query)
+  if (known !== undefined && known !== null) return known
+  if (name in builtIn && name !== 'resource.owner_id') return undefined
+  const dot = name.indexOf('.')
+  return given(query, name.slice(0, dot) as keyof SentAttributes, name.slice(dot + 1))
+}
+
+// First what the service knows of a member or a resource; what an application sends only fills the rest.
+function given(query: AnyQuery, category: keyof SentAttributes, key: string): unknown {
+  const stored = category === 'subject' ? query.subject.membership?.attributes : undefined
+  const known = category === 'resource' ? query.resource.fields : stored
+  const own = ownValue(known, key)
+  if (own !== undefined && own !== null) return own
+  return 'application' in query ? ownValue(query.sent?.[category], key) : undefined
+}
+
+const ownValue = (values: Readonly<Record<string, unknown>> | undefined, key: string) =>
+  values && Object.hasOwn(values, key) ? values[key] : undefined
+
+const day = (now: number) => new Date(now).getUTCDay() || 7
+const age = ({ now, subject }: AnyQuery) =>
+  subject.session && Math.max(0, Math.floor((now - subject.session.authTime) / 1000))
+const joined = ({ subject }: AnyQuery) => subject.membership && new Date(subject.membership.joinedAt)
+const roles = ({ subject }: AnyQuery) => subject.membership?.roles ?? subject.membership?.systemRoles
+
+const builtIn: Readonly<Record<string, (query: AnyQuery) => unknown>> = Object.freeze({
+  __proto__: null as never,
+  'subject.id': ({ subject }: AnyQuery) => subject.id,
+  'subject.email': ({ subject }: AnyQuery) => subject.email,
+  'subject.email_verified': ({ subject }: AnyQuery) => subject.emailVerified,
+  'subject.roles': roles,
+  'subject.department_id': ({ subject }: AnyQuery) => subject.membership?.departmentId,
+  'subject.membership_status': ({ subject }: AnyQuery) => subject.membership?.status,
+  'subject.joined_at': joined,
+  'subject.acr': ({ subject }: AnyQuery) => subject.session?.acr,
+  'subject.auth_age': age,
+  'resource.type': ({ resource }: AnyQuery) => resource.type,
+  'resource.id': ({ resource }: AnyQuery) => resource.id,
+  'resource.owner_id': ({ resource }: AnyQuery) => resource.ownerId,
+  'action.name': ({ action }: AnyQuery) => action,
+  'environment.time': ({ now }: AnyQuery) => new Date(now),
+  'environment.hour': ({ now }: AnyQuery) => new Date(now).getUTCHours(),
+  'environment.weekday': ({ now }: AnyQuery) => day(now),
+  'environment.ip': ({ environment }: AnyQuery) => environment.ip,
+  'environment.user_agent': ({ environment }: AnyQuery) => environment.userAgent,
+})
