@@ -88,7 +88,10 @@ t.test('a deny is above an allow, and an allow widens only what may be widened',
 
 t.test('an owner is never kept from the policies, and nobody from their own profile', async (t) => {
   const owner = await service.signUp()
-  t.equal((await owner.post(policies, { name: 'Nothing at all', effect: 'deny', actions: ['*'] })).status, 201)
+  t.equal(
+    (await owner.post(policies, { name: 'Nothing at all', effect: 'deny', actions: ['*'] })).status,
+    201,
+  )
   const { status, body } = await owner.get(policies)
   t.equal(status, 200)
   t.equal(body.count, 1)
@@ -129,7 +132,11 @@ t.test('a policy counts between valid_from and valid_until', async (t) => {
   t.equal((await owner.get(members)).status, 403)
   service.advance(60_000)
   t.equal((await owner.get(members)).status, 200)
-  const reversed = await owner.post(policies, { ...denyInvitations, valid_from: at(120), valid_until: at(60) })
+  const reversed = await owner.post(policies, {
+    ...denyInvitations,
+    valid_from: at(120),
+    valid_until: at(60),
+  })
   t.match(reversed, { status: 400, body: { errors: [{ field: 'valid_until' }] } })
 })
 
@@ -163,18 +170,21 @@ t.test('what is wrong in the rules is 422 with its place, in a plain field 400',
   }
 })
 
-t.test('members may not read policies, and auditors not write them; ids of other tenants are unknown', async (t) => {
-  const owner = await service.signUp()
-  const { body: policy } = await owner.post(policies, denyInvitations)
-  const member = await colleague(service, owner)
-  const auditor = await colleague(service, owner, 'auditor')
-  const stranger = await service.signUp()
-  const url = `${policies}${policy.id}/`
-  t.equal((await member.get(url)).status, 403)
-  t.equal((await member.post(policies, {})).status, 403)
-  t.equal((await auditor.get(url)).status, 200)
-  t.equal((await auditor.put(url, {})).status, 403)
-  for (const call of [stranger.get(url), stranger.put(url, { name: 'y' }), stranger.delete(url)])
-    t.equal((await call).status, 404)
-  t.equal((await stranger.get(policies)).body.count, 0)
-})
+t.test(
+  'members may not read policies, and auditors not write them; ids of other tenants are unknown',
+  async (t) => {
+    const owner = await service.signUp()
+    const { body: policy } = await owner.post(policies, denyInvitations)
+    const member = await colleague(service, owner)
+    const auditor = await colleague(service, owner, 'auditor')
+    const stranger = await service.signUp()
+    const url = `${policies}${policy.id}/`
+    t.equal((await member.get(url)).status, 403)
+    t.equal((await member.post(policies, {})).status, 403)
+    t.equal((await auditor.get(url)).status, 200)
+    t.equal((await auditor.put(url, {})).status, 403)
+    for (const call of [stranger.get(url), stranger.put(url, { name: 'y' }), stranger.delete(url)])
+      t.equal((await call).status, 404)
+    t.equal((await stranger.get(policies)).body.count, 0)
+  },
+)
