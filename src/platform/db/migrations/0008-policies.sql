@@ -46,7 +46,6 @@ create table policies (
   created_by uuid not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  name_key text collate "C" generated always as (lower(name)) stored,
   primary key (tenant_id, id)
 );
 comment on column policies.rules is 'Subjects (roles as ids), conditions, approval and obligations, as their author wrote them';
@@ -54,7 +53,6 @@ comment on column policies.compiled is 'What the engine reads, made of the sourc
 comment on column policies.checksum is 'SHA-256 (hex) of the version''s canonical source';
 comment on column policies.created_by is 'A person, who may have left since';
 create index policies_by_age on policies (tenant_id, created_at, id);
-create index policies_by_name on policies (tenant_id, name_key, id);
 alter table policies enable row level security, force row level security;
 create policy tenant_isolation on policies for all to bailiwick_api
   using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
