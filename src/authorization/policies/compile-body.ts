@@ -27,7 +27,7 @@ export type PatternCost = (pattern: string) => number | undefined
 export function compileBody(
   body: Draft,
   vocabulary: Vocabulary,
-  patternCostUs: PatternCost,
+  patternCostUs: PatternCost | undefined,
   text: () => string,
   at = '',
 ): Compiled {
@@ -36,7 +36,11 @@ export function compileBody(
     throw invalidField('valid_until', 'valid_until has to be after valid_from.')
   const result = compilePolicy(
     { ...fields, subjects, conditions, approval, obligations },
-    { attributes: vocabulary.attributes, role: roleFinder(vocabulary), patternCostUs },
+    {
+      attributes: vocabulary.attributes,
+      role: roleFinder(vocabulary),
+      ...(patternCostUs && { patternCostUs }),
+    },
   )
   if ('faults' in result) throw policyInvalid(result.faults, text(), at)
   const { document, policy: compiled, warnings } = result

@@ -7,12 +7,6 @@ import {
 } from '../../platform/access/actions.ts'
 import { policyEffects } from '../../platform/access/policy-document.ts'
 
-const wildcard = /^[a-z][a-z0-9_.-]{0,62}:\*$/
-
-/** Whether a policy may name it: an action of the service or of an application, `resource:*`, or `*`. */
-export const isPolicyAction = (name: string): boolean =>
-  name === '*' || wildcard.test(name) || isServiceAction(name) || isApplicationAction(name)
-
 const actionName = z
   .string('Name actions as text.')
   .max(127, 'An action has 127 characters at most.')

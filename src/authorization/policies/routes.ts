@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { policyEffects } from '../../platform/access/policy-document.ts'
 import { patternCost } from '../../platform/access/pattern-cost.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { listQuery, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { changePolicy, createPolicy, rollBackPolicy } from './change-policy.ts'
+import { policyPreview, previewPolicy } from './preview-policy.ts'
+import { policyTest, testPolicy } from './test-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { newPolicy, policyChange } from './policy-body.ts'
 import { pageOfPolicies, pageOfVersions, readPolicy } from './read-policy.ts'
@@ -18,6 +21,46 @@ const rollback = z.object({
     .max(1000, 'A reason may have 1000 characters at most.')
     .default(''),
 })
+
+const effect = z.enum(policyEffects)
+const reason = z.object({ code: z.string(), layer: z.string(), message: z.string(), policy_id: z.string().optional() })
+
+const testAnswer = z
+  .object({
+    effect: effect.optional().meta({ description: 'The whole decision with this policy in force' }),
+    allowed: z.boolean().optional(),
+    applies: z.boolean().optional().meta({ description: 'Whether this policy has a say' }),
+    matched: z
+      .array(z.object({ policy_id: z.uuid(), version: z.int(), name: z.string(), effect }))
+      .optional(),
+    reasons: z.array(reason).optional(),
+    obligations: z
+      .array(z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }))
+      .optional(),
+    missing_attributes: z.array(z.string()).optional(),
+    trace: z.unknown().optional().meta({ description: 'The condition with the values it met' }),
+    cases: z.array(z.object({ name: z.string(), effect, expect: effect, passed: z.boolean() })),
+    duration_us: z.int(),
+  })
+  .meta({ id: 'PolicyTestAnswer' })
+
+const previewAnswer = z
+  .object({
+    evaluated: z.int(),
+    not_replayable: z.int(),
+    counts: z.record(z.string(), z.int()),
+    flips: z.array(
+      z.object({
+        decision_id: z.uuid(),
+        action: z.string(),
+        subject: z.object({ id: z.string(), email: z.string().nullable() }),
+        resource: z.object({ type: z.string(), id: z.string().nullable() }),
+        before: effect,
+        after: effect,
+      }),
+    ),
+  })
+  .meta({ id: 'PolicyPreview' })
 
 const answerOf = ({ row, roles, warnings }: Written) => showPolicy(row, roles, warnings)
 
@@ -123,6 +166,33 @@ export const policyRoutes = (shared: Deps): Route[] => {
         answerOf(
           await rollBackPolicy(deps, actor, pathId(params.id), body.version, body.change_reason, text),
         ),
+    }),
+    route({
+      method: 'POST',
+      path: `${one}/test`,
+      action: 'policy:test',
+      decides: 'resource',
+      tag,
+      summary: 'Try a policy, or a draft in its place',
+      description: 'Writes nothing. `{}` asks for yourself and the first action of the policy.',
+      body: policyTest,
+      status: 200,
+      answer: testAnswer,
+      refusals: [422],
+      handle: ({ actor, params, body, text }) => testPolicy(deps, actor, pathId(params.id), body, text),
+    }),
+    route({
+      method: 'POST',
+      path: `${one}/preview`,
+      action: 'policy:test',
+      decides: 'resource',
+      tag,
+      summary: 'Say which recorded decisions a policy, or a draft in its place, would turn',
+      body: policyPreview,
+      status: 200,
+      answer: previewAnswer,
+      refusals: [422],
+      handle: ({ actor, params, body, text }) => previewPolicy(deps, actor, pathId(params.id), body, text),
     }),
   ]
 }

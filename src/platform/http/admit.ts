@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Context } from 'koa'
+import type { ActionName } from '../access/actions.ts'
 import type { Decision } from '../access/decision.ts'
 import type { DecisionQuery, Resource } from '../access/query.ts'
 import { emptySlice } from '../access/slice.ts'
@@ -54,7 +55,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
   }
   const conclude = async () => {
     if (!last) return
-    const always = route.method !== 'GET' || last.decision.effect !== 'allow'
+    const always = last.decision.effect !== 'allow' || changes(route)
     await deps.recordDecision({ id, ...last, always })
   }
   const permit: Actor['permit'] = (resource) => {
@@ -111,6 +112,10 @@ const collectionOf = (action: string, bearer: Bearer): Resource => ({
   tenantId: bearer.tenantId,
   ownerId: bearer.userId,
 })
+
+// Asking is no change, whatever the method.
+const asking: ReadonlySet<string> = new Set<ActionName>(['access:evaluate', 'policy:test'])
+const changes = ({ method, action }: Route) => method !== 'GET' && !asking.has(action)
 
 const isList = ({ method, action }: Route) => method === 'GET' && action.endsWith(':list')
 
