@@ -41,7 +41,8 @@ async function policiesOf({ db }: Deps, actor: Actor, row: DecisionRow): Promise
   const { tenantId } = actor
   const { vocabulary, versions } = await inTenant(db, actor, async (tx) => {
     const versions = []
-    for (const { policy_id, version } of row.matched) versions.push(await findVersion(tx, tenantId, policy_id, version))
+    for (const { policy_id, version } of row.matched)
+      versions.push(await findVersion(tx, tenantId, policy_id, version))
     return { vocabulary: await readVocabulary(tx, tenantId), versions }
   })
   const context = { attributes: vocabulary.attributes, role: roleFinder(vocabulary) }
@@ -56,7 +57,14 @@ async function policiesOf({ db }: Deps, actor: Actor, row: DecisionRow): Promise
 }
 
 /** What was asked and how it ended. */
-function asked({ subject_email, subject_id, action, resource_type, resource_id, effect }: DecisionRow): string {
+function asked({
+  subject_email,
+  subject_id,
+  action,
+  resource_type,
+  resource_id,
+  effect,
+}: DecisionRow): string {
   const who = subject_email ?? subject_id
   const what = resource_id === null ? resource_type : `${resource_type} ${resource_id}`
   return `${who} asked for ${action} on ${what}: ${outcomes[effect]}.`

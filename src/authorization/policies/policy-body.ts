@@ -1,10 +1,5 @@
 import { z } from 'zod'
-import {
-  actions as catalogue,
-  isApplicationAction,
-  isServiceAction,
-  serviceResources,
-} from '../../platform/access/actions.ts'
+import { actions as catalogue, isPolicyAction, serviceResources } from '../../platform/access/actions.ts'
 import { policyEffects } from '../../platform/access/policy-document.ts'
 
 const actionName = z

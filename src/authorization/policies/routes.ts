@@ -1,17 +1,17 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { policyEffects } from '../../platform/access/policy-document.ts'
 import { patternCost } from '../../platform/access/pattern-cost.ts'
+import { policyEffects } from '../../platform/access/policy-document.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { listQuery, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { changePolicy, createPolicy, rollBackPolicy } from './change-policy.ts'
-import { policyPreview, previewPolicy } from './preview-policy.ts'
-import { policyTest, testPolicy } from './test-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { newPolicy, policyChange } from './policy-body.ts'
+import { policyPreview, previewPolicy } from './preview-policy.ts'
 import { pageOfPolicies, pageOfVersions, readPolicy } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
+import { policyTest, testPolicy } from './test-policy.ts'
 import type { PolicyDeps, Written } from './write-policy.ts'
 
 const rollback = z.object({
@@ -23,7 +23,12 @@ const rollback = z.object({
 })
 
 const effect = z.enum(policyEffects)
-const reason = z.object({ code: z.string(), layer: z.string(), message: z.string(), policy_id: z.string().optional() })
+const reason = z.object({
+  code: z.string(),
+  layer: z.string(),
+  message: z.string(),
+  policy_id: z.string().optional(),
+})
 
 const testAnswer = z
   .object({

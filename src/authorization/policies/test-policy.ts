@@ -73,7 +73,7 @@ export async function testPolicy(
     results.push({ name, effect, expect, passed: effect === expect })
   }
   const durationUs = Math.round((performance.now() - begun) * 1000)
-  return { ...top, ...((cases || alone) && { cases: results }), duration_us: durationUs }
+  return { ...top, cases: results, duration_us: durationUs }
 }
 
 interface CaseResult {
@@ -111,13 +111,21 @@ async function questionOf(
   const named = wanted ?? firstAction(trial.actions)
   const type = asked.resource?.type ?? named.split(':')[0] ?? ''
   const action = actionOf(named, type)
-  if (action === null) throw invalidField(`${at}action`, 'Name an action of the service, or resource:verb.', 'unknown')
+  if (action === null)
+    throw invalidField(`${at}action`, 'Name an action of the service, or resource:verb.', 'unknown')
   const known = await subjectOf(deps, actor, asked, at)
   const now = momentOf(asked.context?.time) ?? deps.clock()
   const slice = trial.policies.slice(type, action, now)
   const question = {
-    subject: { type: 'user', id: known?.id ?? asked.subject?.id ?? '', properties: asked.subject?.properties },
-    action: { name: action, properties: typeof asked.action === 'string' ? undefined : asked.action?.properties },
+    subject: {
+      type: 'user',
+      id: known?.id ?? asked.subject?.id ?? '',
+      properties: asked.subject?.properties,
+    },
+    action: {
+      name: action,
+      properties: typeof asked.action === 'string' ? undefined : asked.action?.properties,
+    },
     resource: { type, id: asked.resource?.id ?? '', properties: asked.resource?.properties },
     context: asked.context,
   }

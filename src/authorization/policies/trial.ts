@@ -52,7 +52,12 @@ export async function startTrial(
   }
 }
 
-const inTrial = (id: string, version: number, { name, priority }: Pick<Draft, 'name' | 'priority'>, compiled: CompiledPolicy) => ({
+const inTrial = (
+  id: string,
+  version: number,
+  { name, priority }: Pick<Draft, 'name' | 'priority'>,
+  compiled: CompiledPolicy,
+) => ({
   id,
   version,
   name,
