@@ -20,10 +20,12 @@ import { originReader } from './platform/http/origin.ts'
 import { linkPages } from './platform/http/pages.ts'
 import { answerErrors } from './platform/http/problem.ts'
 import { assertDecided } from './platform/http/registry.ts'
-import { logRequests } from './platform/http/request-log.ts'
+import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
+import { departmentRoutes } from './tenancy/departments/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
+import { roleRoutes } from './tenancy/roles/routes.ts'
 import { tenantRoutes } from './tenancy/tenants/routes.ts'
 import { version } from './version.ts'
 
@@ -34,6 +36,8 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),
+  ...roleRoutes(deps),
+  ...departmentRoutes(deps),
   ...attributeRoutes(deps),
   ...policyRoutes(deps),
   ...decisionRoutes(deps),
@@ -59,6 +63,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   for (const [path, page] of Object.entries(pages)) router.get(path, page as never)
 
   const app = new Koa()
+  app.on('error', logUnanswered(log))
   app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))

@@ -1,9 +1,10 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Deps, openDeps } from './deps.ts'
+import { answerBrokenRequests } from './platform/http/broken-requests.ts'
 import { createReadiness } from './platform/http/health.ts'
 
 /** The API, listening. */
@@ -15,6 +16,8 @@ export interface Serving {
 }
 
 const drainMs = 25_000
+// Room to tell a target that is too long from headers that are; a missing Host is refused like everything else.
+const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
 /** Opens everything, then listens: nobody is answered by half a service. */
@@ -24,7 +27,9 @@ export async function serveApi(config: Config, log: Logger, clock?: () => number
   const deps = await openDeps({ config, log, publicUrl, ...(clock && { clock }) })
   try {
     const readiness = createReadiness(deps.db, deps.clock)
-    const server = createServer(buildApp(deps, readiness).callback())
+    const server = createServer(limits, buildApp(deps, readiness).callback())
+    answerBrokenRequests(server)
+    const drained = drainOf(server)
     // Longer than a load balancer's idle time, so that it is never we who close under a request.
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000
@@ -32,7 +37,7 @@ export async function serveApi(config: Config, log: Logger, clock?: () => number
     url = await listen(server, config)
     const stop = async () => {
       readiness.drain()
-      await drained(server)
+      await drained()
       await deps.close()
     }
     return { url, deps, stop }
@@ -69,14 +74,26 @@ function listenOn(server: Server, host: string, port: number): Promise<void> {
   })
 }
 
-/** Idle connections close at once, busy ones after their answer, the rest at the end of our patience. */
-function drained(server: Server): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), drainMs)
-  return new Promise((resolve) => {
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
+/**
+ * Gives the drain of a server: idle connections close at once, busy ones after their answer, which says so, the rest
+ * at the end of our patience.
+ */
+function drainOf(server: Server): () => Promise<void> {
+  const answering = new Set<ServerResponse>()
+  server.on('request', (_request, response) => {
+    answering.add(response)
+    response.once('close', () => answering.delete(response))
   })
+  return () => {
+    for (const response of answering) if (!response.headersSent) response.setHeader('Connection', 'close')
+    const idle = setInterval(() => server.closeIdleConnections(), 100)
+    const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+    return new Promise((resolve) => {
+      server.close(() => {
+        clearInterval(idle)
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
 }

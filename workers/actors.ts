@@ -5,9 +5,10 @@ import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
+import { tenantPurge } from './tenant-purge.ts'
 
 /** Every actor. */
-export const actors: readonly Actor[] = [outboxRelay, email, eventFanout]
+export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, tenantPurge]
 
 const drainLimit = 20_000
 

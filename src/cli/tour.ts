@@ -3,6 +3,7 @@ import { parseArgs, styleText } from 'node:util'
 import { readConfig } from '../config.ts'
 import { reportAndExit } from '../stop-signal.ts'
 import { findRunningUrl } from './instance-lock.ts'
+import { needsMailbox } from './tour/sign-in-steps.ts'
 import { steps } from './tour/steps.ts'
 import { createWalk, Surprise } from './tour/walk.ts'
 
@@ -30,9 +31,12 @@ async function urlOfService(): Promise<string> {
   )
 }
 
+/** Before anything is created: a service in production has no mailbox, and no use for the people of a tour. */
 async function assertAnswers(url: string): Promise<void> {
-  const answer = await fetch(new URL('/readyz', url)).catch(() => undefined)
-  if (answer?.status !== 200) throw new Error(`${url} is not ready: ${answer?.status ?? 'no answer'}`)
+  const ready = await fetch(new URL('/readyz', url)).catch(() => undefined)
+  if (ready?.status !== 200) throw new Error(`${url} is not ready: ${ready?.status ?? 'no answer'}`)
+  const mailbox = await fetch(new URL('/dev/mailbox', url), { headers: { accept: 'application/json' } })
+  if (mailbox.status !== 200) throw new Error(`${url} has no mailbox. ${needsMailbox}`)
 }
 
 // Read by a pager or head that has seen enough.

@@ -76,7 +76,7 @@ t.test('where nothing runs it says what to do', async (t) => {
 t.test('an answer that differs ends it with 1 and what was expected', async (t) => {
   const body = '{}'
   const server = createServer((request, response) => {
-    response.writeHead(request.url === '/readyz' ? 200 : 201, { 'content-type': 'application/json' })
+    response.writeHead(request.method === 'GET' ? 200 : 201, { 'content-type': 'application/json' })
     response.end(body)
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
@@ -91,4 +91,17 @@ t.test('an answer that differs ends it with 1 and what was expected', async (t) 
   server.on('request', (_request, response) => response.writeHead(200).end('{}'))
   const wrongStatus = await tour(['--url', url])
   t.match(wrongStatus, { code: 1, err: /Expected POST \/api\/v1\/auth\/register\/ to answer 201, got 200/ })
+})
+
+t.test('a service without a mailbox is left alone', async (t) => {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    response.writeHead(request.url === '/readyz' ? 200 : 404).end('{}')
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  t.match(await tour(['--url', url]), { code: 1, err: /has no mailbox\. The tour needs npm start/ })
+  t.strictSame(asked, ['GET /readyz', 'GET /dev/mailbox'])
 })

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { listRoutes } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { serveApi } from '../../src/serve.ts'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
+import { answerJudge } from './answers.ts'
 import { type DatabaseUrls, disposableDatabase } from './database.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which say what they expect
@@ -93,6 +95,7 @@ export async function startService(
     await database.drop()
   })
 
+  const judge = answerJudge(listRoutes(serving.deps, { ready: async () => undefined, drain() {} }))
   const call: Service['call'] = async (method, path, { token, body, headers = {} } = {}) => {
     const response = await fetch(new URL(path, serving.url), {
       method,
@@ -105,6 +108,8 @@ export async function startService(
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
+    const fault = judge(method, path, response.status, text)
+    if (fault) throw new Error(`The answer to ${method} ${path} ${fault}`)
     return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
   }
   const succeed = async (answer: Promise<Answer>) => {

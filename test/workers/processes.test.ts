@@ -91,7 +91,7 @@ t.test('an actor there is none of ends the process with the list of those there 
   const { child, printed } = await startWorker(t, stage.env, 'letter-pigeon')
   if (child.exitCode === null) await once(child, 'exit')
   t.equal(child.exitCode, 1)
-  t.match(printed, /no actor letter-pigeon. There are: outbox-relay, email, event-fanout/)
+  t.match(printed, /no actor letter-pigeon. There are: outbox-relay, email, event-fanout, tenant-purge/)
 })
 
 t.test('a worker refuses a role that row-level security does not bind', async (t) => {

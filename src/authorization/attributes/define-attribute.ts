@@ -4,6 +4,7 @@ import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
@@ -74,15 +75,12 @@ function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): 
 
 const appendDefinitionEvent = (
   tx: Tx,
-  { tenantId, userId, origin }: Actor,
+  actor: Actor,
   { type, id, at }: { type: 'created' | 'deleted'; id: string; at: number },
 ) =>
   appendEvent(tx, {
+    ...causedBy(actor, at),
     type: `authorization.attribute_definition_${type}`,
-    tenantId,
     subject: id,
     data: { attribute_definition_id: id },
-    actorId: userId,
-    requestId: origin.requestId,
-    at,
   })

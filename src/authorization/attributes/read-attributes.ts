@@ -1,11 +1,18 @@
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { closePage, type ListContext, openPage } from '../../platform/http/lists.ts'
+import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { builtInDefinitions, isBuiltIn } from './built-in.ts'
-import { countDefinitions, type DefinitionRow, findDefinition, pageOfDefinitions } from './store.ts'
+import {
+  countListed,
+  type DefinitionRow,
+  definitionList,
+  findDefinition,
+  pageOfDefinitions,
+} from './store.ts'
 
 /** A definition as callers read it. */
 export const showDefinition = (row: DefinitionRow) => ({
@@ -15,16 +22,15 @@ export const showDefinition = (row: DefinitionRow) => ({
 })
 
 /** A page of the built-in attributes, then the tenant's own. */
-export async function listAttributes(deps: Deps, actor: Actor, query: ListContext['query']) {
+export function listAttributes(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const path = '/api/v1/attribute-definitions'
-  const list: ListContext = { sealer: deps.sealer, publicUrl: deps.publicUrl(), path, tenantId, query }
-  const page = openPage(list)
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await pageOfDefinitions(tx, tenantId, builtInDefinitions, page),
-    builtInDefinitions.length + (await countDefinitions(tx, tenantId)),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.created_at, id: row.id }), showDefinition)
+  const asked = { path: '/api/v1/attribute-definitions', tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await pageOfDefinitions(tx, tenantId, builtInDefinitions, page),
+      count: await countListed(tx, tenantId, builtInDefinitions, page),
+    }))
+  return answerPage(deps, definitionList, asked, load, showDefinition)
 }
 
 /** One definition, built in or the tenant's own; throws 404. */

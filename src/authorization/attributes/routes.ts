@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { dataTypes } from '../../platform/access/conditions.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { listQuery, pageOf } from '../../platform/http/lists.ts'
+import { pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { defineAttribute, removeDefinition } from './define-attribute.ts'
 import { listAttributes, readAttribute, showDefinition } from './read-attributes.ts'
-import { categories } from './store.ts'
+import { categories, definitionList } from './store.ts'
 
 const scalar = z.union([z.string().max(1024), z.number(), z.boolean()])
 
@@ -65,7 +65,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     action: 'attribute_definition:list',
     tag,
     summary: 'List the attributes that policies may name',
-    query: listQuery,
+    query: definitionList.query,
     status: 200,
     answer: pageOf(definitionSchema),
     handle: ({ actor, query }) => listAttributes(deps, actor, query),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { dataTypes, type Scalar } from '../../platform/access/conditions.ts'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 export const categories = ['subject', 'resource', 'action', 'environment'] as const
@@ -30,13 +31,17 @@ export function listDefinitions(tx: Tx, tenantId: string): Promise<readonly Defi
 
 const types = ['uuid', 'text', 'text', 'text', 'text', 'jsonb', 'bool', 'text', 'timestamptz']
 
-/** A page of `builtIn` and what the tenant has defined, oldest first. */
-export function pageOfDefinitions(
-  tx: Tx,
-  tenantId: string,
-  builtIn: readonly DefinitionRow[],
-  page: Keyset,
-): Promise<readonly DefinitionRow[]> {
+/** The attributes a tenant's policies may name. */
+export const definitionList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
+  filters: {
+    category: byWord(sql.fragment`category`, categories),
+    data_type: byWord(sql.fragment`data_type`, dataTypes),
+  },
+})
+
+function allDefinitions(tenantId: string, builtIn: readonly DefinitionRow[]) {
   const rows = builtIn.map((row) => [
     row.id,
     row.key,
@@ -48,19 +53,37 @@ export function pageOfDefinitions(
     row.description,
     new Date(row.created_at).toISOString(),
   ])
-  return tx.any(sql.type(definitionRow)`
-    select ${columns} from (
-      select ${columns} from attribute_definitions where tenant_id = ${tenantId}
-      union all select * from ${sql.unnest(rows, types)} as b (${columns})) d
-    where true ${keyset(page, sql.fragment`created_at`, sql.fragment`id`)}`)
+  return sql.fragment`
+    select ${columns} from attribute_definitions where tenant_id = ${tenantId}
+    union all select * from ${sql.unnest(rows, types)} as b (${columns})`
 }
 
-/** How many attributes the tenant has defined itself, from the counter. */
-export async function countDefinitions(tx: Tx, tenantId: string): Promise<number> {
-  const count = await tx.maybeOneFirst(sql.type(z.object({ rows: z.number() }))`
-    select rows from row_counts where tenant_id = ${tenantId} and relation = 'attribute_definitions'`)
-  return count ?? 0
+/** A page of `builtIn` and what the tenant has defined. */
+export function pageOfDefinitions(
+  tx: Tx,
+  tenantId: string,
+  builtIn: readonly DefinitionRow[],
+  page: ListPage,
+): Promise<readonly DefinitionRow[]> {
+  return tx.any(sql.type(definitionRow)`
+    select ${columns} from (${allDefinitions(tenantId, builtIn)}) d
+    where true ${page.tail}`)
 }
+
+/** How many of `builtIn` and the tenant's own the filters leave. */
+export function countListed(
+  tx: Tx,
+  tenantId: string,
+  builtIn: readonly DefinitionRow[],
+  page: ListPage,
+): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from (${allDefinitions(tenantId, builtIn)}) d where true ${page.conditions}`)
+}
+
+/** How many attributes the tenant has defined itself. */
+export const countDefinitions = (tx: Tx, tenantId: string): Promise<number> =>
+  countRows(tx, tenantId, 'attribute_definitions')
 
 /** One definition of the tenant's own, or null. */
 export function findDefinition(tx: Tx, tenantId: string, id: string): Promise<DefinitionRow | null> {

@@ -1,11 +1,12 @@
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { tell } from '../../platform/http/decide.ts'
-import { closePage, type ListContext, openPage } from '../../platform/http/lists.ts'
+import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
-import { type DecisionRow, findDecision, listDecisions } from './store.ts'
+import { type DecisionRow, decisionList, findDecision, listDecisions } from './store.ts'
 
 /**
  * A decision as its reader sees it: `whole` for who may read everybody's. Others learn why, and not by which of the
@@ -26,24 +27,15 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
 })
 
 /** A page of decisions, newest first; members see those about themselves. */
-export async function pageOfDecisions(deps: Deps, actor: Actor, query: ListContext['query']) {
+export function pageOfDecisions(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId, userId } = actor
   const whole = actor.may({ type: 'decision' })
-  const path = '/api/v1/decisions'
-  const list: ListContext = { sealer: deps.sealer, publicUrl: deps.publicUrl(), path, tenantId, query }
-  const page = openPage(list)
-  const rows = await inTenant(deps.db, actor, (tx) =>
-    listDecisions(tx, tenantId, whole ? null : userId, page),
-  )
-  const { count: _count, ...answer } = closePage(
-    list,
-    page,
-    rows,
-    0,
-    (row) => ({ at: row.at, id: row.id }),
-    (row) => showDecision(row, whole),
-  )
-  return answer
+  const asked = { path: '/api/v1/decisions', tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listDecisions(tx, tenantId, whole ? null : userId, page),
+    }))
+  return answerPage(deps, decisionList, asked, load, (row) => showDecision(row, whole))
 }
 
 /** One decision; throws 404, also to a member for what is about somebody else. */

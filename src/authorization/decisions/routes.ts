@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { listQuery } from '../../platform/http/lists.ts'
+import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { explainDecision } from './explain-decision.ts'
 import { pageOfDecisions, readDecision } from './read-decisions.ts'
+import { decisionList } from './store.ts'
 
 const effect = z.enum(['allow', 'deny', 'require_approval'])
 
@@ -45,12 +46,6 @@ const explained = decisionSchema
   })
   .meta({ id: 'ExplainedDecision' })
 
-const page = z.object({
-  next: z.url().nullable(),
-  previous: z.url().nullable(),
-  results: z.array(decisionSchema),
-})
-
 const tag = 'Decisions'
 const one = '/api/v1/decisions/:id'
 
@@ -63,9 +58,9 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     summary: 'List what was decided, newest first',
     description:
       'Denials and changes are all kept, allowed reads as a sample. Members see what is about them.',
-    query: listQuery,
+    query: decisionList.query,
     status: 200,
-    answer: page,
+    answer: uncountedPageOf(decisionSchema),
     handle: ({ actor, query }) => pageOfDecisions(deps, actor, query),
   }),
   route({

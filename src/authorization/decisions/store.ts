@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Matched, Reason } from '../../platform/access/decision.ts'
 import type { Obligation } from '../../platform/access/policy-document.ts'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Facts } from './facts.ts'
 
@@ -99,17 +99,38 @@ export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[])
     select * from ${sql.unnest(decisions.map(valuesOf), types)} as d`)
 }
 
-/** A page of the tenant's decisions, newest first; of one subject's where that is named. */
+const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 254 characters at most.')
+
+/** What was decided in a tenant, newest first. */
+export const decisionList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`at`, field: 'at' } },
+  newestFirst: true,
+  filters: {
+    effect: byWord(sql.fragment`effect`, ['allow', 'deny', 'require_approval']),
+    action: byText(sql.fragment`action`, text),
+    subject_id: byText(sql.fragment`subject_id`, text),
+    resource_type: byText(sql.fragment`resource_type`, text),
+    resource_id: byText(sql.fragment`resource_id`, text),
+  },
+})
+
+/** A page of the tenant's decisions; of one subject's where that is named. */
 export function listDecisions(
   tx: Tx,
   tenantId: string,
   subjectId: string | null,
-  page: Keyset,
+  page: ListPage,
 ): Promise<readonly DecisionRow[]> {
+  const about = subjectId === null ? sql.fragment`` : sql.fragment`and subject_id = ${subjectId}`
   return tx.any(sql.type(decisionRow)`
-    select ${columns} from decisions
-    where tenant_id = ${tenantId} ${subjectId === null ? sql.fragment`` : sql.fragment`and subject_id = ${subjectId}`}
-    ${keyset(page, sql.fragment`at`, sql.fragment`id`, true)}`)
+    select ${columns} from decisions where tenant_id = ${tenantId} ${about} ${page.tail}`)
+}
+
+/** The newest decisions of the tenant, `most` of them. */
+export function listNewest(tx: Tx, tenantId: string, most: number): Promise<readonly DecisionRow[]> {
+  return tx.any(sql.type(decisionRow)`
+    select ${columns} from decisions where tenant_id = ${tenantId} order by at desc, id desc limit ${most}`)
 }
 
 /** One decision of the tenant, or null. */

@@ -1,6 +1,8 @@
 import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { permitPolicy } from './permit-policy.ts'
 import type { Draft, NewPolicyBody, PolicyChange } from './policy-body.ts'
@@ -18,17 +20,18 @@ export function createPolicy(
   return writePolicy(deps, actor, { id: null, text }, () => ({ id, body, reason: change_reason }))
 }
 
-/** Writes the next version of a policy; what the change does not name stays as it is. */
+/** Writes the next version of a policy; what the change does not name stays as it is. 412 beside `ifMatch`. */
 export function changePolicy(
   deps: PolicyDeps,
   actor: Actor,
   id: string,
-  { change_reason, kind: _kind, ...change }: PolicyChange,
-  text: () => string,
+  asked: { change: PolicyChange; ifMatch: Versions; text: () => string },
 ): Promise<Written> {
+  const { change_reason, kind: _kind, ...change } = asked.change
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-  return writePolicy(deps, actor, { id, text }, (current, { roles }) => {
+  return writePolicy(deps, actor, { id, text: asked.text }, (current, { roles }) => {
     permitPolicy(actor, current, roles)
+    assertAmong(asked.ifMatch, current.version)
     return { id, body: { ...draftOf(current), ...given }, reason: change_reason }
   })
 }

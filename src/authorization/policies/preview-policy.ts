@@ -4,7 +4,7 @@ import type { Effect } from '../../platform/access/decision.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { queryFrom } from '../decisions/facts.ts'
-import { type DecisionRow, listDecisions } from '../decisions/store.ts'
+import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import { startTrial, type Trial } from './trial.ts'
 import type { PolicyDeps } from './write-policy.ts'
@@ -43,8 +43,7 @@ export async function previewPolicy(
   text: () => string,
 ) {
   const trial = await startTrial(deps, actor, id, draft, text)
-  const page = { size: limit - 1, from: null, backwards: false }
-  const rows = await inTenant(deps.db, actor, (tx) => listDecisions(tx, actor.tenantId, null, page))
+  const rows = await inTenant(deps.db, actor, (tx) => listNewest(tx, actor.tenantId, limit))
   const flips: Flip[] = []
   let notReplayable = 0
   for (const [index, row] of rows.entries()) {

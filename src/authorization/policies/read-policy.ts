@@ -1,13 +1,12 @@
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { closePage, type ListContext, openPage } from '../../platform/http/lists.ts'
+import { answerPage } from '../../platform/http/lists.ts'
 import { permitPolicy } from './permit-policy.ts'
 import { showPolicy, showVersion } from './show-policy.ts'
-import { countPolicies, findPolicy, listPolicies, listVersions } from './store.ts'
+import { countPolicies, findPolicy, listPolicies, listVersions, policyList, versionList } from './store.ts'
 import { listRoleNames } from './vocabulary.ts'
-
-type Query = ListContext['query']
 
 /** One policy, decided; throws 404 and 403. */
 export async function readPolicy(deps: Deps, actor: Actor, id: string) {
@@ -19,45 +18,28 @@ export async function readPolicy(deps: Deps, actor: Actor, id: string) {
   return { row, roles }
 }
 
-/** A page of the tenant's policies, oldest first. */
-export async function pageOfPolicies(deps: Deps, actor: Actor, query: Query) {
-  const list = listOf(deps, actor, '/api/v1/policies', query)
-  const page = openPage(list)
-  const [rows, count, roles] = await inTenant(deps.db, actor, async (tx) => [
-    await listPolicies(tx, actor.tenantId, page),
-    await countPolicies(tx, actor.tenantId),
-    await listRoleNames(tx, actor.tenantId),
-  ])
-  return closePage(
-    list,
-    page,
-    rows,
-    count,
-    (row) => ({ at: row.created_at, id: row.id }),
-    (row) => showPolicy(row, roles),
-  )
+/** A page of the tenant's policies. */
+export async function pageOfPolicies(deps: Deps, actor: Actor, query: ListQuery) {
+  const { tenantId } = actor
+  const names = await inTenant(deps.db, actor, (tx) => listRoleNames(tx, tenantId))
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listPolicies(tx, tenantId, page),
+      count: await countPolicies(tx, tenantId, page),
+    }))
+  const asked = { path: '/api/v1/policies', tenantId, query }
+  return answerPage(deps, policyList, asked, load, (row) => showPolicy(row, names))
 }
 
 /** The versions of a policy, newest first. */
-export async function pageOfVersions(deps: Deps, actor: Actor, id: string, query: Query) {
+export async function pageOfVersions(deps: Deps, actor: Actor, id: string, query: ListQuery) {
   const { row, roles } = await readPolicy(deps, actor, id)
-  const list = listOf(deps, actor, `/api/v1/policies/${id}/versions`, query)
-  const page = openPage(list)
-  const rows = await inTenant(deps.db, actor, (tx) => listVersions(tx, actor.tenantId, id, page))
-  return closePage(
-    list,
-    page,
-    rows,
-    row.version,
-    (version) => ({ at: version.created_at, id: version.id }),
-    (version) => showVersion(version, roles),
-  )
+  const { tenantId } = actor
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listVersions(tx, tenantId, id, page),
+      count: row.version,
+    }))
+  const asked = { path: `/api/v1/policies/${id}/versions`, tenantId, query }
+  return answerPage(deps, versionList, asked, load, (version) => showVersion(version, roles))
 }
-
-const listOf = (deps: Deps, actor: Actor, path: string, query: Query): ListContext => ({
-  sealer: deps.sealer,
-  publicUrl: deps.publicUrl(),
-  path,
-  tenantId: actor.tenantId,
-  query,
-})

@@ -3,7 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { patternCost } from '../../platform/access/pattern-cost.ts'
 import { policyEffects } from '../../platform/access/policy-document.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { listQuery, pageOf } from '../../platform/http/lists.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { changePolicy, createPolicy, rollBackPolicy } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
@@ -11,6 +12,7 @@ import { newPolicy, policyChange } from './policy-body.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
 import { pageOfPolicies, pageOfVersions, readPolicy } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
+import { policyList, versionList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
 import type { PolicyDeps, Written } from './write-policy.ts'
 
@@ -81,7 +83,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       action: 'policy:list',
       tag,
       summary: 'List the policies of your tenant',
-      query: listQuery,
+      query: policyList.query,
       status: 200,
       answer: pageOf(policySchema),
       handle: ({ actor, query }) => pageOfPolicies(deps, actor, query),
@@ -108,9 +110,10 @@ export const policyRoutes = (shared: Deps): Route[] => {
       summary: 'Read a policy',
       status: 200,
       answer: policySchema,
+      versioned: true,
       handle: async ({ actor, params }) => {
         const { row, roles } = await readPolicy(deps, actor, pathId(params.id))
-        return showPolicy(row, roles)
+        return new Versioned(row.version, showPolicy(row, roles))
       },
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
@@ -126,8 +129,9 @@ export const policyRoutes = (shared: Deps): Route[] => {
         status: 200,
         answer: policySchema,
         refusals: [422],
-        handle: async ({ actor, params, body, text }) =>
-          answerOf(await changePolicy(deps, actor, pathId(params.id), body, text)),
+        versioned: true,
+        handle: async ({ actor, params, body, ifMatch, text }) =>
+          answerOf(await changePolicy(deps, actor, pathId(params.id), { change: body, ifMatch, text })),
       }),
     ),
     route({
@@ -139,8 +143,9 @@ export const policyRoutes = (shared: Deps): Route[] => {
       summary: 'Delete a policy',
       status: 204,
       answer: null,
-      handle: async ({ actor, params }) => {
-        await removePolicy(deps, actor, pathId(params.id))
+      versioned: true,
+      handle: async ({ actor, params, ifMatch }) => {
+        await removePolicy(deps, actor, pathId(params.id), ifMatch)
         return undefined
       },
     }),
@@ -151,7 +156,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       decides: 'resource',
       tag,
       summary: 'List the versions of a policy, newest first',
-      query: listQuery,
+      query: versionList.query,
       status: 200,
       answer: pageOf(versionSchema),
       handle: ({ actor, params, query }) => pageOfVersions(deps, actor, pathId(params.id), query),

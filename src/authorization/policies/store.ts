@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
 import { type PolicyDocument, policyEffects } from '../../platform/access/policy-document.ts'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byFlag, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 
 /** The part of a policy that is rules and not plain fields, as it is stored: roles as ids. */
@@ -38,18 +40,39 @@ const columns = sql.fragment`
   id, name, description, kind, effect, resource_types, actions, rules, mode, priority, valid_from, valid_until,
   is_active, version, checksum, created_by, created_at, updated_at`
 
-/** A page of the tenant's policies, oldest first. */
-export function listPolicies(tx: Tx, tenantId: string, page: Keyset): Promise<readonly PolicyRow[]> {
+const name = z.string().min(1, 'Name what to look for.').max(127, 'This may have 127 characters at most.')
+
+/** The policies of a tenant; `action` and `resource_type` as policies name them. */
+export const policyList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`created_at`, field: 'created_at' },
+    name: { column: sql.fragment`name`, field: 'name' },
+  },
+  search: [sql.fragment`(lower(name) collate "C")`],
+  filters: {
+    effect: byWord(sql.fragment`effect`, policyEffects),
+    is_active: byFlag(sql.fragment`is_active`),
+    mode: byWord(sql.fragment`mode`, ['enforce', 'shadow']),
+    resource_type: {
+      schema: name,
+      where: (type) => sql.fragment`resource_types @> ${sql.array([type], 'text')}`,
+    },
+    action: { schema: name, where: (action) => sql.fragment`actions @> ${sql.array([action], 'text')}` },
+  },
+})
+
+/** A page of the tenant's policies. */
+export function listPolicies(tx: Tx, tenantId: string, page: ListPage): Promise<readonly PolicyRow[]> {
   return tx.any(sql.type(policyRow)`
-    select ${columns} from policies where tenant_id = ${tenantId}
-    ${keyset(page, sql.fragment`created_at`, sql.fragment`id`)}`)
+    select ${columns} from policies where tenant_id = ${tenantId} ${page.tail}`)
 }
 
-/** Policies of the tenant, from the counter. */
-export async function countPolicies(tx: Tx, tenantId: string): Promise<number> {
-  const count = await tx.maybeOneFirst(sql.type(z.object({ rows: z.number() }))`
-    select rows from row_counts where tenant_id = ${tenantId} and relation = 'policies'`)
-  return count ?? 0
+/** How many policies the filters leave. */
+export function countPolicies(tx: Tx, tenantId: string, page?: ListPage): Promise<number> {
+  if (!page?.filtered) return countRows(tx, tenantId, 'policies')
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from policies where tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** One policy of the tenant, or null. */
@@ -152,10 +175,16 @@ export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean>
 
 const jsonb = (value: object) => sql.jsonb(value as never)
 
-/** Deletes a policy; gives its last version, or null when there is none (any more). */
-export async function deletePolicy(tx: Tx, tenantId: string, id: string): Promise<number | null> {
+/** Deletes a policy of one of these versions; gives that, or null when there is none (any more). */
+export async function deletePolicy(
+  tx: Tx,
+  tenantId: string,
+  id: string,
+  versions: Versions,
+): Promise<number | null> {
   return tx.maybeOneFirst(sql.type(z.object({ version: z.number() }))`
-    delete from policies where tenant_id = ${tenantId} and id = ${id} returning version`)
+    delete from policies where tenant_id = ${tenantId} and id = ${id} and ${versionAmong(sql.fragment`version`, versions)}
+    returning version`)
 }
 
 /** The whole document of one version, roles as ids. */
@@ -189,17 +218,23 @@ const versionColumns = sql.fragment`
   v.id, v.policy_id, v.version, v.source, v.checksum, v.author_id, m.email as author_email, v.reason, v.created_at`
 
 /** The versions of a policy, newest first. */
+export const versionList = defineList({
+  id: { column: sql.fragment`v.id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`v.created_at`, field: 'created_at' } },
+  newestFirst: true,
+})
+
+/** A page of the versions of a policy. */
 export function listVersions(
   tx: Tx,
   tenantId: string,
   policyId: string,
-  page: Keyset,
+  page: ListPage,
 ): Promise<readonly VersionRow[]> {
   return tx.any(sql.type(versionRow)`
     select ${versionColumns} from policy_versions v
     left join memberships m on m.tenant_id = v.tenant_id and m.user_id = v.author_id
-    where v.tenant_id = ${tenantId} and v.policy_id = ${policyId}
-    ${keyset(page, sql.fragment`v.created_at`, sql.fragment`v.id`, true)}`)
+    where v.tenant_id = ${tenantId} and v.policy_id = ${policyId} ${page.tail}`)
 }
 
 /** One version of a policy, also of one that was deleted; null where there never was. */

@@ -3,6 +3,7 @@ import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { type Compiled, compileBody, type PatternCost, policyInvalid } from './compile-body.ts'
 import type { Draft } from './policy-body.ts'
@@ -78,7 +79,7 @@ interface Plan {
 
 function store(deps: Deps, actor: Actor, plan: Plan): Promise<Written> {
   const { intent, compiled, current, vocabulary } = plan
-  const { tenantId, userId, origin } = actor
+  const { tenantId, userId } = actor
   const at = deps.clock()
   const { fields, rules, checksum } = compiled
   const version = (current?.version ?? 0) + 1
@@ -102,13 +103,10 @@ function store(deps: Deps, actor: Actor, plan: Plan): Promise<Written> {
       throw new ApiError(409, 'limit_reached', `A tenant may have ${mostPolicies} policies.`)
     await insertVersion(tx, policy, intent.reason)
     await appendEvent(tx, {
+      ...causedBy(actor, at),
       type: current ? 'authorization.policy_updated' : 'authorization.policy_created',
-      tenantId,
       subject: intent.id,
       data: { policy_id: intent.id, version },
-      actorId: userId,
-      requestId: origin.requestId,
-      at,
     })
     const row = await findPolicy(tx, tenantId, intent.id)
     if (!row) throw new Error('The policy just written cannot be seen')

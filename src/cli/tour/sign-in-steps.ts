@@ -2,7 +2,9 @@ import { register } from './person.ts'
 import type { Step } from './steps.ts'
 import { Surprise } from './walk.ts'
 
-const needsMailbox = 'The tour needs npm start without SMTP_URL, on this machine: it reads captured mail.'
+/** What a tour cannot do without, and what to do. */
+export const needsMailbox =
+  'The tour needs npm start without SMTP_URL, on this machine: it reads captured mail.'
 
 /** From nobody to somebody with a verified address and a token. */
 export const signInSteps: readonly Step[] = [

@@ -40,6 +40,7 @@ export interface Walk {
 
 const patienceMs = 15_000
 
+/** A walk of the service at `url`, without a slash at its end; what it does goes to `print`, line by line. */
 export function createWalk(url: string, print: (line: string) => void): Walk {
   const tokens: Record<string, string> = {}
   const send = (call: Call) => request(url, call, call.as === undefined ? undefined : tokens[call.as])
@@ -59,7 +60,7 @@ export function createWalk(url: string, print: (line: string) => void): Walk {
         const answer = await send(call)
         const done = answer.status !== expected.status || satisfies(answer.body)
         if (done) return report(call, answer, expected)
-        if (Date.now() > end) throw new Surprise(`What was expected of ${call.path} did not come within 15 s`)
+        if (Date.now() > end) throw new Surprise(tooLate(call, expected))
         await sleep(100)
       }
     },
@@ -71,6 +72,10 @@ export function createWalk(url: string, print: (line: string) => void): Walk {
   }
 }
 
+const tooLate = ({ path }: Call, { hint = '' }: Expected) =>
+  `What was expected of ${path} did not come within ${patienceMs / 1000} s. ${hint}`
+
+/** An answer: its status, and its body as JSON where it is JSON, else as text. */
 export interface Answer {
   status: number
   body: Json

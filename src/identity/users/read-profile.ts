@@ -3,6 +3,7 @@ import { permissionsOf } from '../../platform/access/actions.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { Versioned } from '../../platform/http/etag.ts'
 import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
 import { findUser } from './store.ts'
 import { showUser } from './user-schemas.ts'
@@ -15,7 +16,7 @@ export async function readProfile({ db }: Deps, actor: Actor) {
   )
   const here = places.find((place) => place.tenant_id === actor.tenantId)
   if (!user || !here) throw notFound()
-  return {
+  return new Versioned(user.version, {
     ...showUser(user),
     email_verified: user.email_verified_at !== null,
     mfa_enabled: actor.standing.user.mfaEnabled,
@@ -27,7 +28,7 @@ export async function readProfile({ db }: Deps, actor: Actor) {
       roles: place.roles,
       status: place.membership_status,
     })),
-  }
+  })
 }
 
 const brief = (place: Place) => ({

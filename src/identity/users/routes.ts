@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
-import { countMembers } from '../../tenancy/members/store.ts'
+import { countMembers, userList } from '../../tenancy/members/store.ts'
 import { personName } from '../person.ts'
 import { readProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf } from './store.ts'
@@ -15,44 +18,36 @@ import { memberUserSchema, profileSchema, showMemberUser } from './user-schemas.
 
 const profileChange = z.object({ first_name: personName.optional(), last_name: personName.optional() })
 
-async function pageOfUsers(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
+function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const list: ListContext = {
-    sealer: deps.sealer,
-    publicUrl: deps.publicUrl(),
-    path: '/api/v1/users',
-    tenantId,
-    query,
-  }
-  const page = openPage(list)
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await listUsersOf(tx, tenantId, page),
-    await countMembers(tx, tenantId),
-  ])
-  return closePage(
-    list,
-    page,
-    rows,
-    count,
-    (row) => ({ at: row.joined_at, id: row.membership_id }),
-    showMemberUser,
-  )
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listUsersOf(tx, tenantId, page),
+      count: await countMembers(tx, tenantId, page),
+    }))
+  return answerPage(deps, userList, { path: '/api/v1/users', tenantId, query }, load, showMemberUser)
 }
 
 async function readUser(deps: Deps, actor: Actor, id: string) {
   const user = await inTenant(deps.db, actor, (tx) => findUserOf(tx, actor.tenantId, id))
   if (!user) throw notFound()
   actor.permit({ type: 'user', id: user.id, ownerId: user.id })
-  return showMemberUser(user)
+  return new Versioned(user.version, showMemberUser(user))
 }
 
 /** Only oneself: whoever else is named, known or not, the answer is the engine's refusal. */
-async function updateUser(deps: Deps, actor: Actor, id: string, change: z.output<typeof profileChange>) {
+async function updateUser(
+  deps: Deps,
+  actor: Actor,
+  id: string,
+  change: z.output<typeof profileChange>,
+  versions: Versions,
+) {
   actor.permit({ type: 'user', id, ownerId: id })
-  await updateProfile(deps, actor, change)
+  await updateProfile(deps, actor, change, versions)
   const user = await inTenant(deps.db, actor, (tx) => findUserOf(tx, actor.tenantId, id))
   if (!user) throw notFound()
-  return showMemberUser(user)
+  return new Versioned(user.version, showMemberUser(user))
 }
 
 export const userRoutes = (deps: Deps): Route[] => [
@@ -62,7 +57,7 @@ export const userRoutes = (deps: Deps): Route[] => [
     action: 'user:list',
     tag: 'Users',
     summary: 'List the people of your tenant',
-    query: listQuery,
+    query: userList.query,
     status: 200,
     answer: pageOf(memberUserSchema),
     handle: ({ actor, query }) => pageOfUsers(deps, actor, query),
@@ -75,6 +70,7 @@ export const userRoutes = (deps: Deps): Route[] => [
     summary: 'Read your own profile',
     status: 200,
     answer: profileSchema,
+    versioned: true,
     handle: ({ actor }) => readProfile(deps, actor),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
@@ -87,8 +83,9 @@ export const userRoutes = (deps: Deps): Route[] => [
       body: profileChange,
       status: 200,
       answer: profileSchema,
-      handle: async ({ actor, body }) => {
-        await updateProfile(deps, actor, body)
+      versioned: true,
+      handle: async ({ actor, body, ifMatch }) => {
+        await updateProfile(deps, actor, body, ifMatch)
         return readProfile(deps, actor)
       },
     }),
@@ -102,6 +99,7 @@ export const userRoutes = (deps: Deps): Route[] => [
     summary: 'Read a person of your tenant',
     status: 200,
     answer: memberUserSchema,
+    versioned: true,
     handle: ({ actor, params }) => readUser(deps, actor, pathId(params.id)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
@@ -115,7 +113,8 @@ export const userRoutes = (deps: Deps): Route[] => [
       body: profileChange,
       status: 200,
       answer: memberUserSchema,
-      handle: ({ actor, params, body }) => updateUser(deps, actor, pathId(params.id), body),
+      versioned: true,
+      handle: ({ actor, params, body, ifMatch }) => updateUser(deps, actor, pathId(params.id), body, ifMatch),
     }),
   ),
 ]

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import type { ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { type Versions, versionAmong } from '../../platform/db/version.ts'
 
 const userRow = z.object({
   id: z.uuid(),
@@ -11,12 +12,13 @@ const userRow = z.object({
   email_verified_at: z.number().nullable(),
   date_joined: z.number(),
   updated_at: z.number(),
+  version: z.number(),
 })
 
 export type UserRow = z.infer<typeof userRow>
 
 const columns = sql.fragment`
-  u.id, u.email, u.first_name, u.last_name, u.is_active, u.email_verified_at, u.date_joined, u.updated_at`
+  u.id, u.email, u.first_name, u.last_name, u.is_active, u.email_verified_at, u.date_joined, u.updated_at, u.version`
 
 interface NewUser {
   id: string
@@ -77,12 +79,11 @@ const memberColumns = sql.fragment`
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
-/** A page of the people of a tenant, oldest membership first. */
-export function listUsersOf(tx: Tx, tenantId: string, page: Keyset): Promise<readonly MemberUserRow[]> {
+/** A page of the people of a tenant. */
+export function listUsersOf(tx: Tx, tenantId: string, page: ListPage): Promise<readonly MemberUserRow[]> {
   return tx.any(sql.type(memberUserRow)`
     select ${memberColumns} from memberships m join users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId}
-    ${keyset(page, sql.fragment`m.joined_at`, sql.fragment`m.id`)}`)
+    where m.tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** One person of a tenant, or null. */
@@ -92,16 +93,27 @@ export function findUserOf(tx: Tx, tenantId: string, userId: string): Promise<Me
     where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)
 }
 
-/** Changes names, if they differ; gives the row as it is then, or null when nothing was to change; as the system role. */
+/**
+ * Changes names, if they differ and the row is of one of `versions`; gives the row as it is then, or null; as the
+ * system role.
+ */
 export function updateNames(
   tx: Tx,
   user: { id: string; firstName: string; lastName: string; at: number },
+  versions: Versions,
 ): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`
     update users u set first_name = ${user.firstName}, last_name = ${user.lastName},
                        updated_at = ${sql.timestamp(new Date(user.at))}
     where u.id = ${user.id} and (u.first_name, u.last_name) is distinct from (${user.firstName}, ${user.lastName})
+      and ${versionAmong(sql.fragment`u.version`, versions)}
     returning ${columns}`)
+}
+
+/** Whether a person's row is of one of these versions; as the system role. */
+export function isUserAmong(tx: Tx, userId: string, versions: Versions): Promise<boolean> {
+  return tx.exists(sql.unsafe`
+    select 1 from users u where u.id = ${userId} and ${versionAmong(sql.fragment`u.version`, versions)}`)
 }
 
 /** Marks an address as verified if it still is the person's and was not verified; true when it was done now. */

@@ -34,13 +34,14 @@ export function inTenant<T>(
   scope: Scope,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  return transact(db.api, async (tx) => {
+  const scoped = async (tx: Tx) => {
     const set = await tx.one(sql.type(scopeSet)`
       select set_config('app.tenant_id', ${scope.tenantId}, true) as tenant,
              set_config('app.user_id', ${scope.userId}, true) as person`)
     if (set.tenant !== scope.tenantId || set.person !== scope.userId) throw new Error('The scope was not set')
     return work(tx)
-  })
+  }
+  return transact(db.api, scoped, patienceMs)
 }
 
 /**
@@ -52,7 +53,7 @@ export function asSystem<T>(
   _reason: string,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  return transact(db.system, work)
+  return transact(db.system, work, patienceMs)
 }
 
 /** Runs `work` under the workers' role: the outbox, mails and events of all tenants. */
@@ -64,20 +65,44 @@ type Outcome<T> = { value: T } | { error: unknown }
 
 const surrounding = new AsyncLocalStorage<{ open: boolean }>()
 
+/** What callers wait for a transaction, its turn in the pool included: their clients are promised an answer in 5 s. */
+const patienceMs = 4_000
+
+/** Postgres may be frozen, or its network gone: then no statement of it ever ends, and its own timeouts do not count. */
+const noAnswer = () => Object.assign(new Error('Postgres did not answer in time'), { code: 'ETIMEDOUT' })
+
 /**
  * A transaction inside of another would hold two connections of a pool, which is a deadlock under load, and commit
  * on its own. Work that was only begun inside, and goes on after it, is free.
  */
-async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, patience?: number): Promise<T> {
   if (surrounding.getStore()?.open) throw new Error('A transaction began inside of another: hand that one in')
-  const mark = { open: true }
-  const outcome = await surrounding
-    .run(mark, () => pool.transaction((tx) => attempt(tx, work)))
-    .finally(() => {
-      mark.open = false
-    })
+  const mark = { open: true, late: false }
+  const outcome = await within(
+    patience,
+    mark,
+    surrounding
+      .run(mark, () => pool.transaction((tx) => attempt(tx, work, mark)))
+      .finally(() => {
+        mark.open = false
+      }),
+  )
   if ('error' in outcome) throw outcome.error
   return outcome.value
+}
+
+/** Rejects once the caller's patience is at its end; what goes on behind it is marked, so that it is rolled back. */
+async function within<T>(ms: number | undefined, mark: { late: boolean }, running: Promise<T>): Promise<T> {
+  if (ms === undefined) return running
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      mark.late = true
+      reject(noAnswer())
+    }, ms)
+  })
+  running.catch(() => undefined)
+  return Promise.race([running, late]).finally(() => clearTimeout(timer))
 }
 
 /**
@@ -86,9 +111,16 @@ async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>): Pr
  * finds no transaction, which Postgres answers with a notice), and are thrown outside. Two kinds still go the hard
  * way: serialization failures, which slonik retries, and lost connections.
  */
-async function attempt<T>(tx: Tx, work: (tx: Tx) => Promise<T>): Promise<Outcome<T>> {
+async function attempt<T>(
+  tx: Tx,
+  work: (tx: Tx) => Promise<T>,
+  mark: { late: boolean },
+): Promise<Outcome<T>> {
   try {
-    return { value: await watchStatements(tx, work) }
+    if (mark.late) throw noAnswer()
+    const value = await watchStatements(tx, work)
+    if (mark.late) throw noAnswer()
+    return { value }
   } catch (error) {
     if (/^(40|08|57P)/.test(sqlState(error))) throw error
     await tx.query(sql.unsafe`rollback`)

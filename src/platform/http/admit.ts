@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Context } from 'koa'
-import type { ActionName } from '../access/actions.ts'
+import { type ActionName, actions } from '../access/actions.ts'
 import type { Decision } from '../access/decision.ts'
 import type { DecisionQuery, Resource } from '../access/query.ts'
 import { emptySlice } from '../access/slice.ts'
@@ -69,24 +69,28 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
     decideRoute(fields) {
       if (route.decides === 'resource' || !last) return
       const { provisional } = last.decision
-      // The rows of a list are the resources; each is decided when it is known.
-      if (!provisional || isList(route)) insist(last.decision, true)
-      else insist(ask('resource', { ...collection, fields: fieldsOf(fields) }), true)
+      if (!provisional) insist(last.decision, true)
+      // What is read is decided when it is known; of what is made, what is sent is all there is.
+      else if (route.method !== 'GET')
+        insist(ask('resource', { ...collection, fields: route.status === 201 ? fieldsOf(fields) : {} }), true)
     },
     show(answer) {
-      if (!last || !isPage(answer)) return masked(answer, last?.decision.obligations ?? [])
-      const { decision } = last
-      if (!decision.provisional)
-        return { ...answer, results: answer.results.map((row) => masked(row, decision.obligations)) }
-      return { ...answer, results: answer.results.flatMap(seen) }
+      if (!last || isPage(answer)) return last && isPage(answer) ? pageSeen(answer, last.decision) : answer
+      if (last.decision.provisional) insist(ask('resource', shown(answer)), true)
+      return masked(answer, last.decision.obligations)
     },
     conclude,
   }
-  const seen = (row: unknown) => {
+  const shown = (row: unknown): Resource => {
     const fields = fieldsOf(row)
-    const resource = { ...collection, id: textOf(fields.id), ownerId: ownerOf(fields), fields }
-    const { decision } = weigh('resource', resource)
-    return decision.effect === 'allow' ? [masked(row, decision.obligations)] : []
+    const ownerId = ownerOf(fields) ?? (actions[action].self ? bearer.userId : null)
+    return { ...collection, id: textOf(fields.id), ownerId, fields }
+  }
+  const pageSeen = (page: Page, { provisional, obligations }: Decision): Page => {
+    if (!provisional) return { ...page, results: page.results.map((row) => masked(row, obligations)) }
+    const decided = page.results.map((row) => ({ row, decision: weigh('resource', shown(row)).decision }))
+    const permitted = decided.filter(({ decision }) => decision.effect === 'allow')
+    return { ...page, results: permitted.map(({ row, decision }) => masked(row, decision.obligations)) }
   }
   ctx.state.undecided = route.decides === 'resource'
   try {
@@ -116,8 +120,6 @@ const collectionOf = (action: string, bearer: Bearer): Resource => ({
 // Asking is no change, whatever the method.
 const asking: ReadonlySet<string> = new Set<ActionName>(['access:evaluate', 'policy:test'])
 const changes = ({ method, action }: Route) => method !== 'GET' && !asking.has(action)
-
-const isList = ({ method, action }: Route) => method === 'GET' && action.endsWith(':list')
 
 interface Page {
   results: unknown[]

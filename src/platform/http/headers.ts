@@ -19,10 +19,24 @@ export function securityHeaders(tls: boolean): Middleware {
   }
 }
 
-/** Refuses a target of more than 8 KiB, and an Accept that admits no JSON on the API. */
+const hostForm = /^([a-z0-9._~%-]+|\[[0-9a-f:.]+\])?(:\d*)?$/i
+
+/**
+ * Refuses a target of more than 8 KiB, a Host that is none (RFC 9112 §3.2), and an Accept that admits no JSON on
+ * the API.
+ */
 export const refuseOddRequests: Middleware = async (ctx, next) => {
+  const { host, accept } = ctx.req.headers
+  // Parameters other than the weight (charset, version) do not tell one JSON from another.
+  if (accept) ctx.req.headers.accept = accept.replace(/;(?!\s*q\s*=)[^;,]*/gi, '')
   if (ctx.originalUrl.length > 8_192)
     throw new ApiError(414, 'uri_too_long', 'The address may have 8192 characters at most.')
+  if (!hostForm.test(host ?? '') || (host === undefined && ctx.req.httpVersion === '1.1'))
+    throw new ApiError(
+      400,
+      'parse_error',
+      'The Host header has to name a host, and a port where it is not 80.',
+    )
   const api = /^\/(api|access)\//.test(ctx.path)
   if (api && !ctx.accepts('application/json', 'application/problem+json'))
     throw new ApiError(406, 'not_acceptable', 'This API answers JSON: Accept application/json.')

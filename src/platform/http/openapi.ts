@@ -102,11 +102,21 @@ function descriptionOf({ action, description }: Route) {
 }
 
 /** Path parameters are ids, all of them; a malformed one is an unknown one. */
-function parametersOf({ path, query }: Route) {
+function parametersOf({ path, query, method, versioned }: Route) {
   const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.guid()] as const)
   const inPath = ids.length > 0 && { path: z.object(Object.fromEntries(ids)) }
-  return { requestParams: { ...inPath, ...(query && { query }) } }
+  const header = versioned && method !== 'GET' && { header: ifMatch }
+  return { requestParams: { ...inPath, ...(query && { query }), ...header } }
 }
+
+const ifMatch = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({ description: 'The `ETag` of what you read: 412 where it was changed since' }),
+})
+
+const entityTagHeader = { ETag: { description: 'For `If-Match`', schema: { type: 'string' } } } as const
 
 /** An empty body counts as `{}`, so a body is demanded where `{}` would not do. */
 function requestBodyOf({ body }: Route) {
@@ -125,8 +135,9 @@ function acceptsNothing(body: ZodType): boolean {
   }
 }
 
-const successOf = ({ status, answer, secret }: Route) => ({
+const successOf = ({ status, answer, secret, method, versioned }: Route) => ({
   description: status === 201 ? 'Created' : status === 204 ? 'Done; no content' : 'OK',
+  ...(versioned && method === 'GET' && { headers: entityTagHeader }),
   ...(secret && { headers: { 'Cache-Control': { schema: { const: 'no-store' } } } }),
   ...(answer && { content: { 'application/json': { schema: answer } } }),
 })

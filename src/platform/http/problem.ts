@@ -11,6 +11,7 @@ const titles: Record<number, string> = {
   404: 'Not found',
   405: 'Method not allowed',
   406: 'Not acceptable',
+  408: 'Request timeout',
   409: 'Conflict',
   412: 'Precondition failed',
   413: 'Payload too large',
@@ -18,6 +19,7 @@ const titles: Record<number, string> = {
   415: 'Unsupported media type',
   422: 'Unprocessable content',
   429: 'Too many requests',
+  431: 'Headers too large',
   500: 'Internal error',
   503: 'Unavailable',
 }
@@ -36,7 +38,8 @@ const reserved = new Set([
 
 /** The body of every error: RFC 9457 and, for clients of Django REST framework, arrays named like the fields. */
 export function problemBody(error: ApiError, requestId: string): Record<string, unknown> {
-  const byField: Record<string, string[]> = {}
+  // Without a prototype: a field may be called constructor.
+  const byField: Record<string, string[]> = Object.create(null)
   for (const { field, detail } of error.errors)
     if (field && !reserved.has(field)) byField[field] = [...(byField[field] ?? []), detail]
   return {
@@ -74,7 +77,8 @@ function answer(ctx: Context, error: ApiError) {
   ctx.status = error.status
   ctx.set({ ...error.headers, 'Cache-Control': 'no-store' })
   ctx.body = JSON.stringify(problemBody(error, ctx.state.origin?.requestId ?? ''))
-  const plain = ctx.accepts('application/problem+json', 'application/json') === 'application/json'
+  const accept = ctx.get('accept')
+  const plain = /\bapplication\/json\b/i.test(accept) && !/\bapplication\/problem\+json\b/i.test(accept)
   ctx.type = plain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
 }
 

@@ -19,7 +19,9 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
     textLimit: limit,
     encoding: 'latin1',
     parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
-    onError: (error) => {
+    onError: (error, ctx) => {
+      // The reader stopped in the middle: unless the rest is drained, the connection never ends nor serves again.
+      ctx.req.resume()
       throw (error as { type?: string }).type === 'entity.too.large'
         ? tooLarge(limit)
         : parseError('The body could not be read.')

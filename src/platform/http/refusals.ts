@@ -106,6 +106,7 @@ export function refusalsOf(route: Route): Record<string, ZodOpenApiResponseObjec
   const statuses = new Set([500, 503, ...(route.refusals ?? [])])
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
   if (route.query) statuses.add(400)
+  if (route.versioned && route.method !== 'GET') statuses.add(412)
   if (route.path.includes(':')) statuses.add(404)
   if (route.action !== 'public') for (const status of [401, 403, 429]) statuses.add(status)
   return Object.fromEntries([...statuses].sort().map((status) => [status, known(route, status)]))

@@ -26,6 +26,12 @@ export function logRequests(
   }
 }
 
+/** What Koa could not answer: a client that left, which has a code, or a bug above the layer that answers errors. */
+export const logUnanswered = (log: Logger) => (error: NodeJS.ErrnoException) =>
+  error.code
+    ? log.debug({ code: error.code }, 'A request ended before its answer')
+    : log.error({ err: error }, 'A request got no answer of ours')
+
 const lineOf = (
   state: Record<string, unknown> & { origin?: { requestId: string; ip: string } },
   line: object,

@@ -1,6 +1,8 @@
 import type { ZodObject, ZodType, z } from 'zod'
 import type { ActionName } from '../access/actions.ts'
+import type { Versions } from '../db/version.ts'
 import type { Actor } from './actor.ts'
+import type { Versioned } from './etag.ts'
 import type { Origin } from './origin.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -12,9 +14,13 @@ export interface Ask<Body, Query, A> {
   query: Query
   actor: A
   origin: Origin
+  /** Of `If-Match`: the versions that may be changed; the statement that changes the row has to ask for them. */
+  ifMatch: Versions
   /** The body as it was sent, to say where in it something is. */
   text: () => string
 }
+
+type Answered<R extends ZodType> = Promise<z.input<R> | Versioned<z.input<R>> | undefined>
 
 /**
  * Which tenant a route works in. `token`: that of the token. `path`: that of `:id`, decided by the caller's
@@ -39,6 +45,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   refusals?: number[]
   /** The answer carries a token, code or secret. */
   secret?: boolean
+  /** GET: answers a {@link Versioned}. Others: honour `ifMatch`; where none does, an `If-Match` of any tag is 412. */
+  versioned?: boolean
   /** Cache-Control where it is neither `no-store` (secrets) nor `private, no-cache`. */
   cache?: string
 }
@@ -49,13 +57,13 @@ export interface DecidedSpec<B extends ZodType, Q extends ZodObject, R extends Z
   scope?: TenantScope
   /** `resource`: the verb loads what it acts on and must call `actor.permit` with it. */
   decides?: 'route' | 'resource'
-  handle(ask: Ask<z.output<B>, z.output<Q>, Actor>): Promise<z.input<R> | undefined>
+  handle(ask: Ask<z.output<B>, z.output<Q>, Actor>): Answered<R>
 }
 
 export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
   extends Common<B, Q, R> {
   action: 'public'
-  handle(ask: Ask<z.output<B>, z.output<Q>, null>): Promise<z.input<R> | undefined>
+  handle(ask: Ask<z.output<B>, z.output<Q>, null>): Answered<R>
 }
 
 /** A route as the registry holds it: one entry serves the router, the policies, the document and the walks. */

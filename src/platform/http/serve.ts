@@ -1,7 +1,9 @@
 import type { Context, Middleware } from 'koa'
 import type { ZodError, ZodType } from 'zod'
+import type { Versions } from '../db/version.ts'
 import { type FieldError, invalidField, validationError } from '../errors.ts'
 import { type Admission, type AdmitDeps, admit } from './admit.ts'
+import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
 import { bodyReader, bodyText } from './read-body.ts'
 import type { Route } from './route.ts'
 
@@ -19,7 +21,7 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
     const admission = route.action === 'public' ? null : await admit(deps, ctx, route)
     try {
       const answer = await handled(ctx, route, admission)
-      respond(ctx, route, admission ? admission.show(answer) : answer)
+      respond(ctx, route, answer, admission)
     } finally {
       await admission?.conclude()
     }
@@ -28,11 +30,12 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
   async function handled(ctx: Context, route: Route, admission: Admission | null): Promise<unknown> {
     const body = route.method === 'GET' ? undefined : checked(route.body, await reader(ctx))
     const query = route.query ? checked(route.query, flatQuery(ctx)) : undefined
+    const ifMatch = precondition(ctx, route)
     admission?.decideRoute(body)
     const actor = admission?.actor ?? null
     const { origin } = ctx.state
     const text = () => bodyText(ctx)
-    const answer = await route.handle({ params: ctx.params, body, query, actor, origin, text })
+    const answer = await route.handle({ params: ctx.params, body, query, actor, origin, ifMatch, text })
     if (actor && ctx.state.undecided)
       throw new Error(`${route.method} ${route.path} acted on a resource it never decided`)
     return answer
@@ -49,7 +52,7 @@ function checked(schema: ZodType | undefined, value: unknown): unknown {
 const fieldErrors = (error: ZodError): FieldError[] =>
   error.issues.map((issue) => ({
     field: issue.path.join('.'),
-    code: issue.code === 'custom' ? 'invalid' : issue.code,
+    code: issue.code === 'custom' || issue.code === 'invalid_key' ? 'invalid' : issue.code,
     detail: issue.message,
   }))
 
@@ -65,10 +68,24 @@ function flatQuery(ctx: Context): Record<string, string> {
   return flat
 }
 
-function respond(ctx: Context, route: Route, answer: unknown) {
+const conditional = new Set(['PUT', 'PATCH', 'DELETE'])
+
+/** A route that knows no versions has nothing that a tag could match, and must not act as if it had. */
+function precondition(ctx: Context, { method, versioned }: Route): Versions {
+  const versions = conditional.has(method) ? readIfMatch(ctx.get('if-match')) : null
+  if (versions !== null && !versioned) throw preconditionFailed()
+  return versions
+}
+
+/** RFC 9110 §9.3.4: no validator with the answer to a PUT, which is not what was sent. */
+function respond(ctx: Context, route: Route, answer: unknown, admission: Admission | null) {
+  const versioned = answer instanceof Versioned ? answer : undefined
+  if (versioned && route.method !== 'PUT') ctx.set('ETag', entityTag(versioned.version))
+  else if (route.versioned && route.method === 'GET') throw new Error(`${route.path} answered no version`)
   ctx.status = route.status
   ctx.set('Cache-Control', route.cache ?? (route.secret ? 'no-store' : 'private, no-cache'))
   if (route.status === 204) return
   ctx.type = 'application/json; charset=utf-8'
-  ctx.body = JSON.stringify(answer)
+  const body = versioned ? versioned.body : answer
+  ctx.body = JSON.stringify(admission ? admission.show(body) : body)
 }

@@ -1,56 +1,56 @@
+import { checkAttributes } from '../../authorization/attributes/check-attributes.ts'
 import type { Deps } from '../../deps.ts'
-import { permissionsOf, type SystemRole } from '../../platform/access/actions.ts'
-import { asSystem, inTenant } from '../../platform/db/transaction.ts'
-import { ApiError, invalidField } from '../../platform/errors.ts'
+import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { listRolesNamed, type RoleRow } from '../roles/store.ts'
+import { holdDepartment } from '../departments/store.ts'
+import { assertGivable, holderOf } from '../roles/ceiling.ts'
+import { holdRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
+import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
+import type { NewMember } from './member-schemas.ts'
 import { findMember, findPerson, insertMember, type MemberRow } from './store.ts'
 
-export interface NewMemberBody {
-  user_id: string
-  roles: string[]
-}
-
 /**
- * Adds a person, known by id, to the caller's tenant and tells them by mail. 400 for an unknown person or role, 403
- * for a role that permits what the caller lacks, 409 `already_member`.
+ * Adds a person, known by id, to the caller's tenant and tells them by mail. 400 for an unknown person, role or
+ * department, 403 for a role that permits what the caller lacks, 409 `already_member`.
  */
-export async function addMember(deps: Deps, actor: Actor, body: NewMemberBody): Promise<MemberRow> {
+export async function addMember(deps: Deps, actor: Actor, body: NewMember): Promise<MemberRow> {
   const { db, clock, sealer } = deps
   const { tenantId, userId, origin } = actor
-  const person = await asSystem(db, 'a person to be added belongs to other tenants as yet', (tx) =>
+  const user = await asSystem(db, 'a person to be added belongs to other tenants as yet', (tx) =>
     findPerson(tx, body.user_id),
   )
-  if (!person) throw invalidField('user_id', 'There is nobody with this id.', 'unknown')
+  if (!user) throw invalidField('user_id', 'There is nobody with this id.', 'unknown')
   const at = clock()
+  const id = timeOrderedId(at)
   return inTenant(db, actor, async (tx) => {
-    const roles = await listRolesNamed(tx, tenantId, body.roles)
-    assertAllFound(body.roles, roles)
-    assertGrantable(actor, roles)
-    const id = timeOrderedId(at)
+    const roles = await rolesAsked(tx, tenantId, body.roles)
+    assertGivable(holderOf(actor), roles)
+    const departmentId = await departmentAsked(tx, tenantId, body.department_id ?? null)
+    const tenant = await findTenant(tx, tenantId, userId)
+    if (!tenant) throw notFound()
+    assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
     const roleIds = roles.map((role) => role.id)
-    if (!(await insertMember(tx, { id, tenantId, user: person, departmentId: null, roleIds, at })))
+    const { attributes } = body
+    if (attributes) await checkAttributes(tx, tenantId, attributes)
+    if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
       throw new ApiError(409, 'already_member', 'This person is a member already.')
     await appendEvent(tx, {
+      ...causedBy(actor, at),
       type: 'tenant.member_added',
-      tenantId,
       subject: id,
-      data: { membership_id: id, user_id: person.id },
-      actorId: userId,
-      requestId: origin.requestId,
-      at,
+      data: { membership_id: id, user_id: user.id },
     })
-    const tenant = await findTenant(tx, tenantId, userId)
-    const variables = { tenantName: tenant?.name ?? '' }
     await sendMail(tx, sealer, {
       tenantId,
-      to: person.email,
+      to: user.email,
       template: 'added_to_tenant',
-      variables,
+      variables: { tenantName: tenant.name },
       requestId: origin.requestId,
       at,
     })
@@ -60,35 +60,21 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMemberBody): 
   })
 }
 
-function assertAllFound(asked: readonly string[], found: readonly RoleRow[]) {
-  const known = new Set(found.flatMap((role) => [role.id, role.name.normalize('NFC').toLowerCase()]))
-  const unknown = asked.find((name) => !known.has(name.normalize('NFC').toLowerCase()))
-  if (unknown !== undefined) throw invalidField('roles', `This tenant has no role "${unknown}".`, 'unknown')
+/** The roles asked for by name or id, held until the transaction ends; 400 on `roles` for one that is unknown. */
+export async function rolesAsked(
+  tx: Tx,
+  tenantId: string,
+  asked: readonly string[],
+): Promise<readonly RoleRow[]> {
+  const found = await holdRolesNamed(tx, tenantId, asked)
+  const known = new Set(found.flatMap((role) => [role.id, roleNameKey(role.name)]))
+  const unknown = asked.find((name) => !known.has(roleNameKey(name)))
+  if (unknown === undefined) return found
+  throw invalidField('roles', `This tenant has no role "${unknown}".`, 'unknown')
 }
 
-/** Nobody grants a permission they lack; owners and admins hold every permission of the application's own. */
-function assertGrantable({ standing }: Actor, roles: readonly RoleRow[]) {
-  const { systemRoles = [], permissions = [] } = standing.membership ?? {}
-  const held = new Set<string>([...systemRoles.flatMap(permissionsOf), ...permissions])
-  const wanted = roles.flatMap((role) =>
-    role.is_system ? permissionsOf(role.name as SystemRole) : role.permissions,
-  )
-  const owns =
-    systemRoles.includes('owner') || roles.every((role) => !(role.is_system && role.name === 'owner'))
-  const steward = systemRoles.includes('owner') || systemRoles.includes('admin')
-  const lacking = wanted.filter(
-    (permission) => !held.has(permission) && !(steward && isApplicationPermission(permission)),
-  )
-  if (owns && lacking.length === 0) return
-  throw new ApiError(
-    403,
-    'permission_denied',
-    'You cannot give a role that permits more than your own roles do.',
-  )
+/** The department asked for, held until the transaction ends; 400 on `department_id` where there is none. */
+export async function departmentAsked(tx: Tx, tenantId: string, id: string | null): Promise<string | null> {
+  if (id === null || (await holdDepartment(tx, tenantId, id))) return id
+  throw invalidField('department_id', 'This tenant has no department of this id.', 'unknown')
 }
-
-const serviceResources = new Set(
-  (['owner'] as const).flatMap(permissionsOf).map((permission) => permission.split(':')[0]),
-)
-
-const isApplicationPermission = (permission: string) => !serviceResources.has(permission.split(':')[0])

@@ -1,98 +1,33 @@
-import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
+import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { closePage, type ListContext, listQuery, openPage, pageOf } from '../../platform/http/lists.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
-import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { addMember } from './add-member.ts'
-import { countMembers, listMembers, type MemberRow } from './store.ts'
+import { memberChange, memberSchema, newMember, showMember } from './member-schemas.ts'
+import { removeMember } from './remove-member.ts'
+import { countMembers, findMember, listMembers, memberList } from './store.ts'
+import { updateMember } from './update-member.ts'
 
-export const memberSchema = z
-  .object({
-    id: z.uuid(),
-    user: z.object({
-      id: z.uuid(),
-      email: z.string(),
-      first_name: z.string(),
-      last_name: z.string(),
-      is_active: z.boolean(),
-    }),
-    user_id: z.uuid(),
-    email: z.string(),
-    roles: z.array(z.string()),
-    department_id: z.uuid().nullable(),
-    status: z.enum(['active', 'suspended']),
-    attributes: z.record(z.string(), z.unknown()),
-    joined_at: timestamp,
-    updated_at: timestamp,
-  })
-  .meta({ id: 'Member' })
-
-export function showMember(row: MemberRow) {
-  const { user_id, email, first_name, last_name, is_active } = row
-  return {
-    id: row.id,
-    user: { id: user_id, email, first_name, last_name, is_active },
-    user_id,
-    email,
-    roles: row.roles,
-    department_id: row.department_id,
-    status: row.status,
-    attributes: row.attributes,
-    joined_at: rfc3339(row.joined_at),
-    updated_at: rfc3339(row.updated_at),
-  }
+function pageOfMembers(deps: Deps, actor: Actor, query: ListQuery) {
+  const { tenantId } = actor
+  const asked = { path: `/api/v1/tenants/${tenantId}/members`, tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listMembers(tx, tenantId, page),
+      count: await countMembers(tx, tenantId, page),
+    }))
+  return answerPage(deps, memberList, asked, load, showMember)
 }
 
-const roleNames = z
-  .array(z.string('Name roles as text.').min(1).max(64), 'Give roles as a list of names.')
-  .min(1, 'A member needs at least one role.')
-  .max(100, 'A member may have 100 roles at most.')
-
-const newMember = z
-  .object({
-    user_id: bodyId.optional(),
-    email: z.unknown().optional(),
-    roles: roleNames.optional(),
-    role: z.string('Name the role as text.').min(1).max(64).optional(),
-  })
-  .transform(({ user_id, email, roles, role }, context) => {
-    if (user_id !== undefined) return { user_id, roles: roles ?? (role === undefined ? ['member'] : [role]) }
-    const [path, message] =
-      email === undefined
-        ? ['user_id', 'Give the id of the person to add.']
-        : ['email', 'An address is invited: POST /api/v1/tenants/<id>/invitations/.']
-    context.addIssue({ code: 'custom', path: [path], message })
-    return z.NEVER
-  })
-  .meta({
-    override: {
-      type: 'object',
-      required: ['user_id'],
-      properties: {
-        user_id: { type: 'string', format: 'uuid' },
-        roles: { type: 'array', items: { type: 'string' }, default: ['member'], description: 'Names or ids' },
-        role: { type: 'string', description: 'In place of roles, for one' },
-      },
-    },
-  })
-
-async function pageOfMembers(deps: Deps, actor: Actor, query: z.output<typeof listQuery>) {
-  const path = `/api/v1/tenants/${actor.tenantId}/members`
-  const list: ListContext = {
-    sealer: deps.sealer,
-    publicUrl: deps.publicUrl(),
-    path,
-    tenantId: actor.tenantId,
-    query,
-  }
-  const page = openPage(list)
-  const [rows, count] = await inTenant(deps.db, actor, async (tx) => [
-    await listMembers(tx, actor.tenantId, page),
-    await countMembers(tx, actor.tenantId),
-  ])
-  return closePage(list, page, rows, count, (row) => ({ at: row.joined_at, id: row.id }), showMember)
+async function readMember(deps: Deps, actor: Actor, memberId: string) {
+  const member = await inTenant(deps.db, actor, (tx) => findMember(tx, actor.tenantId, memberId))
+  if (!member) throw notFound()
+  return new Versioned(member.version, showMember(member))
 }
 
 export const memberRoutes = (deps: Deps): Route[] => [
@@ -103,7 +38,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Members',
     summary: 'List the members of your tenant',
-    query: listQuery,
+    query: memberList.query,
     status: 200,
     answer: pageOf(memberSchema),
     handle: ({ actor, query }) => pageOfMembers(deps, actor, query),
@@ -121,5 +56,53 @@ export const memberRoutes = (deps: Deps): Route[] => [
     answer: memberSchema,
     refusals: [409],
     handle: async ({ actor, body }) => showMember(await addMember(deps, actor, body)),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tenants/:id/members/:mid',
+    action: 'member:list',
+    scope: 'inside',
+    tag: 'Members',
+    summary: 'Read a member',
+    status: 200,
+    answer: memberSchema,
+    versioned: true,
+    handle: ({ actor, params }) => readMember(deps, actor, pathId(params.mid)),
+  }),
+  ...(['PUT', 'PATCH'] as const).map((method) =>
+    route({
+      method,
+      path: '/api/v1/tenants/:id/members/:mid',
+      action: 'member:update',
+      scope: 'inside',
+      decides: 'resource',
+      tag: 'Members',
+      summary: "Change a member's roles, department, status or attributes",
+      description: 'Counts from their next request on. Roles and attributes replace what was there.',
+      body: memberChange,
+      status: 200,
+      answer: memberSchema,
+      refusals: [409],
+      versioned: true,
+      handle: async ({ actor, params, body, ifMatch }) =>
+        showMember(await updateMember(deps, actor, pathId(params.mid), body, ifMatch)),
+    }),
+  ),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/tenants/:id/members/:mid',
+    action: 'member:delete',
+    scope: 'inside',
+    decides: 'resource',
+    tag: 'Members',
+    summary: 'Remove a member, or leave',
+    status: 204,
+    answer: null,
+    refusals: [409],
+    versioned: true,
+    handle: async ({ actor, params, ifMatch }) => {
+      await removeMember(deps, actor, pathId(params.mid), ifMatch)
+      return undefined
+    },
   }),
 ]

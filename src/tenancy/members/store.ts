@@ -1,6 +1,17 @@
 import { z } from 'zod'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import {
+  byFlag,
+  byId,
+  byText,
+  byWord,
+  defineList,
+  type Filter,
+  type ListPage,
+} from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { emailAddress } from '../../platform/email-address.ts'
+import { roleNameKey } from '../roles/store.ts'
 
 export const memberRow = z.object({
   id: z.uuid(),
@@ -15,13 +26,14 @@ export const memberRow = z.object({
   attributes: z.record(z.string(), z.unknown()),
   joined_at: z.number(),
   updated_at: z.number(),
+  version: z.number(),
 })
 
 export type MemberRow = z.infer<typeof memberRow>
 
 const columns = sql.fragment`
   m.id, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.status, m.attributes,
-  m.joined_at, m.updated_at,
+  m.joined_at, m.updated_at, m.version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
@@ -31,16 +43,19 @@ interface NewMember {
   user: { id: string; email: string; firstName: string; lastName: string }
   departmentId: string | null
   roleIds: readonly string[]
+  attributes?: Record<string, unknown> | undefined
   at: number
 }
 
 /** Inserts a membership with its roles; false when the person belongs to the tenant already. */
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
-  const { id, tenantId, user, departmentId, roleIds } = member
+  const { id, tenantId, user, departmentId, roleIds, attributes = {} } = member
   const at = sql.timestamp(new Date(member.at))
   const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id, joined_at, updated_at)
-    values (${tenantId}, ${id}, ${user.id}, ${user.email}, ${user.firstName}, ${user.lastName}, ${departmentId}, ${at}, ${at})
+    insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
+                             attributes, joined_at, updated_at)
+    values (${tenantId}, ${id}, ${user.id}, ${user.email}, ${user.firstName}, ${user.lastName}, ${departmentId},
+            ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
   await tx.query(sql.unsafe`
@@ -52,12 +67,60 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
   return true
 }
 
-/** A page of the tenant's members, oldest first. */
-export function listMembers(tx: Tx, tenantId: string, page: Keyset): Promise<readonly MemberRow[]> {
+/** Members whose roles include the one named, by name or id. */
+const byRole: Filter = {
+  schema: z.string().trim().min(1, 'Name the role.').max(64, 'A role has 64 characters at most.'),
+  where: (role) => sql.fragment`
+    m.id in (select mr.membership_id from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+             where mr.tenant_id = m.tenant_id
+               and (r.name_key = ${roleNameKey(String(role))} or r.id::text = ${String(role).toLowerCase()}))`,
+}
+
+const ofPeople = {
+  orderings: {
+    created_at: { column: sql.fragment`m.joined_at`, field: 'joined_at' },
+    email: { column: sql.fragment`m.email`, field: 'email' },
+  },
+  search: [sql.fragment`m.email`, sql.fragment`m.first_name_key`, sql.fragment`m.last_name_key`],
+}
+
+/** The members of a tenant. */
+export const memberList = defineList({
+  ...ofPeople,
+  id: { column: sql.fragment`m.id`, field: 'id' },
+  filters: {
+    role: byRole,
+    status: byWord(sql.fragment`m.status`, ['active', 'suspended']),
+    department_id: byId(sql.fragment`m.department_id`),
+    user_id: byId(sql.fragment`m.user_id`),
+  },
+})
+
+/** The same people as users. */
+export const userList = defineList({
+  ...ofPeople,
+  id: { column: sql.fragment`m.id`, field: 'membership_id' },
+  filters: {
+    email: byText(sql.fragment`m.email`, emailAddress),
+    is_active: byFlag(sql.fragment`u.is_active`),
+    role: byRole,
+    department_id: byId(sql.fragment`m.department_id`),
+  },
+})
+
+/** A page of the tenant's members. */
+export function listMembers(tx: Tx, tenantId: string, page: ListPage): Promise<readonly MemberRow[]> {
   return tx.any(sql.type(memberRow)`
     select ${columns} from memberships m join users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId}
-    ${keyset(page, sql.fragment`m.joined_at`, sql.fragment`m.id`)}`)
+    where m.tenant_id = ${tenantId} ${page.tail}`)
+}
+
+/** How many members of the tenant the filters leave; all of them from the counter. */
+export function countMembers(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+  if (!page.filtered) return countRows(tx, tenantId, 'memberships')
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from memberships m join users u on u.id = m.user_id
+    where m.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** One member of the tenant, or null. */
@@ -67,11 +130,60 @@ export function findMember(tx: Tx, tenantId: string, memberId: string): Promise<
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
 }
 
-/** Members of the tenant, from the counter. */
-export async function countMembers(tx: Tx, tenantId: string): Promise<number> {
-  const count = await tx.maybeOneFirst(sql.type(z.object({ rows: z.number() }))`
-    select rows from row_counts where tenant_id = ${tenantId} and relation = 'memberships'`)
-  return count ?? 0
+interface MemberChange {
+  tenantId: string
+  id: string
+  status: 'active' | 'suspended'
+  attributes: Record<string, unknown>
+  departmentId: string | null
+  rolesChanged: boolean
+  at: number
+}
+
+/** Changes a membership; false when it, and its roles, are so already. */
+export async function changeMember(tx: Tx, member: MemberChange): Promise<boolean> {
+  const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${sql.jsonb(member.attributes as never)})`
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update memberships set (status, department_id, attributes) = ${next},
+                           updated_at = ${sql.timestamp(new Date(member.at))}
+    where tenant_id = ${member.tenantId} and id = ${member.id}
+      and (${member.rolesChanged} or (status, department_id, attributes) is distinct from ${next})
+    returning id`)
+  return changed !== null
+}
+
+/** Gives a member exactly these roles; false when they have them already. */
+export async function replaceRoles(
+  tx: Tx,
+  { tenantId, memberId, roleIds }: { tenantId: string; memberId: string; roleIds: readonly string[] },
+): Promise<boolean> {
+  const ids = sql.array(roleIds, 'uuid')
+  return tx.oneFirst(sql.type(z.object({ changed: z.boolean() }))`
+    with taken as (
+      delete from membership_roles
+      where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${ids}) returning role_id
+    ), given as (
+      insert into membership_roles (tenant_id, membership_id, role_id)
+      select ${tenantId}, ${memberId}, role_id from unnest(${ids}) as r (role_id)
+      on conflict do nothing returning role_id
+    )
+    select exists (select from taken) or exists (select from given) as changed`)
+}
+
+/** Removes a membership with its roles. */
+export async function deleteMember(tx: Tx, tenantId: string, memberId: string): Promise<void> {
+  await tx.query(sql.unsafe`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`)
+}
+
+/** Whether somebody owns the tenant who can act as its owner. */
+export function hasActiveOwner(tx: Tx, tenantId: string): Promise<boolean> {
+  return tx.oneFirst(sql.type(z.object({ owned: z.boolean() }))`
+    select exists (
+      select from roles r
+      join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id
+      join memberships m on m.tenant_id = mr.tenant_id and m.id = mr.membership_id and m.status = 'active'
+      join users u on u.id = m.user_id and u.is_active
+      where r.tenant_id = ${tenantId} and r.is_system and r.name = 'owner') as owned`)
 }
 
 const placeRow = z.object({

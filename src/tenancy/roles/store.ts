@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byFlag, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 
@@ -33,19 +35,138 @@ export async function insertSystemRoles(
 /** How a role's name is compared: NFC, lower case. */
 export const roleNameKey = (name: string): string => name.normalize('NFC').toLowerCase()
 
+const named = (tenantId: string, namesOrIds: readonly string[]) => sql.fragment`
+  select id, name, permissions, is_system from roles
+  where tenant_id = ${tenantId}
+    and (name_key = any(${sql.array(namesOrIds.map(roleNameKey), 'text')})
+         or id::text = any(${sql.array(
+           namesOrIds.map((n) => n.toLowerCase()),
+           'text',
+         )}))
+  order by created_at, id`
+
 /** The roles that `namesOrIds` name, each once; fewer than asked for where some are unknown here. */
 export function listRolesNamed(
   tx: Tx,
   tenantId: string,
   namesOrIds: readonly string[],
 ): Promise<readonly RoleRow[]> {
-  return tx.any(sql.type(roleRow)`
-    select id, name, permissions, is_system from roles
-    where tenant_id = ${tenantId}
-      and (name_key = any(${sql.array(namesOrIds.map(roleNameKey), 'text')})
-           or id::text = any(${sql.array(
-             namesOrIds.map((n) => n.toLowerCase()),
-             'text',
-           )}))
-    order by created_at, id`)
+  return tx.any(sql.type(roleRow)`${named(tenantId, namesOrIds)}`)
+}
+
+/** As listRolesNamed, and keeps them as they are until the transaction ends: what is checked is what is given. */
+export function holdRolesNamed(
+  tx: Tx,
+  tenantId: string,
+  namesOrIds: readonly string[],
+): Promise<readonly RoleRow[]> {
+  return tx.any(sql.type(roleRow)`${named(tenantId, namesOrIds)} for share`)
+}
+
+const roleDetailRow = roleRow.extend({
+  name_key: z.string(),
+  version: z.number(),
+  description: z.string(),
+  member_count: z.number(),
+  created_at: z.number(),
+  updated_at: z.number(),
+})
+
+export type RoleDetailRow = z.infer<typeof roleDetailRow>
+
+const columns = sql.fragment`
+  r.id, r.name, r.description, r.permissions, r.is_system, r.created_at, r.updated_at,
+  r.name_key, r.version,
+  (select count(*) from membership_roles mr where mr.tenant_id = r.tenant_id and mr.role_id = r.id) as member_count`
+
+/** The roles of a tenant: the system roles before its own. */
+export const roleList = defineList({
+  id: { column: sql.fragment`r.id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`r.created_at`, field: 'created_at' },
+    name: { column: sql.fragment`r.name_key`, field: 'name_key' },
+  },
+  filters: { is_system: byFlag(sql.fragment`r.is_system`) },
+  search: [sql.fragment`r.name_key`],
+})
+
+/** A page of the tenant's roles. */
+export function listRoles(tx: Tx, tenantId: string, page: ListPage): Promise<readonly RoleDetailRow[]> {
+  return tx.any(sql.type(roleDetailRow)`
+    select ${columns} from roles r where r.tenant_id = ${tenantId} ${page.tail}`)
+}
+
+/** How many roles of the tenant the filters leave; all of them from the counter. */
+export function countRoles(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+  if (!page.filtered) return countRows(tx, tenantId, 'roles')
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from roles r where r.tenant_id = ${tenantId} ${page.conditions}`)
+}
+
+/** Roles of the tenant's own: what their limit is about. */
+export function countCustomRoles(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from roles where tenant_id = ${tenantId} and not is_system`)
+}
+
+/** One role of the tenant, or null. */
+export function findRole(tx: Tx, tenantId: string, roleId: string): Promise<RoleDetailRow | null> {
+  return tx.maybeOne(sql.type(roleDetailRow)`
+    select ${columns} from roles r where r.tenant_id = ${tenantId} and r.id = ${roleId}`)
+}
+
+/** Waits until nobody is giving a role, and lets nobody until the transaction ends. */
+export async function lockRole(tx: Tx, tenantId: string, roleId: string): Promise<void> {
+  await tx.query(sql.unsafe`select from roles where tenant_id = ${tenantId} and id = ${roleId} for update`)
+}
+
+/** Whether another role than `exceptId` has the name; certain while the tenant is locked. */
+export function hasRoleNamed(tx: Tx, tenantId: string, name: string, exceptId: string): Promise<boolean> {
+  return tx.oneFirst(sql.type(z.object({ taken: z.boolean() }))`
+    select exists (select from roles where tenant_id = ${tenantId} and name_key = ${roleNameKey(name)}
+                   and id <> ${exceptId}) as taken`)
+}
+
+interface CustomRole {
+  tenantId: string
+  id: string
+  name: string
+  description: string
+  permissions: readonly string[]
+  at: number
+}
+
+/** Inserts a custom role; false when its name is taken. */
+export async function insertRole(tx: Tx, role: CustomRole): Promise<boolean> {
+  const at = sql.timestamp(new Date(role.at))
+  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    insert into roles (tenant_id, id, name, name_key, description, permissions, is_system, created_at, updated_at)
+    values (${role.tenantId}, ${role.id}, ${role.name}, ${roleNameKey(role.name)}, ${role.description},
+            ${sql.array(role.permissions, 'text')}, false, ${at}, ${at})
+    on conflict (tenant_id, name_key) do nothing returning id`)
+  return inserted !== null
+}
+
+/** Changes a custom role; false when it is so already, or is a system role. */
+export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
+  const permissions = sql.array(role.permissions, 'text')
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
+                     permissions = ${permissions}, updated_at = ${sql.timestamp(new Date(role.at))}
+    where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system
+      and (name, description, permissions) is distinct from (${role.name}, ${role.description}, ${permissions})
+    returning id`)
+  return changed !== null
+}
+
+/** Deletes a custom role that no member has; false otherwise. Certain while the role is locked. */
+export async function deleteUnusedRole(tx: Tx, tenantId: string, roleId: string): Promise<boolean> {
+  const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    delete from roles where tenant_id = ${tenantId} and id = ${roleId} and not is_system and not exists (
+      select from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = ${roleId})
+      and not exists (
+        select from policies p where p.tenant_id = ${tenantId}
+          and (p.rules -> 'subjects' -> 'roles' ? ${roleId} or p.rules -> 'approval' -> 'approver' -> 'roles' ? ${roleId}))
+    returning id`)
+  return deleted !== null
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { type Keyset, keyset } from '../../platform/db/keyset.ts'
+import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
+export type TenantStatus = z.infer<typeof tenantStatus>
 
 const tenantRow = z.object({
   id: z.uuid(),
@@ -17,6 +18,8 @@ const tenantRow = z.object({
   updated_at: z.number(),
   suspended_at: z.number().nullable(),
   archived_at: z.number().nullable(),
+  version: z.number(),
+  name_key: z.string(),
   member_count: z.number(),
   my_roles: z.array(z.string()),
 })
@@ -24,7 +27,8 @@ const tenantRow = z.object({
 export type TenantRow = z.infer<typeof tenantRow>
 
 const columns = sql.fragment`
-  t.id, t.name, t.slug, t.status, t.settings, t.created_at, t.updated_at, t.suspended_at, t.archived_at`
+  t.id, t.name, t.slug, t.status, t.settings, t.created_at, t.updated_at, t.suspended_at, t.archived_at,
+  t.version, t.name_key`
 
 const rolesOf = sql.fragment`
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
@@ -47,6 +51,51 @@ export async function insertTenant(
 }
 
 /**
+ * Lets one transaction at a time change what has to hold over many rows of a tenant: that an owner remains, that
+ * departments have no cycle, how many roles there are. What a later statement of the transaction reads is current.
+ */
+export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
+  await tx.query(sql.unsafe`select from tenants where id = ${tenantId} for no key update`)
+}
+
+/** Changes a tenant's name and merges its settings key by key; false when they are so already. */
+export async function changeTenant(
+  tx: Tx,
+  tenant: { id: string; name: string | undefined; settings: Record<string, unknown>; at: number },
+): Promise<boolean> {
+  const name = sql.fragment`coalesce(${tenant.name ?? null}::text, name)`
+  const settings = sql.fragment`settings || ${sql.jsonb(tenant.settings as never)}`
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update tenants set name = ${name}, settings = ${settings}, updated_at = ${sql.timestamp(new Date(tenant.at))}
+    where id = ${tenant.id} and deleted_at is null and (name, settings) is distinct from (${name}, ${settings})
+    returning id`)
+  return changed !== null
+}
+
+/** Moves a tenant from one of the states `from` to `to`; false when it is in none of those. */
+export async function updateStatus(
+  tx: Tx,
+  move: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
+): Promise<boolean> {
+  const at = sql.timestamp(new Date(move.at))
+  const moved = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update tenants set status = ${move.to}, updated_at = ${at},
+      suspended_at = case ${move.to}::text when 'suspended' then ${at} when 'archived' then suspended_at end,
+      archived_at = case ${move.to}::text when 'archived' then ${at} end
+    where id = ${move.id} and deleted_at is null and status = any(${sql.array(move.from, 'text')})
+    returning id`)
+  return moved !== null
+}
+
+/** Marks a tenant as deleted; false when it was before. */
+export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): Promise<boolean> {
+  const marked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update tenants set deleted_at = ${sql.timestamp(new Date(tenant.at))}
+    where id = ${tenant.id} and deleted_at is null returning id`)
+  return marked !== null
+}
+
+/**
  * Notes that roles, attribute definitions or policies changed, so that no decision uses older ones; holds the tenant's
  * row to the end of the transaction, so that such changes come one after the other. Gives the new revision.
  */
@@ -63,18 +112,47 @@ export function findTenant(tx: Tx, tenantId: string, userId: string): Promise<Te
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
 
-/** Tenants in which a person has an active membership, oldest first; read as the system role. */
-export function listTenantsOf(tx: Tx, userId: string, page: Keyset): Promise<readonly TenantRow[]> {
+/** The tenants of a person. */
+export const tenantList = defineList({
+  id: { column: sql.fragment`t.id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`t.created_at`, field: 'created_at' },
+    name: { column: sql.fragment`t.name_key`, field: 'name_key' },
+  },
+  filters: { status: byWord(sql.fragment`t.status`, tenantStatus.options) },
+  search: [sql.fragment`t.name_key`],
+})
+
+/** Tenants in which a person has an active membership; read as the system role. */
+export function listTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<readonly TenantRow[]> {
   return tx.any(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
     from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} and m.status = 'active'
-    ${keyset(page, sql.fragment`t.created_at`, sql.fragment`t.id`)}`)
+    where m.user_id = ${userId} and m.status = 'active' ${page.tail}`)
 }
 
 /** How many tenants `listTenantsOf` lists in all. */
-export function countTenantsOf(tx: Tx, userId: string): Promise<number> {
+export function countTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} and m.status = 'active'`)
+    where m.user_id = ${userId} and m.status = 'active' ${page.conditions}`)
+}
+
+/** Up to `limit` tenants that were deleted before `before` (ms since 1970), longest ago first; as the worker role. */
+export function listPurgeable(tx: Tx, before: number, limit: number): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    select id from tenants where deleted_at <= ${sql.timestamp(new Date(before))} order by deleted_at, id limit ${limit}`)
+}
+
+/** Whether this transaction alone purges the tenant until it ends; as the worker role. */
+export function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
+  return tx.oneFirst(sql.type(z.object({ locked: z.boolean() }))`
+    select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked`)
+}
+
+/** Deletes the row of a tenant that has no other rows any more; gives how many rows that were; as the worker role. */
+export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from tenants where id = ${tenantId} and deleted_at is not null`)
+  return rowCount
 }

@@ -19,8 +19,11 @@ alter table attribute_definitions enable row level security, force row level sec
 create policy tenant_isolation on attribute_definitions for all to bailiwick_api
   using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
+create policy worker_purges on attribute_definitions for all to bailiwick_worker
+  using (tenant_id in (select t.id from tenants t where t.deleted_at is not null));
 create policy owner_all on attribute_definitions for all to bailiwick_owner using (true) with check (true);
 grant select, insert, delete on attribute_definitions to bailiwick_api;
+grant select (tenant_id, id), delete on attribute_definitions to bailiwick_worker;
 
 create trigger count_inserted after insert on attribute_definitions referencing new table as changed for each statement execute function count_inserted_rows();
 create trigger count_deleted after delete on attribute_definitions referencing old table as changed for each statement execute function count_deleted_rows();
@@ -57,8 +60,11 @@ alter table policies enable row level security, force row level security;
 create policy tenant_isolation on policies for all to bailiwick_api
   using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
+create policy worker_purges on policies for all to bailiwick_worker
+  using (tenant_id in (select t.id from tenants t where t.deleted_at is not null));
 create policy owner_all on policies for all to bailiwick_owner using (true) with check (true);
 grant select, insert, update, delete on policies to bailiwick_api;
+grant select (tenant_id, id), delete on policies to bailiwick_worker;
 
 create trigger count_inserted after insert on policies referencing new table as changed for each statement execute function count_inserted_rows();
 create trigger count_deleted after delete on policies referencing old table as changed for each statement execute function count_deleted_rows();
@@ -83,5 +89,8 @@ alter table policy_versions enable row level security, force row level security;
 create policy tenant_isolation on policy_versions for all to bailiwick_api
   using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
+create policy worker_purges on policy_versions for all to bailiwick_worker
+  using (tenant_id in (select t.id from tenants t where t.deleted_at is not null));
 create policy owner_all on policy_versions for all to bailiwick_owner using (true) with check (true);
 grant select, insert on policy_versions to bailiwick_api;
+grant select (tenant_id, id), delete on policy_versions to bailiwick_worker;

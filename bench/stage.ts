@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openDevelopment } from '../src/cli/development.ts'
+import { removeEmbeddedPostgres } from '../src/cli/embedded-postgres.ts'
+import { type Config, readConfig } from '../src/config.ts'
+
+/** What the load generator is told: one connection per account. `follows`: each answer's token is the next request's. */
+export interface Load {
+  url: string
+  method: 'GET' | 'POST'
+  path: string
+  seconds: number
+  accounts: { headers: Record<string, string>; body: string }[]
+  follows?: boolean
+}
+
+/** What it found; times in ms, `failed` counts answers other than 2xx and none at all. */
+export interface Loaded {
+  perSecond: number
+  requests: number
+  failed: number
+  p50: number
+  p99: number
+}
+
+export interface Account {
+  email: string
+  password: string
+  access: string
+  refresh: string
+}
+
+export type ServerName = 'api' | 'bare' | 'hand'
+
+/** A running API and its database, each in processes of its own, as in production but for the rate limits. */
+export interface Stage {
+  servers: Record<ServerName, { url: string; pid: number }>
+  postgresPid: number
+  accounts: Account[]
+  close(): Promise<void>
+}
+
+const here = import.meta.dirname
+const entry = join(here, '..', 'src', 'entry.cjs')
+
+/**
+ * Starts all of it in a folder of its own with the embedded Postgres as it comes, which is durable. `options` are
+ * Node's, for the API.
+ */
+export async function openStage(clients: number, options: string[] = []): Promise<Stage> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'bailiwick-bench-'))
+  await chmod(dataDir, 0o711) // as root, the server is another user and has to pass through
+  const ends: (() => Promise<unknown>)[] = [() => remove(dataDir)]
+  const close = async () => {
+    for (const end of ends.reverse()) await end()
+  }
+  try {
+    const development = await openDevelopment(readConfig({ DATA_DIR: dataDir }))
+    ends.push(() => development.stop())
+    const start = async (args: string[], env: Record<string, string>, path: string) => {
+      const { url, child } = await serve(args, env, path)
+      ends.push(() => end(child))
+      return { url, pid: child.pid! }
+    }
+    const { config } = development
+    const api = await start([...options, entry, 'api'], apiEnvironment(config), '/readyz')
+    const bare = await start([join(here, 'bare-verify.ts')], {}, '/')
+    const hand = await start([join(here, 'me-by-hand.ts')], handEnvironment(config, api.url), '/')
+    const accounts = await makeAccounts(api.url, clients)
+    return { servers: { api, bare, hand }, postgresPid: await postmasterOf(dataDir), accounts, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** One run of the load generator. */
+export async function generate(load: Load): Promise<Loaded> {
+  const child = spawn(process.execPath, [join(here, 'load.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(JSON.stringify(load)) // not as an argument: it holds tokens
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  if (child.exitCode !== 0) throw new Error(`The load generator ended with ${child.exitCode}`)
+  return JSON.parse(printed)
+}
+
+const apiEnvironment = (config: Config) => ({
+  NODE_ENV: 'production',
+  DATABASE_API_URL: config.DATABASE_API_URL!,
+  DATABASE_SYSTEM_URL: config.DATABASE_SYSTEM_URL!,
+  DATABASE_WORKER_URL: config.DATABASE_WORKER_URL!,
+  SECRET_KEYS: config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(','),
+  PUBLIC_URL: 'http://localhost',
+  SMTP_URL: 'smtp://localhost',
+  RATE_LIMIT_ENABLED: 'false',
+})
+
+const handEnvironment = (config: Config, url: string) => ({
+  DATABASE_API_URL: config.DATABASE_API_URL!,
+  JWKS_URL: `${url}/.well-known/jwks.json`,
+})
+
+async function serve(args: string[], env: Record<string, string>, path: string) {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const size = process.env.UV_THREADPOOL_SIZE ?? ''
+  const child = spawn(process.execPath, args, {
+    env: {
+      PATH: process.env.PATH,
+      UV_THREADPOOL_SIZE: size,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  for (let tries = 0; tries < 300; tries++) {
+    if (child.exitCode !== null) break
+    const answer = await fetch(url + path).catch(() => undefined)
+    if (answer?.ok) return { url, child }
+    await sleep(50)
+  }
+  await end(child)
+  throw new Error(`${args.join(' ')} does not answer at ${url}${path}`)
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const makeAccounts = (url: string, count: number): Promise<Account[]> =>
+  Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const person = { email: `client${index}@example.com`, password: 'a quiet harbour' }
+      await post(url, 'register', person)
+      return logIn(url, person)
+    }),
+  )
+
+/** A person with tokens that nobody has used yet. */
+async function logIn(
+  url: string,
+  { email, password }: Pick<Account, 'email' | 'password'>,
+): Promise<Account> {
+  const { access, refresh } = await post(url, 'login', { email, password })
+  return { email, password, access, refresh }
+}
+
+/** The stage with fresh tokens: a refresh token works once, an access token 15 minutes. */
+export async function freshTokens(stage: Stage): Promise<Stage> {
+  return {
+    ...stage,
+    accounts: await Promise.all(stage.accounts.map((account) => logIn(stage.servers.api.url, account))),
+  }
+}
+
+async function post(url: string, path: string, body: unknown): Promise<Record<'access' | 'refresh', string>> {
+  const answer = await fetch(`${url}/api/v1/auth/${path}/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as Record<'access' | 'refresh', string>
+}
+
+async function postmasterOf(dataDir: string): Promise<number> {
+  return Number.parseInt(await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10)
+}
+
+async function remove(dataDir: string): Promise<void> {
+  await removeEmbeddedPostgres({ dataDir })
+  await rm(dataDir, { recursive: true, force: true })
+}

@@ -1,0 +1,68 @@
+import type { Account, Load, ServerName } from './stage.ts'
+
+/** What is measured: which server, under which load; `over` names the suite whose rate this one is divided by. */
+export interface Suite {
+  name: string
+  about: string
+  server: ServerName
+  over?: string
+  load(accounts: Account[]): Omit<Load, 'seconds' | 'url'>
+}
+
+const json = { 'content-type': 'application/json' }
+const credentials = ({ email, password }: Account) => JSON.stringify({ email, password })
+
+const readMe = (accounts: Account[]) =>
+  ({
+    method: 'GET',
+    path: '/api/v1/users/me/',
+    accounts: accounts.map(({ access }) => ({ headers: { authorization: `Bearer ${access}` }, body: '' })),
+  }) as const
+
+export const suites: Suite[] = [
+  {
+    name: 'by-hand',
+    about: 'the work of `me` written by hand on node:http and pg, in one flush',
+    server: 'hand',
+    load: readMe,
+  },
+  {
+    name: 'me',
+    about: 'GET /users/me/: token, session, membership, decision, rows under RLS',
+    server: 'api',
+    over: 'by-hand',
+    load: readMe,
+  },
+  {
+    name: 'refresh',
+    about: 'POST /auth/refresh/: rotation and commit, each token once',
+    server: 'api',
+    load: (accounts) => ({
+      method: 'POST',
+      path: '/api/v1/auth/refresh/',
+      accounts: accounts.map(({ refresh }) => ({ headers: json, body: JSON.stringify({ refresh }) })),
+      follows: true,
+    }),
+  },
+  {
+    name: 'verify',
+    about: 'argon2id alone: a bare endpoint with the same library, parameters and bound',
+    server: 'bare',
+    load: (accounts) => ({
+      method: 'POST',
+      path: '/',
+      accounts: accounts.map((account) => ({ headers: json, body: credentials(account) })),
+    }),
+  },
+  {
+    name: 'login',
+    about: 'POST /auth/login/: password, session, tokens, event',
+    server: 'api',
+    over: 'verify',
+    load: (accounts) => ({
+      method: 'POST',
+      path: '/api/v1/auth/login/',
+      accounts: accounts.map((account) => ({ headers: json, body: credentials(account) })),
+    }),
+  },
+]

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+
+const localPart = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
+const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+
+/**
+ * The one form of an address (RFC 5321 without quotes, comments and Unicode): trimmed, lower case, the domain as
+ * A-labels without a trailing dot. Null for what has no such form.
+ */
+export function normaliseEmail(text: string): string | null {
+  // ASCII first: lower-casing would turn the Kelvin sign into a k and make two addresses one.
+  if (text.length > 320 || !/^[\x21-\x7e]+$/.test(text.trim())) return null
+  const email = text.trim().toLowerCase().replace(/\.$/, '')
+  const [local = '', domain = '', ...rest] = email.split('@')
+  const labels = domain.split('.')
+  const fits = email.length <= 254 && local.length <= 64 && rest.length === 0 && labels.length > 1
+  return fits && localPart.test(local) && labels.every((l) => label.test(l)) && !/^\d+$/.test(labels.at(-1)!)
+    ? email
+    : null
+}
+
+/** An address in a body: normalised, else 400. */
+export const emailAddress = z
+  .string('Give an e-mail address as text.')
+  .transform((text, context) => {
+    const email = normaliseEmail(text)
+    if (email) return email
+    context.addIssue({ code: 'custom', message: 'Enter a valid e-mail address, such as ada@example.com.' })
+    return z.NEVER
+  })
+  .meta({ description: 'E-mail address; compared without regard to case', example: 'ada@example.com' })

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { ApiError } from '../errors.ts'
+import { problemBody } from './problem.ts'
+
+/** What Node's parser found; anything else is a message that is no HTTP. */
+const faults: Record<string, [status: number, phrase: string, code: string, detail: string]> = {
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'Request Header Fields Too Large',
+    'headers_too_large',
+    'The headers are too long.',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Payload Too Large', 'payload_too_large', 'The body is too long.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    408,
+    'Request Timeout',
+    'request_timeout',
+    'The request did not arrive in time.',
+  ],
+}
+
+/**
+ * Answers what never becomes a request (RFC 9112 §2.2) in the form of every other error, and ends its connection:
+ * where the next message would begin is not known.
+ */
+export function answerBrokenRequests(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable || isAnswered(socket as Socket))
+      return socket.destroy()
+    socket.end(answerTo(error.code ?? ''), () => socket.destroy())
+  })
+}
+
+/** Whether the message that broke off has headers of an answer already: another answer would end up inside it. */
+const isAnswered = (socket: Socket) =>
+  (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent ?? false
+
+function answerTo(code: string): string {
+  const [status, phrase, name, detail] = faults[code] ?? [
+    400,
+    'Bad Request',
+    'parse_error',
+    'This is no HTTP request.',
+  ]
+  const id = randomUUID()
+  const body = JSON.stringify(problemBody(new ApiError(status, name, detail), id))
+  const headers = {
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': id,
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}`)
+  return [`HTTP/1.1 ${status} ${phrase}`, ...lines, '', body].join('\r\n')
+}

@@ -1,0 +1,50 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError, invalidField } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { lockTenant } from '../tenants/store.ts'
+import type { NewDepartment } from './department-schemas.ts'
+import {
+  countDepartments,
+  type DepartmentRow,
+  findDepartment,
+  holdDepartment,
+  insertDepartment,
+} from './store.ts'
+
+/** Creates a department; 400 on `parent_id` for an unknown parent, 409 `limit_reached`. */
+export function createDepartment(
+  { db, clock, config }: Deps,
+  actor: Actor,
+  body: NewDepartment,
+): Promise<DepartmentRow> {
+  const { tenantId } = actor
+  const at = clock()
+  const id = timeOrderedId(at)
+  const most = config.LIMIT_DEPARTMENTS
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    await holdParent(tx, tenantId, body.parent_id)
+    if ((await countDepartments(tx, tenantId)) >= most)
+      throw new ApiError(409, 'limit_reached', `A tenant may have ${most} departments.`)
+    await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'tenant.department_created',
+      subject: id,
+      data: { department_id: id },
+    })
+    const department = await findDepartment(tx, tenantId, id)
+    if (!department) throw new Error('The department just made cannot be seen')
+    return department
+  })
+}
+
+/** Keeps the parent until the transaction ends; 400 on `parent_id` where there is none of this id. */
+export async function holdParent(tx: Tx, tenantId: string, parentId: string | null): Promise<void> {
+  if (parentId !== null && !(await holdDepartment(tx, tenantId, parentId)))
+    throw invalidField('parent_id', 'This tenant has no department of this id.', 'unknown')
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import type { DepartmentRow } from './store.ts'
+
+const departmentName = z
+  .string('Give the name as text.')
+  .trim()
+  .min(1, 'Give the department a name.')
+  .refine((text) => [...text].length <= 120, 'A name may have 120 characters at most.')
+  .meta({ maxLength: 120, example: 'Sales' })
+
+const description = z
+  .string('Give the description as text.')
+  .refine((text) => [...text].length <= 2000, 'A description may have 2000 characters at most.')
+
+export const newDepartment = z.object({
+  name: departmentName,
+  description: description.default(''),
+  parent_id: bodyId.nullable().default(null),
+})
+
+export type NewDepartment = z.output<typeof newDepartment>
+
+export const departmentChange = z.object({
+  name: departmentName.optional(),
+  description: description.optional(),
+  parent_id: bodyId.nullable().optional(),
+})
+
+export type DepartmentChange = z.output<typeof departmentChange>
+
+export const departmentSchema = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    description: z.string(),
+    parent_id: z.uuid().nullable(),
+    member_count: z.int(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Department' })
+
+export const showDepartment = ({ version: _version, name_key: _key, ...row }: DepartmentRow) => ({
+  ...row,
+  created_at: rfc3339(row.created_at),
+  updated_at: rfc3339(row.updated_at),
+})

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byId, defineList, type ListPage } from '../../platform/db/list.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const departmentRow = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  description: z.string(),
+  parent_id: z.uuid().nullable(),
+  name_key: z.string(),
+  version: z.number(),
+  member_count: z.number(),
+  created_at: z.number(),
+  updated_at: z.number(),
+})
+
+export type DepartmentRow = z.infer<typeof departmentRow>
+
+const columns = sql.fragment`
+  d.id, d.name, d.description, d.parent_id, d.created_at, d.updated_at,
+  d.name_key, d.version,
+  (select count(*) from memberships m where m.tenant_id = d.tenant_id and m.department_id = d.id) as member_count`
+
+/** The departments of a tenant. */
+export const departmentList = defineList({
+  id: { column: sql.fragment`d.id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`d.created_at`, field: 'created_at' },
+    name: { column: sql.fragment`d.name_key`, field: 'name_key' },
+  },
+  filters: { parent_id: byId(sql.fragment`d.parent_id`) },
+  search: [sql.fragment`d.name_key`],
+})
+
+/** A page of the tenant's departments. */
+export function listDepartments(tx: Tx, tenantId: string, page: ListPage): Promise<readonly DepartmentRow[]> {
+  return tx.any(sql.type(departmentRow)`
+    select ${columns} from departments d where d.tenant_id = ${tenantId} ${page.tail}`)
+}
+
+/** How many departments the filters leave; all of them from the counter. */
+export function countListed(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+  if (!page.filtered) return countDepartments(tx, tenantId)
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from departments d where d.tenant_id = ${tenantId} ${page.conditions}`)
+}
+
+/** Departments of the tenant, from the counter. */
+export const countDepartments = (tx: Tx, tenantId: string): Promise<number> =>
+  countRows(tx, tenantId, 'departments')
+
+/** One department of the tenant, or null. */
+export function findDepartment(tx: Tx, tenantId: string, id: string): Promise<DepartmentRow | null> {
+  return tx.maybeOne(sql.type(departmentRow)`
+    select ${columns} from departments d where d.tenant_id = ${tenantId} and d.id = ${id}`)
+}
+
+/** Whether there is the department, which then stays until the transaction ends. */
+export async function holdDepartment(tx: Tx, tenantId: string, id: string): Promise<boolean> {
+  const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    select id from departments where tenant_id = ${tenantId} and id = ${id} for key share`)
+  return held !== null
+}
+
+/** Waits until nobody is being put into a department, and lets nobody until the transaction ends. */
+export async function lockDepartment(tx: Tx, tenantId: string, id: string): Promise<void> {
+  await tx.query(sql.unsafe`select from departments where tenant_id = ${tenantId} and id = ${id} for update`)
+}
+
+interface Department {
+  tenantId: string
+  id: string
+  name: string
+  description: string
+  parentId: string | null
+  at: number
+}
+
+/** Inserts a department, whose parent must be held. */
+export async function insertDepartment(tx: Tx, department: Department): Promise<void> {
+  const { tenantId, id, name, description, parentId } = department
+  const at = sql.timestamp(new Date(department.at))
+  await tx.query(sql.unsafe`
+    insert into departments (tenant_id, id, name, description, parent_id, created_at, updated_at)
+    values (${tenantId}, ${id}, ${name}, ${description}, ${parentId}, ${at}, ${at})`)
+}
+
+/** Whether `id` is `candidateId` or lies anywhere above it; certain while the tenant is locked. */
+export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: string): Promise<boolean> {
+  return tx.oneFirst(sql.type(z.object({ above: z.boolean() }))`
+    with recursive upwards as (
+      select id, parent_id from departments where tenant_id = ${tenantId} and id = ${candidateId}
+      union
+      select d.id, d.parent_id from departments d join upwards u on d.id = u.parent_id where d.tenant_id = ${tenantId}
+    )
+    select exists (select from upwards where id = ${id}) as above`)
+}
+
+/** Changes a department; false when it is so already. */
+export async function changeDepartment(tx: Tx, department: Department): Promise<boolean> {
+  const { tenantId, id, name, description, parentId } = department
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update departments set name = ${name}, description = ${description}, parent_id = ${parentId},
+                           updated_at = ${sql.timestamp(new Date(department.at))}
+    where tenant_id = ${tenantId} and id = ${id}
+      and (name, description, parent_id) is distinct from (${name}, ${description}, ${parentId}::uuid)
+    returning id`)
+  return changed !== null
+}
+
+/** Deletes a department with neither members nor children; false otherwise. Certain while the department is locked. */
+export async function deleteEmptyDepartment(tx: Tx, tenantId: string, id: string): Promise<boolean> {
+  const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    delete from departments where tenant_id = ${tenantId} and id = ${id}
+      and not exists (select from memberships m where m.tenant_id = ${tenantId} and m.department_id = ${id})
+      and not exists (select from departments c where c.tenant_id = ${tenantId} and c.parent_id = ${id})
+    returning id`)
+  return deleted !== null
+}

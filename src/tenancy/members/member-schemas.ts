@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import type { oas31 } from 'zod-openapi'
+import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import type { MemberRow } from './store.ts'
+
+export const memberSchema = z
+  .object({
+    id: z.uuid(),
+    user: z.object({
+      id: z.uuid(),
+      email: z.string(),
+      first_name: z.string(),
+      last_name: z.string(),
+      is_active: z.boolean(),
+    }),
+    user_id: z.uuid(),
+    email: z.string(),
+    roles: z.array(z.string()),
+    department_id: z.uuid().nullable(),
+    status: z.enum(['active', 'suspended']),
+    attributes: z.record(z.string(), z.unknown()),
+    joined_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Member' })
+
+export function showMember(row: MemberRow) {
+  const { user_id, email, first_name, last_name, is_active } = row
+  return {
+    id: row.id,
+    user: { id: user_id, email, first_name, last_name, is_active },
+    user_id,
+    email,
+    roles: row.roles,
+    department_id: row.department_id,
+    status: row.status,
+    attributes: row.attributes,
+    joined_at: rfc3339(row.joined_at),
+    updated_at: rfc3339(row.updated_at),
+  }
+}
+
+// A name may have 64 characters, each of one or two UTF-16 units.
+const roleReference = z
+  .string('Name the role as text.')
+  .min(1, 'Name the role.')
+  .max(128, 'There is no such role.')
+
+const roleNames = z
+  .array(roleReference, 'Give roles as a list of names.')
+  .min(1, 'A member needs at least one role.')
+  .max(100, 'A member may have 100 roles at most.')
+
+/** Values of the attributes that policies read as `subject.<key>`. */
+const attributes = z
+  .record(
+    z.string().regex(/^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/, 'A key has a-z, 0-9 and _.'),
+    z.unknown(),
+    'Give the attributes as an object.',
+  )
+  .refine(
+    (values) => Buffer.byteLength(JSON.stringify(values)) <= 16_384,
+    'Attributes may have 16 KiB at most.',
+  )
+
+const fields = {
+  roles: roleNames.optional(),
+  role: roleReference.optional(),
+  department_id: bodyId.nullable().optional(),
+  attributes: attributes.optional(),
+}
+
+const documented = {
+  roles: { type: 'array', items: { type: 'string' }, description: 'Names or ids' },
+  role: { type: 'string', description: 'In place of roles, for one' },
+  department_id: { type: ['string', 'null'], format: 'uuid' },
+  attributes: { type: 'object', additionalProperties: true },
+} satisfies Record<string, oas31.SchemaObject>
+
+export const newMember = z
+  .object({ user_id: bodyId.optional(), email: z.unknown().optional(), ...fields })
+  .transform(({ user_id, email, roles, role, ...rest }, context) => {
+    if (user_id !== undefined)
+      return { ...rest, user_id, roles: roles ?? (role === undefined ? ['member'] : [role]) }
+    const [path, message] =
+      email === undefined
+        ? ['user_id', 'Give the id of the person to add.']
+        : ['email', 'An address is invited: POST /api/v1/tenants/<id>/invitations/.']
+    context.addIssue({ code: 'custom', path: [path], message })
+    return z.NEVER
+  })
+  .meta({
+    override: {
+      type: 'object',
+      required: ['user_id'],
+      properties: {
+        user_id: { type: 'string', format: 'uuid' },
+        ...documented,
+        roles: { ...documented.roles, default: ['member'] },
+      },
+    },
+  })
+
+export type NewMember = z.output<typeof newMember>
+
+export const memberChange = z
+  .object({
+    ...fields,
+    status: z.enum(['active', 'suspended'], 'The status is active or suspended.').optional(),
+  })
+  .transform(({ roles, role, ...rest }) => ({
+    ...rest,
+    roles: roles ?? (role === undefined ? undefined : [role]),
+  }))
+  .meta({
+    override: {
+      type: 'object',
+      properties: { ...documented, status: { type: 'string', enum: ['active', 'suspended'] } },
+    },
+  })
+
+export type MemberChange = z.output<typeof memberChange>

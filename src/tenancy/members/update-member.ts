@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util'
+import { checkAttributes } from '../../authorization/attributes/check-attributes.ts'
+import type { Deps } from '../../deps.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { assertGivable, holderOf, holds, refused } from '../roles/ceiling.ts'
+import type { RoleRow } from '../roles/store.ts'
+import { lockTenant } from '../tenants/store.ts'
+import { departmentAsked, rolesAsked } from './add-member.ts'
+import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
+import type { MemberChange } from './member-schemas.ts'
+import { permitMember } from './permit-member.ts'
+import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
+
+/**
+ * Changes a membership, for its person from their next request on; nothing happens where it is so already. 403 above
+ * the caller's own permissions and on owners by others, 409 `last_owner`.
+ */
+export function updateMember(
+  { db, clock }: Deps,
+  actor: Actor,
+  memberId: string,
+  change: MemberChange,
+  versions: Versions,
+): Promise<MemberRow> {
+  const { tenantId } = actor
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    const member = await findMember(tx, tenantId, memberId)
+    if (!member) throw notFound()
+    permitMember(actor, member)
+    assertAmong(versions, member.version)
+    assertMayTouch(actor, member)
+    const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
+    assertMayGive(actor, member, roles ?? [], change)
+    if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
+    if (!(await apply(tx, tenantId, member, roles, change, at))) return member
+    if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'tenant.member_updated',
+      subject: memberId,
+      data: { membership_id: memberId, user_id: member.user_id },
+    })
+    return (await findMember(tx, tenantId, memberId)) ?? member
+  })
+}
+
+/**
+ * Nobody gives what they lack, and nobody raises themselves. Policies read a person's roles, department and
+ * attributes, so these are one's own to add only for whoever may change the policies as well; giving up is free.
+ */
+function assertMayGive(actor: Actor, member: MemberRow, roles: readonly RoleRow[], change: MemberChange) {
+  const giver = holderOf(actor)
+  const added = roles.filter((role) => !member.roles.includes(role.name))
+  assertGivable(giver, added)
+  const { department_id = member.department_id, attributes = member.attributes } = change
+  const raises =
+    added.length > 0 ||
+    department_id !== member.department_id ||
+    !isDeepStrictEqual({ ...attributes }, { ...member.attributes })
+  if (member.user_id === actor.userId && raises && !holds(giver, 'policy:update'))
+    throw refused('You cannot change your own department or attributes, or give yourself a role.')
+}
+
+async function apply(
+  tx: Tx,
+  tenantId: string,
+  member: MemberRow,
+  roles: readonly RoleRow[] | undefined,
+  change: MemberChange,
+  at: number,
+): Promise<boolean> {
+  const { status = member.status, attributes = member.attributes } = change
+  const departmentId =
+    change.department_id === undefined
+      ? member.department_id
+      : await departmentAsked(tx, tenantId, change.department_id)
+  const rolesChanged =
+    roles !== undefined &&
+    (await replaceRoles(tx, { tenantId, memberId: member.id, roleIds: roles.map((role) => role.id) }))
+  return changeMember(tx, { tenantId, id: member.id, status, attributes, departmentId, rolesChanged, at })
+}

@@ -1,0 +1,43 @@
+import type { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
+import { assertHeld, holderOf } from './ceiling.ts'
+import type { newRole } from './role-schemas.ts'
+import { countCustomRoles, findRole, insertRole, type RoleDetailRow } from './store.ts'
+
+export const nameTaken = () =>
+  new ApiError(409, 'name_taken', 'This tenant has a role of this name. Choose another name.')
+
+/** Creates a custom role; 403 for a permission the caller lacks, 409 `limit_reached` or `name_taken`. */
+export function createRole(
+  { db, clock, config }: Deps,
+  actor: Actor,
+  body: z.output<typeof newRole>,
+): Promise<RoleDetailRow> {
+  const { tenantId } = actor
+  const at = clock()
+  const id = timeOrderedId(at)
+  assertHeld(holderOf(actor), body.permissions)
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    if ((await countCustomRoles(tx, tenantId)) >= config.LIMIT_CUSTOM_ROLES)
+      throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_CUSTOM_ROLES} custom roles.`)
+    if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
+    await growPolicyRevision(tx, tenantId)
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'tenant.role_created',
+      subject: id,
+      data: { role_id: id },
+    })
+    const role = await findRole(tx, tenantId, id)
+    if (!role) throw new Error('The role just made cannot be seen')
+    return role
+  })
+}

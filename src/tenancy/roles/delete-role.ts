@@ -1,0 +1,41 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
+import { ApiError, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
+import { showRole } from './role-schemas.ts'
+import { deleteUnusedRole, findRole, lockRole } from './store.ts'
+import { systemRole } from './update-role.ts'
+
+/** Deletes a custom role that no member and no policy has; 409 `system_role` or `role_in_use`. */
+export function deleteRole(
+  { db, clock }: Deps,
+  actor: Actor,
+  roleId: string,
+  versions: Versions,
+): Promise<void> {
+  const { tenantId } = actor
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    await lockRole(tx, tenantId, roleId)
+    const role = await findRole(tx, tenantId, roleId)
+    if (!role) throw notFound()
+    actor.permit({ type: 'role', id: roleId, fields: showRole(role) })
+    assertAmong(versions, role.version)
+    if (role.is_system) throw systemRole()
+    if (!(await deleteUnusedRole(tx, tenantId, roleId)))
+      throw new ApiError(409, 'role_in_use', 'Members or policies have this role. Take it from them first.')
+    await growPolicyRevision(tx, tenantId)
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'tenant.role_deleted',
+      subject: roleId,
+      data: { role_id: roleId },
+    })
+  })
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { permissionsOf, type SystemRole } from '../../platform/access/actions.ts'
+import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { permissionList } from './permissions.ts'
+import type { RoleDetailRow } from './store.ts'
+
+// Roles are named by name or id in the same lists, so a name that looks like an id could stand for two.
+const looksLikeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+const roleName = z
+  .string('Give the name as text.')
+  .transform((text) => text.normalize('NFC').trim())
+  .refine((text) => text.length > 0, 'Give the role a name.')
+  .refine((text) => [...text].length <= 64, 'A name may have 64 characters at most.')
+  .refine((text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'A name may not contain control characters.')
+  .refine((text) => !looksLikeId.test(text), 'A name may not have the form of an id.')
+  .meta({ example: 'Bookkeeper' })
+
+const description = z
+  .string('Give the description as text.')
+  .refine((text) => [...text].length <= 2000, 'A description may have 2000 characters at most.')
+
+export const newRole = z.object({
+  name: roleName,
+  description: description.default(''),
+  permissions: permissionList.prefault([]),
+})
+
+export const roleChange = z.object({
+  name: roleName.optional(),
+  description: description.optional(),
+  permissions: permissionList.optional(),
+})
+
+export type RoleChange = z.output<typeof roleChange>
+
+export const roleSchema = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    description: z.string(),
+    permissions: z.array(z.string()),
+    is_system: z.boolean(),
+    member_count: z.int(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Role' })
+
+export const showRole = ({ version: _version, name_key: _key, ...row }: RoleDetailRow) => ({
+  ...row,
+  permissions: row.is_system ? permissionsOf(row.name as SystemRole) : row.permissions,
+  created_at: rfc3339(row.created_at),
+  updated_at: rfc3339(row.updated_at),
+})

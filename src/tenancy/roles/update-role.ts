@@ -1,0 +1,55 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
+import { ApiError, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
+import { assertHeld, holderOf } from './ceiling.ts'
+import { nameTaken } from './create-role.ts'
+import { type RoleChange, showRole } from './role-schemas.ts'
+import { changeRole, findRole, hasRoleNamed, type RoleDetailRow } from './store.ts'
+
+export const systemRole = () =>
+  new ApiError(409, 'system_role', 'A system role is the same in every tenant. Make a role of your own.')
+
+/**
+ * Changes a custom role, for its members from their next request on. 403 for an added permission that the caller
+ * lacks, 409 `system_role` or `name_taken`; nothing happens where it is so already.
+ */
+export function updateRole(
+  { db, clock }: Deps,
+  actor: Actor,
+  roleId: string,
+  change: RoleChange,
+  versions: Versions,
+): Promise<RoleDetailRow> {
+  const { tenantId } = actor
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    const role = await findRole(tx, tenantId, roleId)
+    if (!role) throw notFound()
+    actor.permit({ type: 'role', id: roleId, fields: showRole(role) })
+    assertAmong(versions, role.version)
+    if (role.is_system) throw systemRole()
+    const { name = role.name, description = role.description, permissions = role.permissions } = change
+    assertHeld(
+      holderOf(actor),
+      permissions.filter((permission) => !role.permissions.includes(permission)),
+    )
+    if (await hasRoleNamed(tx, tenantId, name, roleId)) throw nameTaken()
+    const next = { tenantId, id: roleId, name, description, permissions, at }
+    if (!(await changeRole(tx, next))) return role
+    await growPolicyRevision(tx, tenantId)
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'tenant.role_updated',
+      subject: roleId,
+      data: { role_id: roleId },
+    })
+    return (await findRole(tx, tenantId, roleId)) ?? role
+  })
+}

@@ -1,0 +1,68 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
+import { invalidState, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import {
+  findTenant,
+  lockTenant,
+  markDeleted,
+  type TenantRow,
+  type TenantStatus,
+  updateStatus,
+} from './store.ts'
+
+// active ⇄ suspended; active or suspended → archived → active; any → deleted. Asking for the state a tenant is in is
+// answered as a success and tells nobody. What a closed tenant refuses is decided where it is entered: by the
+// policies for access tokens, and where a session gets tokens for it (login, refresh, switch).
+
+const moves = {
+  suspend: { from: ['active'], to: 'suspended', event: 'tenant.tenant_suspended' },
+  archive: { from: ['active', 'suspended'], to: 'archived', event: 'tenant.tenant_archived' },
+  activate: { from: ['suspended', 'archived'], to: 'active', event: 'tenant.tenant_activated' },
+} as const satisfies Record<string, { from: TenantStatus[]; to: TenantStatus; event: string }>
+
+/** Moves the tenant of the path to another state; 409 `invalid_state` where none leads there from its present one. */
+export function moveTenant({ db, clock }: Deps, actor: Actor, move: keyof typeof moves): Promise<TenantRow> {
+  const { tenantId, userId } = actor
+  const { from, to, event } = moves[move]
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    const moved = await updateStatus(tx, { id: tenantId, from, to, at })
+    const tenant = await findTenant(tx, tenantId, userId)
+    if (!tenant) throw notFound()
+    if (tenant.status !== to)
+      throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
+    if (moved)
+      await appendEvent(tx, {
+        ...causedBy(actor, at),
+        type: event,
+        subject: tenantId,
+        data: { tenant_id: tenantId },
+      })
+    return tenant
+  })
+}
+
+/** Deletes the tenant of the path: gone for everybody at once, and from the database once the retention is over. */
+export function deleteTenant({ db, clock }: Deps, actor: Actor, versions: Versions): Promise<void> {
+  const { tenantId, userId } = actor
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    const tenant = await findTenant(tx, tenantId, userId)
+    if (!tenant) throw notFound()
+    assertAmong(versions, tenant.version)
+    if (!(await markDeleted(tx, { id: tenantId, at }))) throw notFound()
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'tenant.tenant_deleted',
+      subject: tenantId,
+      data: { tenant_id: tenantId },
+    })
+  })
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { domainName } from './email-domains.ts'
+import { type TenantRow, tenantStatus } from './store.ts'
+
+const tenantName = z
+  .string('Give the name as text.')
+  .trim()
+  .min(1, 'Give the tenant a name.')
+  .refine((text) => [...text].length <= 120, 'A name may have 120 characters at most.')
+  .meta({ maxLength: 120, example: 'Analytical Engines' })
+
+const slug = z
+  .string('Give the slug as text.')
+  .regex(/^[a-z0-9](-?[a-z0-9]){0,62}$/, 'A slug has 1 to 63 of a-z, 0-9 and single dashes between them.')
+  .meta({ example: 'analytical-engines' })
+
+export const newTenant = z.object({ name: tenantName, slug: slug.optional() })
+
+/** Settings are merged key by key; unknown keys are ignored, as unknown fields are everywhere. */
+export const tenantChange = z.object({
+  name: tenantName.optional(),
+  settings: z
+    .object(
+      {
+        require_mfa: z.boolean('require_mfa has to be true or false.').optional(),
+        allowed_email_domains: z
+          .array(domainName, 'Give the domains as a list.')
+          .max(100, 'A tenant may name 100 domains at most.')
+          .transform((domains) => [...new Set(domains)])
+          .optional(),
+      },
+      'Give the settings as an object.',
+    )
+    .optional(),
+})
+
+export type TenantChange = z.output<typeof tenantChange>
+
+export const tenantSchema = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    slug: z.string(),
+    status: tenantStatus,
+    is_active: z.boolean(),
+    settings: z.looseObject({ require_mfa: z.boolean(), allowed_email_domains: z.array(z.string()) }),
+    created_at: timestamp,
+    updated_at: timestamp,
+    suspended_at: timestamp.nullable(),
+    archived_at: timestamp.nullable(),
+    member_count: z.int(),
+    my_roles: z.array(z.string()),
+  })
+  .meta({ id: 'Tenant' })
+
+export const showTenant = ({ version: _version, name_key: _key, ...row }: TenantRow) => ({
+  ...row,
+  is_active: row.status === 'active',
+  created_at: rfc3339(row.created_at),
+  updated_at: rfc3339(row.updated_at),
+  suspended_at: row.suspended_at === null ? null : rfc3339(row.suspended_at),
+  archived_at: row.archived_at === null ? null : rfc3339(row.archived_at),
+})

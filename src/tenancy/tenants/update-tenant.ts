@@ -1,0 +1,37 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { changeTenant, findTenant, lockTenant, type TenantRow } from './store.ts'
+import type { TenantChange } from './tenant-schemas.ts'
+
+/** Changes name and settings of the tenant of the path, with one event; nothing where they are so already. */
+export function updateTenant(
+  { db, clock }: Deps,
+  actor: Actor,
+  change: TenantChange,
+  versions: Versions,
+): Promise<TenantRow> {
+  const { tenantId, userId } = actor
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    const before = await findTenant(tx, tenantId, userId)
+    if (!before) throw notFound()
+    assertAmong(versions, before.version)
+    if (await changeTenant(tx, { id: tenantId, name: change.name, settings: change.settings ?? {}, at }))
+      await appendEvent(tx, {
+        ...causedBy(actor, at),
+        type: 'tenant.tenant_updated',
+        subject: tenantId,
+        data: { tenant_id: tenantId },
+      })
+    const tenant = await findTenant(tx, tenantId, userId)
+    if (!tenant) throw notFound()
+    return tenant
+  })
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import type { Route } from '../../src/platform/http/route.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a JSON Schema, and JSON of any shape beside it
+type Json = any
+
+/** What no answer may hold: SQL, a stack, the name of a constraint, table or role, a hash, a path of a machine. */
+export const leak =
+  /\b(select|insert into|update|delete from)\b.*\b(from|set|values|where)\b|\n\s+at |_(pkey|fkey|key|check|idx)\b|\bbailiwick_(api|system|worker|owner)\b|\$argon2|slonik|SQLSTATE|PostgresError|node_modules|file:\/\/\/|relation "/i
+
+/**
+ * Makes the judge of answers: gives what is wrong with one, by the schema that documents it or by the form of every
+ * error; null where it is as promised.
+ */
+export function answerJudge(routes: readonly Route[]) {
+  const known = routes.map((route) => ({
+    route,
+    pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}/?$`, 'i'),
+    schema: route.answer && (z.toJSONSchema(route.answer, { io: 'input', unrepresentable: 'any' }) as Json),
+  }))
+  return (method: string, path: string, status: number, text: string): string | null => {
+    const pathname = path.split('?')[0] ?? ''
+    if (/^\/(api|access)\//.test(pathname) && leak.test(text))
+      return `tells too much: ${leak.exec(text)?.[0]}`
+    if (status >= 400) return errorFault(status, text)
+    const literal = known.filter(({ route, pattern }) => route.method === method && pattern.test(pathname))
+    const found = literal.find(({ route }) => !route.path.includes(':')) ?? literal[0]
+    if (!found) return null
+    const { route, schema } = found
+    if (status !== route.status) return `answers ${status}, which is documented as ${route.status}`
+    if (route.answer === null) return text === '' ? null : 'has a body, which is documented as none'
+    const body = JSON.parse(text)
+    const result = route.answer.safeParse(body)
+    if (!result.success) return `does not fit its schema: ${z.prettifyError(result.error)}`
+    const surplus = undocumented(schema, schema, body, '')
+    return surplus.length > 0 ? `has members that no schema names: ${surplus.join(', ')}` : null
+  }
+}
+
+const problem = z.looseObject({
+  type: z.string(),
+  title: z.string().min(1),
+  status: z.int(),
+  detail: z.string().min(1),
+  code: z.string().regex(/^[a-z_]+$/),
+  instance: z.string().min(1),
+  errors: z.array(z.object({ field: z.string(), code: z.string(), detail: z.string() }).loose()).optional(),
+})
+
+function errorFault(status: number, text: string): string | null {
+  if (text === '') return null // the answer to HEAD
+  const result = problem.safeParse(JSON.parse(text))
+  if (!result.success) return `is no problem of RFC 9457: ${z.prettifyError(result.error)}`
+  const { type, code, status: told } = result.data
+  if (type !== `urn:bailiwick:error:${code}`) return `has the type ${type} and the code ${code}`
+  return told === status ? null : `says ${told} in an answer of ${status}`
+}
+
+/** Members of a body that its schema does not name: a column that slipped out would be one. */
+function undocumented(root: Json, schema: Json, value: Json, at: string): string[] {
+  if (schema.$ref) return undocumented(root, definition(root, schema.$ref), value, at)
+  if (typeof value !== 'object' || value === null) return []
+  const forms = schema.anyOf ?? schema.oneOf ?? schema.allOf
+  if (forms) {
+    const found: string[][] = forms.map((form: Json) => undocumented(root, form, value, at))
+    return found.sort((a, b) => a.length - b.length)[0] ?? []
+  }
+  if (Array.isArray(value))
+    return schema.items ? value.flatMap((item) => undocumented(root, schema.items, item, `${at}[]`)) : []
+  return Object.entries(value).flatMap(([name, item]) => {
+    const member = schema.properties?.[name]
+    if (member) return undocumented(root, member, item, `${at}.${name}`)
+    return schema.properties && !schema.additionalProperties ? [`${at}.${name}`] : []
+  })
+}
+
+const definition = (root: Json, ref: string): Json =>
+  ref === '#'
+    ? root
+    : ref
+        .split('/')
+        .slice(1)
+        .reduce((node, step) => node[step], root)

@@ -1,0 +1,113 @@
+import { type QuerySqlToken, sql } from 'slonik'
+import { z } from 'zod'
+import { type Databases, inTenant, type Scope, type Tx } from '../../src/platform/db/transaction.ts'
+
+/** How one statement reads: each scan as `<node> <index or table>`, and whether the rows it answers are sorted afterwards. */
+export interface Plan {
+  statement: string
+  scans: string[]
+  sorts: boolean
+  /** Scans of tables with a tenant_id that no index led by it narrows. */
+  faults: string[]
+}
+
+interface Node {
+  'Node Type': string
+  'Parent Relationship'?: string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  Plans?: Node[]
+}
+
+const answer = z.object({ 'QUERY PLAN': z.array(z.object({ Plan: z.custom<Node>() })) })
+const names = z.object({ name: z.string() })
+const queries = new Set<PropertyKey>([
+  'any',
+  'anyFirst',
+  'many',
+  'maybeOne',
+  'maybeOneFirst',
+  'one',
+  'oneFirst',
+  'query',
+])
+
+/**
+ * The plans of all statements of `work`, which runs as bailiwick_api in `scope` and is rolled back. Scanning whole
+ * tables and sorting are made dear, so that a plan shows which index there is, however few rows there are.
+ */
+export async function plansOf(
+  db: Pick<Databases, 'api'>,
+  scope: Scope,
+  work: (tx: Tx) => Promise<unknown>,
+): Promise<Plan[]> {
+  const plans: Plan[] = []
+  const end = new Error('done')
+  await inTenant(db, scope, async (tx) => {
+    await tx.query(sql.unsafe`
+      select set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)`)
+    const catalogue = {
+      tables: new Set(await tx.anyFirst(sql.type(names)`${tablesOfTenants}`)),
+      indexes: new Set(await tx.anyFirst(sql.type(names)`${indexesOfTenants}`)),
+    }
+    const spy = async (query: QuerySqlToken) => {
+      const explained = await tx.one(sql.type(answer)`explain (format json) ${query}`)
+      plans.push(planOf(query.sql, explained['QUERY PLAN'][0]!.Plan, catalogue))
+    }
+    await work(
+      new Proxy(tx, {
+        get(target, name) {
+          const found = Reflect.get(target, name)
+          if (!queries.has(name)) return found
+          return async (query: QuerySqlToken) => {
+            await spy(query)
+            return (found as (query: QuerySqlToken) => unknown)(query)
+          }
+        },
+      }),
+    )
+    throw end
+  }).catch((error) => {
+    if (error !== end) throw error
+  })
+  return plans
+}
+
+const tablesOfTenants = sql.fragment`
+  select c.relname::text as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
+  where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'`
+
+const indexesOfTenants = sql.fragment`
+  select c.relname::text as name from pg_index i join pg_class c on c.oid = i.indexrelid
+  join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0] and a.attname = 'tenant_id'`
+
+function planOf(
+  statement: string,
+  root: Node,
+  { tables, indexes }: Record<'tables' | 'indexes', Set<string>>,
+): Plan {
+  const nodes = withBelow(root)
+  const scans = nodes.filter((node) => node['Relation Name'] !== undefined)
+  const narrowed = (node: Node) =>
+    withBelow(node).some(
+      ({ 'Index Name': index = '', 'Index Cond': condition = '' }) =>
+        indexes.has(index) && condition.includes('tenant_id = '),
+    )
+  const told = (node: Node) => `${node['Node Type']} ${node['Index Name'] ?? node['Relation Name']}`
+  return {
+    statement: statement.trim().replace(/\s+/g, ' '),
+    scans: scans.map(told),
+    sorts: sorts(root),
+    faults: scans.filter((node) => tables.has(node['Relation Name']!) && !narrowed(node)).map(told),
+  }
+}
+
+const withBelow = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(withBelow)]
+
+/** Sorts of what one row of the answer gathers do not count, nor those that go on while an index is read. */
+const sorts = (node: Node): boolean =>
+  node['Node Type'] === 'Sort' ||
+  (node.Plans ?? []).some(
+    (below) => !/^(Sub|Init)Plan$/.test(below['Parent Relationship'] ?? '') && sorts(below),
+  )

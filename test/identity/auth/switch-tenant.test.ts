@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
+import { claimsOf, startService } from '../../helpers/service.ts'
+
+const service = await startService(t)
+const database = await openDatabase(t, service)
+const noMember = { status: 403, body: { code: 'no_active_membership' } }
+
+t.test(
+  'a switch answers a pair for the other tenant under the same session; the old pair works on for its own',
+  async (t) => {
+    const ada = await service.signUp()
+    const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+    const { status, body, headers } = await ada.post('/api/v1/auth/switch-tenant/', {
+      tenant_id: second.id.toUpperCase(),
+    })
+    t.equal(status, 200)
+    t.same(Object.keys(body).sort(), ['access', 'refresh'])
+    t.equal(headers.get('cache-control'), 'no-store')
+    const [old, fresh] = [claimsOf(ada.access), claimsOf(body.access)]
+    t.match(fresh, { tenant_id: second.id, sid: old.sid, auth_time: old.auth_time, roles: ['owner'] })
+    t.not(claimsOf(body.refresh).fid, claimsOf(ada.refresh).fid, 'a family of its own')
+    const at = async (token: string) =>
+      (await service.call('GET', '/api/v1/users/me/', { token })).body.current_tenant.id
+    t.equal(await at(body.access), second.id)
+    t.equal(await at(ada.access), ada.tenantId)
+    const again = async (token: string) =>
+      claimsOf(
+        (await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } })).body.access,
+      ).tenant_id
+    t.equal(await again(body.refresh), second.id, 'a refresh keeps the tenant')
+    t.equal(await again(ada.refresh), ada.tenantId)
+  },
+)
+
+t.test('a stranger, an unknown tenant and a suspended membership are told alike', async (t) => {
+  const [ada, owner] = [await service.signUp(), await service.signUp()]
+  const masked = async (tenantId: string) => {
+    const { status, body } = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: tenantId })
+    return { status, body: { ...body, instance: '' } }
+  }
+  const stranger = await masked(owner.tenantId)
+  t.match(stranger, noMember)
+  t.same(await masked(randomUUID()), stranger)
+  await owner.post(`/api/v1/tenants/${owner.tenantId}/members/`, { user_id: ada.id })
+  t.equal((await masked(owner.tenantId)).status, 200)
+  await database.query("update memberships set status = 'suspended' where tenant_id = $1 and user_id = $2", [
+    owner.tenantId,
+    ada.id,
+  ])
+  t.same(await masked(owner.tenantId), stranger)
+  await database.query("update memberships set status = 'active' where tenant_id = $1 and user_id = $2", [
+    owner.tenantId,
+    ada.id,
+  ])
+  for (const state of ['suspended', 'archived']) {
+    await database.query(`update tenants set status = $2, ${state}_at = created_at where id = $1`, [
+      owner.tenantId,
+      state,
+    ])
+    t.match(await masked(owner.tenantId), { status: 403, body: { code: `tenant_${state}` } })
+    t.equal(
+      (await owner.post('/api/v1/auth/switch-tenant/', { tenant_id: owner.tenantId })).status,
+      200,
+      'owners may',
+    )
+  }
+})
+
+t.test('what happens in a tenant counts at the next request, not at the next token', async (t) => {
+  const [ada, owner] = [await service.signUp(), await service.signUp()]
+  const home = ada.tenantId
+  await owner.post(`/api/v1/tenants/${owner.tenantId}/members/`, { user_id: ada.id })
+  await ada.switchTo(owner.tenantId)
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const answers = async () =>
+    Object.fromEntries(
+      await Promise.all(
+        [
+          '/api/v1/users/',
+          '/api/v1/users/me/',
+          members,
+          `/api/v1/tenants/${owner.tenantId}/`,
+          '/api/v1/tenants/',
+        ].map(async (path) => {
+          const { status, body } = await ada.get(path)
+          return [
+            path.replace(owner.tenantId, 'T').replace('/api/v1', ''),
+            status === 200 ? 200 : `${status} ${body.code}`,
+          ]
+        }),
+      ),
+    )
+  t.same(new Set(Object.values(await answers())), new Set([200]))
+
+  for (const state of ['suspended', 'archived']) {
+    await database.query(`update tenants set status = $2, ${state}_at = created_at where id = $1`, [
+      owner.tenantId,
+      state,
+    ])
+    const closed = `403 tenant_${state}`
+    t.same(
+      await answers(),
+      {
+        '/users/': closed,
+        '/users/me/': closed,
+        '/tenants/T/members/': closed,
+        '/tenants/T/': 200,
+        '/tenants/': 200,
+      },
+      state,
+    )
+  }
+  await database.query(
+    "update tenants set status = 'active', suspended_at = null, archived_at = null where id = $1",
+    [owner.tenantId],
+  )
+
+  const outside = {
+    '/users/': '403 no_active_membership',
+    '/users/me/': '403 no_active_membership',
+    '/tenants/T/members/': '403 no_active_membership',
+    '/tenants/T/': '404 not_found',
+    '/tenants/': 200,
+  }
+  await database.query("update memberships set status = 'suspended' where tenant_id = $1 and user_id = $2", [
+    owner.tenantId,
+    ada.id,
+  ])
+  t.same(await answers(), outside, 'membership suspended')
+  await database.query("update memberships set status = 'active' where tenant_id = $1 and user_id = $2", [
+    owner.tenantId,
+    ada.id,
+  ])
+  await database.query('update tenants set deleted_at = created_at where id = $1', [owner.tenantId])
+  t.same(await answers(), outside, 'tenant deleted')
+  await database.query('update tenants set deleted_at = null where id = $1', [owner.tenantId])
+  await database.query('delete from memberships where tenant_id = $1 and user_id = $2', [
+    owner.tenantId,
+    ada.id,
+  ])
+  t.same(await answers(), outside, 'membership gone')
+
+  await ada.switchTo(home)
+  t.equal((await ada.get('/api/v1/users/me/')).status, 200, 'the way home stays open')
+})
+
+t.test('a logout ends this session in every tenant, at once and for good, with one event', async (t) => {
+  const ada = await service.signUp()
+  const other = await service.logIn(ada)
+  const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+  const { body: elsewhere } = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: second.id })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ada.post('/api/v1/auth/logout/')))
+  t.ok(answers.some(({ status, body }) => status === 200 && body.message === 'Logged out'))
+  const revoked = { status: 401, body: { code: 'session_revoked' } }
+  for (const token of [ada.access, elsewhere.access])
+    t.match(await service.call('GET', '/api/v1/users/me/', { token }), revoked)
+  for (const refresh of [ada.refresh, elsewhere.refresh])
+    t.match(await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } }), revoked)
+  t.equal((await other.get('/api/v1/users/me/')).status, 200, 'other sessions live on')
+  const events = await eventsOf(database, ada.tenantId)
+  t.equal(events.filter(({ type }) => type === 'identity.session_revoked').length, 1)
+})

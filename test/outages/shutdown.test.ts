@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { disposableDatabase } from '../helpers/database.ts'
+import { requestText } from '../helpers/raw-http.ts'
+
+const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
+const { urls, drop } = await disposableDatabase()
+t.teardown(drop)
+t.setTimeout(90_000)
+
+const settings = {
+  NODE_ENV: 'test',
+  PORT: '0',
+  DATABASE_API_URL: urls.api,
+  DATABASE_SYSTEM_URL: urls.system,
+  DATABASE_WORKER_URL: urls.worker,
+  DATABASE_POOL_SIZE: '2',
+  SECRET_KEYS: randomBytes(32).toString('base64url'),
+}
+
+/** The API as a process of its own; `url` is empty where it ended before it listened. */
+async function startProcess(t: Test, more: Record<string, string> = {}) {
+  const child: ChildProcess = spawn(process.execPath, [entry, 'api'], {
+    env: { PATH: process.env.PATH!, ...settings, ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => void child.kill('SIGKILL'))
+  const told = { child, printed: '', url: '', exit: once(child, 'exit') }
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part) => (told.printed += part))
+  while (child.exitCode === null && !told.url) {
+    await sleep(20)
+    told.url = /Listening on (http:\S+)/.exec(told.printed)?.[1] ?? ''
+  }
+  return told
+}
+
+/** A connection with what came over it; `ended` resolves when the server closes it. */
+async function open(url: string) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  const connection = { socket, received: '', ended: once(socket, 'close') }
+  socket.on('data', (part) => (connection.received += part))
+  socket.on('error', () => undefined)
+  return connection
+}
+
+const register = (email: string) =>
+  requestText(
+    'POST',
+    '/api/v1/auth/register/',
+    { 'content-type': 'application/json' },
+    JSON.stringify({ email, password: 'a quiet harbour' }),
+  )
+
+t.test(
+  'on SIGTERM what is in flight is answered, idle connections close, new ones are refused, and it ends with 0',
+  async (t) => {
+    const { child, url, exit } = await startProcess(t)
+    const idle = await open(url)
+    idle.socket.write(requestText('GET', '/healthz'))
+    while (!idle.received.includes('"ok"')) await sleep(5)
+    const busy = await Promise.all(Array.from({ length: 6 }, () => open(url)))
+    for (const [n, { socket }] of busy.entries()) socket.write(register(`busy${n}@example.com`))
+    const slow = await open(url)
+    const request = register('slow@example.com')
+    slow.socket.write(request.subarray(0, -10))
+    await sleep(50)
+
+    const since = Date.now()
+    child.kill('SIGTERM')
+    await idle.ended
+    t.ok(Date.now() - since < 1_000, 'an idle connection is closed at once')
+    await t.rejects(open(url), { code: 'ECONNREFUSED' })
+    slow.socket.write(request.subarray(-10))
+    await Promise.all([...busy, slow].map(({ ended }) => ended))
+    for (const { received } of [...busy, slow]) {
+      t.match(received, /^HTTP\/1\.1 201 /)
+      t.match(received, /connection: close/i)
+    }
+    t.same(await exit, [0, null])
+    t.ok(
+      Date.now() - since < 8_000,
+      `${Date.now() - since} ms: nobody waits for connections that say no more`,
+    )
+  },
+)
+
+t.test('a second signal ends it at once, whatever a client still holds open', async (t) => {
+  const { child, url, exit } = await startProcess(t)
+  const stuck = await open(url)
+  stuck.socket.write(register('stuck@example.com').subarray(0, -10))
+  await sleep(50)
+  const since = Date.now()
+  child.kill('SIGTERM')
+  await sleep(200)
+  child.kill('SIGTERM')
+  t.same(await exit, [130, null])
+  t.ok(Date.now() - since < 3_000)
+})
+
+t.test('SIGINT is as good', async (t) => {
+  const { child, exit } = await startProcess(t)
+  child.kill('SIGINT')
+  t.same(await exit, [0, null])
+})
+
+t.test('a port that is taken is named, with what to do', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as { port: number }
+  const { exit, printed, url } = await startProcess(t, { PORT: String(port) })
+  t.same(await exit, [1, null])
+  t.equal(url, '')
+  t.equal(
+    printed.trim(),
+    `Port ${port} of 127.0.0.1 is taken. Set PORT to another, or stop what listens there.`,
+  )
+})
+
+t.test('production starts with nothing missing, and lists all that is', async (t) => {
+  const bare = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
+  for (const name of ['api', 'start']) {
+    const child = spawn(process.execPath, [entry, name], {
+      env: { PATH: process.env.PATH!, ...bare, NODE_ENV: 'production' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let printed = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (printed += part))
+    t.same(await once(child, 'exit'), [1, null])
+    for (const setting of [
+      'DATABASE_API_URL',
+      'DATABASE_SYSTEM_URL',
+      'DATABASE_WORKER_URL',
+      'SECRET_KEYS',
+      'SMTP_URL',
+      'PUBLIC_URL',
+    ])
+      t.match(printed, `${setting} is missing`, `${name}: ${setting}`)
+    t.notMatch(printed, /^\s+at /m, 'no stack')
+  }
+  const unknown = await startProcess(t, { OTP_REQUIRED_FOR_LOGN: 'true', PORT: 'x', LOG_LEVEL: 'loud' })
+  t.same(await unknown.exit, [1, null])
+  for (const fault of ['OTP_REQUIRED_FOR_LOGN is not a setting', 'PORT must be', 'LOG_LEVEL must be'])
+    t.match(unknown.printed, fault)
+})
+
+t.test('a database that is away is said at the start, without its password', async (t) => {
+  const { exit, printed } = await startProcess(t, {
+    DATABASE_API_URL: 'postgres://bailiwick_api:hush@127.0.0.1:9/x',
+  })
+  t.same(await exit, [1, null])
+  t.match(printed, /ECONNREFUSED|127\.0\.0\.1:9/)
+  t.notMatch(printed, 'hush')
+})

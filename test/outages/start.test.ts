@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { removeEmbeddedPostgres } from '../../src/cli/embedded-postgres.ts'
+import { isAlive } from '../../src/cli/instance-lock.ts'
+
+// npm start as a user runs it, in a folder that nobody but its owner may enter: also root's Postgres has to start.
+
+t.setTimeout(120_000)
+const root = join(import.meta.dirname, '..', '..')
+const parent = await mkdtemp(join(tmpdir(), 'bailiwick-start-'))
+await chmod(parent, 0o700)
+const dataDir = join(parent, 'data')
+t.teardown(async () => {
+  await removeEmbeddedPostgres({ dataDir })
+  await rm(parent, { recursive: true, force: true })
+})
+
+function npmStart(t: Test, ...options: string[]) {
+  const { NODE_OPTIONS, TEST_DATABASE_URL, ...env } = process.env
+  const child: ChildProcess = spawn('npm', ['start', '--silent', '--', ...options], {
+    cwd: root,
+    env: { ...env, PORT: '0', DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  for (const stream of [child.stdout!, child.stderr!])
+    createInterface({ input: stream }).on('line', (line) => lines.push(line))
+  t.teardown(() => void (child.exitCode === null && child.kill('SIGKILL')))
+  return { child, lines, exit: once(child, 'exit') }
+}
+
+async function json(
+  started: ReturnType<typeof npmStart>,
+): Promise<{ url: string; pid: number; data_dir: string }> {
+  while (started.lines.length === 0 && started.child.exitCode === null) await sleep(20)
+  return JSON.parse(started.lines[0] ?? '{}')
+}
+
+const post = (url: string, path: string, body: object) =>
+  fetch(`${url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+const ada = { email: 'ada@example.com', password: 'a quiet harbour' }
+
+t.test(
+  'npm start prints one line of JSON when it is ready, makes no demo unless asked, and drains on a signal to npm',
+  async (t) => {
+    const started = npmStart(t, '--json', '--no-demo')
+    const told = await json(started)
+    t.match(told, { url: /^http:\/\/127\.0\.0\.1:\d+$/, pid: Number, data_dir: dataDir })
+    t.equal((await fetch(`${told.url}/readyz`)).status, 200, 'ready means ready')
+    t.equal((await post(told.url, '/auth/login/', { email: 'admin@demo.test', password: 'x' })).status, 401)
+    t.equal((await post(told.url, '/auth/register/', ada)).status, 201)
+    if (process.platform !== 'win32')
+      t.equal((await stat(join(dataDir, 'development-secrets.json'))).mode & 0o077, 0)
+
+    const second = npmStart(t)
+    t.same(await second.exit, [1, null])
+    t.match(
+      second.lines.join('\n'),
+      `Bailiwick is running at ${told.url} (pid ${told.pid}) on ${dataDir}. Stop it, or set DATA_DIR`,
+    )
+
+    const flying = Array.from({ length: 20 }, () =>
+      post(told.url, '/auth/login/', ada).then(({ status }) => status),
+    )
+    await sleep(30)
+    const since = Date.now()
+    started.child.kill('SIGTERM')
+    t.same([...new Set(await Promise.all(flying))], [200], 'what was in flight is answered')
+    t.same(await started.exit, [0, null])
+    t.ok(Date.now() - since < 15_000, `${Date.now() - since} ms`)
+    await t.rejects(fetch(told.url), { cause: { code: 'ECONNREFUSED' } })
+    t.equal(started.lines.length, 1, started.lines.join('\n'))
+  },
+)
+
+t.test('after kill -9 it starts again on what it had, and tells a person what there is', async (t) => {
+  const killed = npmStart(t, '--json', '--no-demo')
+  const told = await json(killed)
+  process.kill(told.pid, 'SIGKILL')
+  await killed.exit
+  t.notOk(isAlive(told.pid))
+
+  const again = npmStart(t)
+  while (!again.lines.some((line) => line.startsWith('Ready in')) && again.child.exitCode === null)
+    await sleep(20)
+  const text = again.lines.join('\n')
+  const url = / at (http:\S+)$/m.exec(text)?.[1] ?? ''
+  t.equal((await post(url, '/auth/login/', ada)).status, 200, 'nothing acknowledged was lost')
+  const [, email, password] = /^Admin\s+(\S+)\s+(\S+)/m.exec(text) ?? []
+  t.equal((await post(url, '/auth/login/', { email, password })).status, 200, 'the admin that was printed')
+  for (const name of ['Database', 'Queues', 'Mail', 'API docs']) t.match(text, new RegExp(`^${name} `, 'm'))
+  again.child.kill('SIGINT')
+  t.same(await again.exit, [0, null])
+})

@@ -1,0 +1,171 @@
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { exchange, requestText } from '../../helpers/raw-http.ts'
+import { startService } from '../../helpers/service.ts'
+
+const service = await startService(t, { workers: false })
+const ada = await service.signUp()
+const tenants = '/api/v1/tenants/'
+const json = { 'content-type': 'application/json' }
+const bearer = { authorization: `Bearer ${ada.access}` }
+const count = async () => (await ada.get(tenants)).body.count
+
+/** Founding a tenant with these very bytes. */
+async function found(body: string | Buffer, headers: Record<string, string> = json) {
+  const { answers } = await exchange(service.url, [
+    requestText('POST', tenants, { ...bearer, ...headers }, body),
+  ])
+  const [answer] = answers
+  return { status: answer?.status, body: JSON.parse(answer?.body || 'null') }
+}
+
+const chunked = (bytes: Buffer, size = 16_384) => {
+  const parts: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += size) {
+    const part = bytes.subarray(at, at + size)
+    parts.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'))
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
+}
+
+t.test('what is no JSON object in UTF-8 is refused as such, and nothing is made of it', async (t) => {
+  const before = await count()
+  const nested = (open: string, close: string, times: number) =>
+    `{"name":"deep","x":${open.repeat(times)}${close.repeat(times)}}`
+  const refused: Record<string, string | Buffer> = {
+    'half an object': '{"name":"half',
+    'a trailing comma': '{"name":"a",}',
+    'a comment': '{"name":"a"/*b*/}',
+    'two values': '{"name":"a"}{"name":"b"}',
+    'a bare word': 'name',
+    'a list': '[{"name":"a"}]',
+    'a text': '"name"',
+    'a number': '7',
+    null: 'null',
+    'NUL in a text': '{"name":"a\\u0000b"}',
+    'NUL in a name': '{"name":"a","b\\u0000":1}',
+    'NUL outside of a text': '{"name":"a"}\0',
+    'a lone high surrogate': '{"name":"a\\ud800"}',
+    'a lone low surrogate': '{"name":"\\udc00a"}',
+    'bytes that are no UTF-8': Buffer.from([...Buffer.from('{"name":"'), 0xc3, 0x28, 0x22, 0x7d]),
+    'an overlong slash': Buffer.from([...Buffer.from('{"name":"'), 0xc0, 0xaf, 0x22, 0x7d]),
+    'a surrogate in UTF-8': Buffer.from([...Buffer.from('{"name":"'), 0xed, 0xa0, 0x80, 0x22, 0x7d]),
+    '33 levels': nested('[', ']', 32),
+    '100,000 lists in each other': '['.repeat(100_000),
+    '100,000 objects in each other': '{"a":'.repeat(100_000),
+  }
+  for (const [what, body] of Object.entries(refused))
+    t.match(await found(body), { status: 400, body: { code: 'parse_error' } }, what)
+  t.equal(await count(), before)
+})
+
+t.test('what is well-formed is taken, however it is written', async (t) => {
+  const taken: Record<string, string | Buffer> = {
+    '32 levels': `{"name":"deep","x":${'['.repeat(31)}${']'.repeat(31)}}`,
+    'brackets in a text': JSON.stringify({ name: '[[[['.repeat(30) }),
+    'a byte order mark': '\ufeff{"name":"mark"}',
+    'space around it': ' \r\n\t{"name":"space"}\n',
+    'escaped pairs of surrogates': '{"name":"\\ud83d\\ude00"}',
+    'the last of two values of a name': '{"name":1,"name":"twice"}',
+  }
+  for (const [what, body] of Object.entries(taken)) t.equal((await found(body)).status, 201, what)
+})
+
+t.test('only JSON is taken, and only as it is', async (t) => {
+  const body = '{"name":"typed"}'
+  for (const type of [
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    'application',
+    '',
+    ';;;',
+  ])
+    t.match(
+      await found(body, { 'content-type': type }),
+      { status: 415, body: { code: 'unsupported_media_type' } },
+      type,
+    )
+  t.match(await found(body, {}), { status: 415 }, 'no type')
+  for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity'])
+    t.match(await found(gzipSync(body), { ...json, 'content-encoding': encoding }), { status: 415 }, encoding)
+  t.match(await found(body, { ...json, 'content-encoding': 'identity' }), { status: 201 })
+  t.match(await found(body, { 'content-type': 'application/json;charset=UTF-8' }), { status: 201 })
+  t.match(await found(body, { 'content-type': 'Application/JSON' }), { status: 201 })
+  t.match(await found(body, { 'content-type': 'application/merge-patch+json' }), { status: 201 })
+})
+
+t.test('an empty body counts as {}, of whatever type', async (t) => {
+  for (const headers of [{}, json, { 'content-type': 'text/plain' }, { 'content-length': '0' }])
+    t.match(await found('', headers as Record<string, string>), {
+      status: 400,
+      body: { code: 'validation_error', name: [String] },
+    })
+  const inChunks = await found('0\r\n\r\n', { ...json, 'transfer-encoding': 'chunked' })
+  t.match(inChunks, { status: 400, body: { code: 'validation_error' } })
+  t.match(await ada.post('/api/v1/auth/email/verify/send/', '  '), { status: 200 })
+})
+
+t.test(
+  'a body may have 1 MiB, on the routes of signing in 16 KiB, and is measured while it comes',
+  async (t) => {
+    const sized = (bytes: number) => {
+      const body = Buffer.alloc(bytes, ' ')
+      body.write('{"name":"sized"}')
+      return body
+    }
+    const mebi = 1024 * 1024
+    t.match(await found(sized(mebi)), { status: 201 })
+    t.match(await found(sized(mebi + 1)), { status: 413, body: { code: 'payload_too_large' } })
+    const transfer = { ...json, 'transfer-encoding': 'chunked' }
+    t.match(await found(chunked(sized(mebi)), transfer), { status: 201 })
+    t.match(await found(chunked(sized(mebi + 1)), transfer), {
+      status: 413,
+      body: { code: 'payload_too_large' },
+    })
+    const login = async (bytes: number) => {
+      const padding = ' '.repeat(bytes - 52)
+      const body = `{"email":"nobody@example.com","password":"x"${padding}       }`
+      return service.call('POST', '/api/v1/auth/login/', { body })
+    }
+    t.match(await login(16 * 1024), { status: 401 })
+    t.match(await login(16 * 1024 + 1), { status: 413, body: { code: 'payload_too_large' } })
+  },
+)
+
+t.test(
+  'after a refusal the connection either serves the next request or is closed, and never hangs',
+  async (t) => {
+    const big = Buffer.alloc(3 * 1024 * 1024, ' ')
+    const next = requestText('GET', '/healthz')
+    for (const [what, first] of Object.entries({
+      'too long, with its length': requestText('POST', tenants, { ...bearer, ...json }, big),
+      'too long, in chunks': requestText(
+        'POST',
+        tenants,
+        { ...bearer, ...json, 'transfer-encoding': 'chunked' },
+        chunked(big),
+      ),
+      'of another type': requestText('POST', tenants, { ...bearer, 'content-type': 'text/plain' }, big),
+      'by nobody': requestText('POST', tenants, json, big),
+      'to nowhere': requestText('POST', '/nowhere', json, big),
+      'a GET with a body': requestText('GET', '/healthz', json, big),
+    })) {
+      const { answers, closed } = await exchange(service.url, [first, next], { expected: 2 })
+      t.ok(answers.length === 2 || (answers.length === 1 && closed), `${what}: ${answers.length}, ${closed}`)
+    }
+  },
+)
+
+t.test('the answer about a body of many faults is short and comes at once', async (t) => {
+  const roles = Array.from({ length: 300_000 }, () => 1)
+  const since = Date.now()
+  const answer = await ada.post(`/api/v1/tenants/${ada.tenantId}/members/`, { user_id: ada.id, roles })
+  t.match(answer, { status: 400, body: { code: 'validation_error' } })
+  t.ok(JSON.stringify(answer.body).length < 20_000, `${JSON.stringify(answer.body).length} bytes`)
+  t.ok(Date.now() - since < 2_000, `${Date.now() - since} ms`)
+})

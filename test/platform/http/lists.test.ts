@@ -1,0 +1,196 @@
+import t from 'tap'
+import { crowd } from '../../helpers/crowd.ts'
+import { type Client, startService } from '../../helpers/service.ts'
+
+const service = await startService(t, { workers: false })
+const ada = await service.signUp({ email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' })
+const second = 1_000
+const since = service.now() + second
+const ids = await crowd(service.databases.superuser, { id: ada.tenantId, size: 45, since })
+const users = '/api/v1/users/'
+const members = `/api/v1/tenants/${ada.tenantId}/members/`
+
+/** Follows `next` from the first page to the last; gives each page. */
+async function walk(client: Client, path: string) {
+  const pages = [(await client.get(path)).body]
+  while (pages.at(-1).next) pages.push((await client.get(pages.at(-1).next)).body)
+  return pages
+}
+
+type Page = { results: { email: string }[] }
+const emails = (pages: Page[]) => pages.flatMap((page) => page.results.map((entry) => entry.email))
+
+t.test('a page has twenty entries, a count, and an absolute link to the next', async (t) => {
+  const { status, body } = await ada.get(users)
+  t.equal(status, 200)
+  t.equal(body.results.length, 20)
+  t.equal(body.count, 46)
+  t.equal(body.previous, null)
+  t.ok(body.next.startsWith(`${service.url}${users}?`), body.next)
+})
+
+t.test('every entry is met once, forwards and backwards, in every ordering', async (t) => {
+  for (const path of [users, members])
+    for (const ordering of ['created_at', '-created_at', 'email', '-email']) {
+      const pages = await walk(ada, `${path}?page_size=7&ordering=${ordering}`)
+      const met = emails(pages)
+      t.equal(new Set(met).size, 46, `${path} ${ordering}`)
+      t.equal(met.length, 46)
+      const column = ordering.endsWith('email') ? [...met].sort() : met
+      t.same(met, ordering === '-email' ? column.reverse() : column)
+      const back = []
+      for (let page = pages.at(-1); page; page = page.previous && (await ada.get(page.previous)).body)
+        back.unshift(page)
+      t.same(emails(back), met)
+    }
+})
+
+t.test('the usual order is oldest first, and a minus turns it round', async (t) => {
+  const oldest = emails([(await ada.get(`${users}?page_size=100`)).body])
+  t.equal(oldest[0], 'ada@example.com')
+  t.same(emails([(await ada.get(`${users}?page_size=100&ordering=-created_at`)).body]), oldest.reverse())
+})
+
+t.test('an entry that comes meanwhile breaks no cursor', async (t) => {
+  const first = (await ada.get(`${users}?page_size=40&ordering=-created_at`)).body
+  const [late] = await crowd(service.databases.superuser, {
+    id: ada.tenantId,
+    size: 1,
+    since: since + 99 * second,
+  })
+  const rest = (await ada.get(first.next)).body
+  t.equal(rest.results.length, 6)
+  t.notOk(emails([first, rest]).some((email, at, all) => all.indexOf(email) !== at))
+  t.equal((await ada.get(`${users}?ordering=-created_at&page_size=1`)).body.results[0].id, late)
+})
+
+t.test('filters leave what they say, and the count is of that', async (t) => {
+  const one = emails([(await ada.get(`${users}?search=crowd-000007`)).body])[0]!
+  const cases: [string, number][] = [
+    [`${users}?email=${one.toUpperCase()}`, 1],
+    [`${users}?email=nobody@example.com`, 0],
+    [`${users}?is_active=true`, 47],
+    [`${users}?is_active=False`, 0],
+    [`${users}?role=owner`, 1],
+    [`${users}?role=MEMBER`, 46],
+    [`${users}?role=no-such`, 0],
+    [`${members}?role=owner&status=active`, 1],
+    [`${members}?status=suspended`, 0],
+    [`${members}?user_id=${ids[3]?.toUpperCase()}`, 1],
+    [`${members}?department_id=${ids[3]}`, 0],
+    [`${users}?department_id=${ids[3]}`, 0],
+    ['/api/v1/tenants/?status=active', 1],
+    ['/api/v1/tenants/?status=archived', 0],
+  ]
+  for (const [path, count] of cases) {
+    const { status, body } = await ada.get(path)
+    t.equal(status, 200, path)
+    t.equal(body.count, count, path)
+    t.equal(body.results.length, Math.min(count, 20), path)
+  }
+})
+
+t.test('created_at is bounded from both sides, both included', async (t) => {
+  const at = (n: number) => new Date(since + n * second).toISOString()
+  const bounds = `created_at__gte=${at(10)}&created_at__lte=${at(12)}`
+  t.equal((await ada.get(`${users}?${bounds}`)).body.count, 3)
+  t.equal((await ada.get(`${members}?${bounds}&search=first11`)).body.count, 1)
+  const east = encodeURIComponent(new Date(since + 3_600_000).toISOString().replace('Z', '+01:00'))
+  t.equal((await ada.get(`${users}?created_at__lte=${east}`)).body.count, 1, 'with an offset')
+  t.equal((await ada.get(`${users}?created_at__gte=0001-01-01T00:00:00Z`)).body.count, 47)
+  t.equal((await ada.get(`${users}?created_at__gte=9999-12-31T23:59:59Z`)).body.count, 0)
+  t.equal((await ada.get(`${users}?created_at__lte=0000-01-01T00:00:00Z`)).body.count, 0)
+})
+
+t.test('search finds the beginning of an address, a first and a last name, in any case', async (t) => {
+  const found = async (text: string) =>
+    (await ada.get(`${users}?search=${encodeURIComponent(text)}&page_size=100`)).body.count
+  t.equal(await found('ADA'), 1)
+  t.equal(await found(' love '), 1)
+  t.equal(await found('crowd-00000'), 10)
+  t.equal(await found('First4'), 7)
+  t.equal(await found('last45'), 1)
+  t.equal(await found('ovelace'), 0, 'a middle is no beginning')
+  t.equal(await found('%'), 0, 'nothing is a wildcard')
+  t.equal(await found('_da'), 0)
+  t.equal(await found(''), 47, 'nothing asked for is no filter')
+  t.equal((await ada.get(`/api/v1/tenants/?search=ADA`)).body.count, 1)
+})
+
+t.test('names are searched in their own alphabets', async (t) => {
+  const ärzte = await service.signUp({ first_name: 'Ärzte', last_name: 'Ōoka', email: 'z@example.com' })
+  for (const text of ['är', 'ÄRZTE', 'ōo', 'ŌOKA'])
+    t.equal((await ärzte.get(`${users}?search=${encodeURIComponent(text)}`)).body.count, 1, text)
+})
+
+t.test('a page of a filtered list leads to the next of the same filters', async (t) => {
+  const pages = await walk(ada, `${users}?search=first1&page_size=4&ordering=-email&is_active=TRUE`)
+  t.equal(emails(pages).length, 12)
+  t.equal(pages[0].count, 12)
+})
+
+t.test('what has the wrong form is refused by name', async (t) => {
+  const cases = [
+    ['is_active', 'maybe'],
+    ['department_id', 'x'],
+    ['email', 'nobody'],
+    ['role', ''],
+    ['created_at__gte', 'yesterday'],
+    ['created_at__lte', '2026-02-30T00:00:00Z'],
+    ['ordering', 'password_hash'],
+    ['ordering', 'name'],
+    ['ordering', '--email'],
+    ['ordering', 'email,created_at'],
+    ['ordering', '__proto__'],
+    ['search', 'x'.repeat(255)],
+    ['page_size', '0'],
+    ['page_size', '-1'],
+    ['page_size', 'many'],
+    ['cursor', ''],
+    ['cursor', 'W10.AAAA'],
+  ] as const
+  for (const [name, value] of cases) {
+    const { status, body } = await ada.get(`${users}?${name}=${encodeURIComponent(value)}`)
+    t.equal(status, 400, `${name}=${value}`)
+    t.equal(body.errors?.[0]?.field, name)
+    t.type(body[name]?.[0], 'string')
+  }
+  for (const [name, value] of [
+    ['status', 'gone'],
+    ['user_id', '1'],
+  ])
+    t.equal((await ada.get(`${members}?${name}=${value}`)).status, 400)
+  t.equal((await ada.get(`${users}?page_size=1000`)).body.results.length, 47, 'too large gives the largest')
+})
+
+t.test('a cursor is of one list, one tenant, one set of filters and one ordering', async (t) => {
+  const { next } = (await ada.get(`${users}?page_size=2`)).body
+  const cursor = new URL(next).searchParams.get('cursor')!
+  const refused = async (path: string, client = ada) => {
+    const { status, body } = await client.get(path)
+    t.equal(status, 400, path)
+    t.match(body.errors, [{ field: 'cursor' }])
+  }
+  t.equal((await ada.get(`${users}?cursor=${cursor}&page_size=5`)).status, 200, 'of any size of page')
+  await refused(`${users}?cursor=${cursor}&search=ada`)
+  await refused(`${users}?cursor=${cursor}&ordering=email`)
+  await refused(`${users}?cursor=${cursor}&is_active=true`)
+  await refused(`${members}?cursor=${cursor}`)
+  const stranger = await service.signUp()
+  await refused(`${users}?cursor=${cursor}`, stranger)
+  for (const at of [0, 5, 30, cursor.length - 2]) {
+    const flipped = cursor[at] === 'A' ? 'B' : 'A'
+    await refused(`${users}?cursor=${cursor.slice(0, at)}${flipped}${cursor.slice(at + 1)}`)
+  }
+})
+
+t.test('the document names the parameters of each list', async (t) => {
+  const document = (await service.call('GET', '/openapi.json')).body
+  const parameters = document.paths['/api/v1/users/'].get.parameters
+  const named = (name: string) => parameters.find((each: { name: string }) => each.name === name)?.schema
+  t.match(named('is_active'), { type: 'boolean' })
+  t.match(named('department_id'), { type: 'string', format: 'uuid' })
+  t.match(named('created_at__gte'), { type: 'string', format: 'date-time' })
+  t.same(named('ordering').enum, ['created_at', '-created_at', 'email', '-email'])
+  t.ok(named('search'))
+})

@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { type Client, startService } from '../../helpers/service.ts'
+import { eventsOf, expect, foundFirm, look } from '../staff.ts'
+
+t.setTimeout(120_000)
+
+const service = await startService(t)
+
+const define = (owner: Client, key: string, data_type: string) =>
+  expect(201, owner.post('/api/v1/attribute-definitions/', { key, data_type, category: 'subject' }))
+
+t.test('a member is read, changed field by field, and told of by one event per change', async (t) => {
+  const { owner, path, id, hire, role } = await foundFirm(service)
+  const clerk = await hire('member')
+  const at = `${path}/members/${clerk.memberId}/`
+  const reader = await role('document:read')
+  await define(owner, 'level', 'integer')
+  await define(owner, 'tags', 'array')
+  const { id: department } = await expect(201, owner.post(`${path}/departments/`, { name: 'Sales' }))
+  t.match(await clerk.get(at), {
+    status: 200,
+    body: { id: clerk.memberId, user: { id: clerk.id }, roles: ['member'] },
+  })
+
+  service.advance(1000)
+  const first = await expect(
+    200,
+    owner.put(at, { department_id: department, attributes: { level: 3, tags: ['a'] } }),
+  )
+  t.match(first, { department_id: department, attributes: { level: 3, tags: ['a'] }, roles: ['member'] })
+  t.equal(first.updated_at, new Date(service.now()).toISOString())
+  service.advance(1000)
+  t.same(
+    await expect(200, owner.patch(at, { attributes: { tags: ['a'], level: 3 } })),
+    first,
+    'nothing changed',
+  )
+  const second = await expect(200, owner.put(at, { roles: ['MEMBER', reader], status: 'active' }))
+  t.same(second.roles, ['member', reader])
+  t.same((await expect(200, owner.put(at, { role: 'auditor' }))).roles, ['auditor'])
+  t.same((await expect(200, owner.put(at, { attributes: {}, department_id: null }))).attributes, {})
+  await expect(204, owner.delete(at))
+  t.equal((await owner.get(at)).status, 404)
+  t.equal((await owner.delete(at)).status, 404)
+  const events = (await eventsOf(service, id, 'tenant.member_')).slice(1)
+  t.same(events, ['tenant.member_added', ...Array(4).fill('tenant.member_updated'), 'tenant.member_removed'])
+})
+
+t.test('a change counts at the next request of its person', async (t) => {
+  const { owner, path, hire } = await foundFirm(service)
+  const admin = await hire('admin')
+  const at = `${path}/members/${admin.memberId}/`
+  t.equal((await admin.post(`${path}/departments/`, { name: 'x' })).status, 201)
+  await expect(200, owner.put(at, { roles: ['member'] }))
+  t.match(await admin.post(`${path}/departments/`, { name: 'x' }), {
+    status: 403,
+    body: { code: 'permission_denied' },
+  })
+  t.equal((await admin.get(`${path}/members/`)).status, 200)
+
+  await expect(200, owner.put(at, { status: 'suspended' }))
+  const refused = { status: 403, body: { code: 'no_active_membership' } }
+  const enter = () => admin.post('/api/v1/auth/switch-tenant/', { tenant_id: admin.tenantId })
+  t.match(await admin.get('/api/v1/users/'), refused)
+  t.equal((await admin.get(`${path}/`)).status, 404)
+  t.match(await admin.post('/api/v1/auth/refresh/', { refresh: admin.refresh }), refused)
+  t.match(await enter(), refused)
+  t.equal((await admin.get('/api/v1/tenants/')).status, 200)
+  await expect(200, owner.put(at, { status: 'active' }))
+  t.equal((await admin.get('/api/v1/users/')).status, 200)
+
+  await expect(204, owner.delete(at))
+  t.match(await admin.get('/api/v1/users/'), refused)
+  t.match(await enter(), refused)
+})
+
+t.test(
+  'a person is added with department and attributes, told by mail, and leaves on their own',
+  async (t) => {
+    const { owner, path, hire } = await foundFirm(service)
+    const guest = await service.signUp()
+    await define(owner, 'level', 'integer')
+    const { id: department } = await expect(201, owner.post(`${path}/departments/`, { name: 'Desk' }))
+    const body = { user_id: guest.id, department_id: department, attributes: { level: 1 } }
+    const member = await expect(201, owner.post(`${path}/members/`, body))
+    t.match(member, {
+      roles: ['member'],
+      department_id: department,
+      attributes: { level: 1 },
+      status: 'active',
+    })
+    t.match(await service.mailTo(guest.email, 'added'), { text: /Firm/ })
+    t.match(await owner.post(`${path}/members/`, body), { status: 409, body: { code: 'already_member' } })
+
+    const other = await hire('member')
+    await guest.switchTo(owner.tenantId)
+    t.equal((await guest.delete(`${path}/members/${other.memberId}/`)).status, 403)
+    t.equal((await guest.delete(`${path}/members/${randomUUID()}/`)).status, 404)
+    t.equal((await guest.delete(`${path}/members/${member.id}/`)).status, 204)
+    t.match(await guest.get('/api/v1/users/'), { status: 403, body: { code: 'no_active_membership' } })
+  },
+)
+
+t.test('bad values are refused by field', async (t) => {
+  const { owner, path, hire } = await foundFirm(service)
+  const { memberId } = await hire('member')
+  const { id: stranger } = await service.signUp()
+  const both: [object, string][] = [
+    [{ roles: [] }, 'roles'],
+    [{ roles: 'admin' }, 'roles'],
+    [{ roles: [7] }, 'roles.0'],
+    [{ roles: ['nobody knows'] }, 'roles'],
+    [{ role: '' }, 'role'],
+    [{ department_id: 'x' }, 'department_id'],
+    [{ department_id: randomUUID() }, 'department_id'],
+    [{ attributes: [] }, 'attributes'],
+    [{ attributes: { constructor: 1 } }, 'attributes.constructor'],
+    [{ attributes: { 'Not a key': 1 } }, 'attributes.Not a key'],
+    [{ attributes: { unheard_of: 1 } }, 'attributes.unheard_of'],
+    [{ attributes: { long: 'x'.repeat(17_000) } }, 'attributes'],
+  ]
+  const change = (body: object) => owner.put(`${path}/members/${memberId}/`, body)
+  const add = (body: object) => owner.post(`${path}/members/`, { user_id: stranger, ...body })
+  for (const [body, field] of both)
+    for (const send of [change, add])
+      t.match(
+        await send(body),
+        { status: 400, body: { errors: [{ field }] } },
+        JSON.stringify(body).slice(0, 60),
+      )
+  t.match(await change({ status: 'gone' }), { status: 400, body: { errors: [{ field: 'status' }] } })
+  t.match(await add({ user_id: randomUUID() }), { status: 400, body: { errors: [{ field: 'user_id' }] } })
+  t.match(await owner.post(`${path}/members/`, {}), { status: 400, body: { errors: [{ field: 'user_id' }] } })
+  const byMail = { status: 400, body: { errors: [{ field: 'email' }] } }
+  t.match(await owner.post(`${path}/members/`, { email: 'nobody@example.com' }), byMail)
+})
+
+t.test('an address outside of the domains a tenant takes is not added', async (t) => {
+  const { owner, path } = await foundFirm(service)
+  const person = await service.signUp()
+  const add = () => owner.post(`${path}/members/`, { user_id: person.id })
+  await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['elsewhere.example'] } }))
+  t.match(await add(), {
+    status: 400,
+    body: { errors: [{ field: 'user_id', code: 'email_domain_not_allowed' }] },
+  })
+  await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['example.com'] } }))
+  t.equal((await add()).status, 201)
+})
+
+t.test('nobody gives what they lack, and nobody but owners touches owners', async (t) => {
+  const { owner, path, hire, role } = await foundFirm(service)
+  const closer = await role('tenant:delete')
+  const keeper = await role('member:update', 'member:create', 'member:list', 'member:delete')
+  const reader = await role('document:read')
+  const [admin, clerk, second, staff] = [
+    await hire('admin'),
+    await hire('member'),
+    await hire('owner'),
+    await hire(keeper),
+  ]
+  const of = (person: { memberId: string }) => `${path}/members/${person.memberId}/`
+  const denied = { status: 403, body: { code: 'permission_denied' } }
+  const stranger = await service.signUp()
+  const add = (roles: string[]) => ({ user_id: stranger.id, roles })
+
+  for (const roles of [['owner'], [closer], ['member', 'owner']]) {
+    t.match(await admin.put(of(clerk), { roles }), denied, `an admin gives ${roles}`)
+    t.match(await admin.put(of(admin), { roles: ['admin', ...roles] }), denied, `an admin takes ${roles}`)
+    t.match(await admin.post(`${path}/members/`, add(roles)), denied)
+  }
+  for (const body of [{ roles: ['member'] }, { status: 'suspended' }, { attributes: { x: 1 } }])
+    t.match(await admin.put(of(second), body), denied)
+  t.match(await admin.delete(of(second)), denied)
+  t.equal((await admin.put(of(clerk), { roles: ['admin', reader] })).status, 200)
+  t.equal((await admin.put(of(clerk), { roles: ['member'] })).status, 200)
+
+  for (const roles of [['admin'], ['auditor'], ['member'], [reader]])
+    t.match(
+      await staff.put(of(clerk), { roles: ['member', ...roles] }),
+      roles[0] === 'member' ? { status: 200 } : denied,
+    )
+  t.match(await staff.put(of(staff), { roles: [keeper, reader] }), denied, 'nobody raises themselves')
+  t.match(await staff.put(of(staff), { attributes: { clearance: 9 } }), denied, 'nor by what policies read')
+  t.match(await staff.put(of(staff), { attributes: {}, department_id: null, roles: [keeper] }), {
+    status: 200,
+  })
+  t.match(await clerk.put(of(clerk), { roles: ['member'] }), denied)
+
+  t.match(await admin.put(of(admin), { roles: ['member'] }), { status: 200 }, 'anyone may lower themselves')
+  t.match(await admin.put(of(admin), { roles: ['admin'] }), denied, 'and not come back')
+  t.match(await owner.put(of(clerk), { roles: ['owner'] }), { status: 200 })
+  t.match(await second.delete(of(clerk)), { status: 204 })
+})
+
+t.test('the last owner stays, in whatever way they would go', async (t) => {
+  const { owner, path, hire } = await foundFirm(service)
+  const mine = (await expect(200, owner.get(`${path}/members/`))).results[0].id
+  const last = { status: 409, body: { code: 'last_owner' } }
+  const tries = () => [
+    owner.put(`${path}/members/${mine}/`, { roles: ['admin'] }),
+    owner.put(`${path}/members/${mine}/`, { status: 'suspended' }),
+    owner.delete(`${path}/members/${mine}/`),
+  ]
+  for (const answer of await Promise.all(tries())) t.match(answer, last)
+  const idle = await hire('owner')
+  await expect(200, owner.put(`${path}/members/${idle.memberId}/`, { status: 'suspended' }))
+  for (const answer of await Promise.all(tries())) t.match(answer, last, 'a suspended owner is none')
+  await expect(200, owner.put(`${path}/members/${idle.memberId}/`, { status: 'active' }))
+  t.equal((await owner.delete(`${path}/members/${mine}/`)).status, 204)
+  t.match(await idle.delete(`${path}/members/${idle.memberId}/`), last)
+})
+
+t.test('of the last two owners one always remains, however they go at once', async (t) => {
+  const { owner, path, id, hire } = await foundFirm(service)
+  const second = await hire('owner')
+  const spare = await hire('owner')
+  const mine = (await expect(200, owner.get(`${path}/members/`))).results[0].id
+  await expect(200, spare.put(`${path}/members/${spare.memberId}/`, { roles: ['member'] }))
+  const ways = [
+    () => owner.put(`${path}/members/${second.memberId}/`, { roles: ['member'] }),
+    () => second.put(`${path}/members/${mine}/`, { roles: ['member'] }),
+    () => owner.put(`${path}/members/${second.memberId}/`, { status: 'suspended' }),
+    () => second.delete(`${path}/members/${mine}/`),
+    () => owner.put(`${path}/members/${mine}/`, { roles: ['admin'] }),
+    () => second.delete(`${path}/members/${second.memberId}/`),
+  ]
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => ways[n % ways.length]!()))
+  t.ok(
+    answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)),
+    answers.map(({ status }) => status).join(' '),
+  )
+  const owners = await look(
+    service,
+    `select m.id from memberships m join membership_roles mr on mr.membership_id = m.id
+     join roles r on r.id = mr.role_id and r.name = 'owner' where m.tenant_id = $1 and m.status = 'active'`,
+    [id],
+  )
+  t.equal(owners.length, 1)
+})
+
+t.test('two owners who remove each other, fifty times: one remains each time', async (t) => {
+  const { owner, path, hire, id } = await foundFirm(service)
+  const second = await hire('owner')
+  const mine = (await expect(200, owner.get(`${path}/members/`))).results[0].id
+  const outcomes: string[] = []
+  for (let round = 0; round < 50; round++) {
+    const [a, b] = await Promise.all([
+      owner.put(`${path}/members/${second.memberId}/`, { roles: ['member'] }),
+      second.put(`${path}/members/${mine}/`, { roles: ['member'] }),
+    ])
+    outcomes.push([a!.status, b!.status].sort().join())
+    const loser = a!.status === 200 ? second.memberId : mine
+    const winner = a!.status === 200 ? owner : second
+    await expect(200, winner.put(`${path}/members/${loser}/`, { roles: ['owner'] }))
+  }
+  t.ok(
+    outcomes.every((outcome) => ['200,403', '200,409'].includes(outcome)),
+    [...new Set(outcomes)].join(' '),
+  )
+  const counts = await look(
+    service,
+    `select rows::int from row_counts where tenant_id = $1 and relation = 'memberships'`,
+    [id],
+  )
+  t.same(counts, [{ rows: 2 }])
+})

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import type { Keyset } from '../../src/platform/db/keyset.ts'
+import type { List, ListPage, ListQuery } from '../../src/platform/db/list.ts'
+import { sql, type Tx } from '../../src/platform/db/transaction.ts'
+import * as departments from '../../src/tenancy/departments/store.ts'
+import * as members from '../../src/tenancy/members/store.ts'
+import * as roles from '../../src/tenancy/roles/store.ts'
+import { plansOf } from '../helpers/explain.ts'
+import { startService } from '../helpers/service.ts'
+import { foundFirm } from './staff.ts'
+
+// Lists and the questions that writes ask before they write, each as bailiwick_api runs it: below row-level security
+// an index serves only if it is led by tenant_id and its operators are leakproof.
+
+t.setTimeout(120_000)
+const service = await startService(t, { workers: false })
+const { id, owner } = await foundFirm(service)
+const scope = { tenantId: id, userId: owner.id }
+const { db } = service.deps
+
+const byPerson = sql.unsafe`select id from sessions where user_id = ${owner.id}`
+
+type Load = (tx: Tx, tenantId: string, page: ListPage) => Promise<unknown>
+
+const somewhere = randomUUID()
+const lists: [string, List, Load, Load, ListQuery[]][] = [
+  [
+    'members',
+    members.memberList,
+    members.listMembers,
+    members.countMembers,
+    [
+      { role: 'admin' },
+      { status: 'active' },
+      { department_id: somewhere },
+      { user_id: somewhere },
+      { search: 'a' },
+      { created_at__gte: '2026-01-01T00:00:00Z', created_at__lte: '2026-02-01T00:00:00Z' },
+    ],
+  ],
+  ['roles', roles.roleList, roles.listRoles, roles.countRoles, [{ is_system: true }, { search: 'a' }]],
+  [
+    'departments',
+    departments.departmentList,
+    departments.listDepartments,
+    departments.countListed,
+    [{ parent_id: somewhere }, { search: 'a' }],
+  ],
+]
+
+for (const [name, list, load, count, filters] of lists)
+  t.test(`every list of ${name} is read by an index led by tenant_id`, async (t) => {
+    const orderings = list.query.shape.ordering as { unwrap?: () => { options: string[] } }
+    const orders = (orderings.unwrap?.().options ?? []).map((ordering) => ({ ordering }))
+    t.ok(orders.length >= 4)
+    for (const query of [{}, ...orders, ...filters] as ListQuery[])
+      for (const backwards of [false, true]) {
+        const byTime = String(query.ordering ?? 'created_at').endsWith('created_at')
+        const from = { at: byTime ? service.now() : 'm', id: somewhere }
+        for (const place of [null, from]) {
+          const keyset: Keyset = { size: 20, from: place, backwards }
+          const page = list.page(query, keyset)
+          const plans = await plansOf(db, scope, async (tx) => {
+            await load(tx, id, page)
+            await count(tx, id, page)
+          })
+          const title = JSON.stringify({ ...query, backwards, from: place !== null })
+          t.same(
+            plans.flatMap((plan) => plan.faults),
+            [],
+            title,
+          )
+          if (filters.includes(query)) continue
+          t.notOk(plans[0]!.sorts, `${title} is not sorted: ${plans[0]!.scans}`)
+        }
+      }
+  })
+
+t.test('what a write asks first is found by such an index, too', async (t) => {
+  const plans = await plansOf(db, scope, async (tx) => {
+    await members.findMember(tx, id, somewhere)
+    await members.hasActiveOwner(tx, id)
+    await roles.findRole(tx, id, somewhere)
+    await roles.holdRolesNamed(tx, id, ['admin', somewhere])
+    await roles.hasRoleNamed(tx, id, 'x', somewhere)
+    await roles.countCustomRoles(tx, id)
+    await roles.deleteUnusedRole(tx, id, somewhere)
+    await departments.findDepartment(tx, id, somewhere)
+    await departments.isAtOrAbove(tx, id, somewhere, somewhere)
+    await departments.deleteEmptyDepartment(tx, id, somewhere)
+  })
+  t.equal(plans.length, 10)
+  for (const { statement, faults } of plans) t.same(faults, [], statement.slice(0, 60))
+})
+
+t.test('a statement without an index led by tenant_id is noticed', async (t) => {
+  const [plan] = await plansOf(db, scope, (tx) => tx.any(byPerson))
+  t.match(plan!.faults, [/sessions/])
+})

@@ -1,0 +1,122 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { readConfig } from '../../../src/config.ts'
+import { createLogger } from '../../../src/platform/log.ts'
+import { openWorkerDeps } from '../../../workers/deps.ts'
+import { purgeDeletedTenants } from '../../../workers/tenant-purge.ts'
+import { type DatabaseUrls, disposableDatabase } from '../../helpers/database.ts'
+import { startService } from '../../helpers/service.ts'
+import { catalogueTables, seedRows } from '../../platform/db/seed-rows.ts'
+import { expect, foundFirm, look } from '../staff.ts'
+
+t.setTimeout(120_000)
+
+const day = 86_400_000
+
+async function workerOf(t: Test, urls: DatabaseUrls, clock: () => number) {
+  const settings = { DATABASE_WORKER_URL: urls.worker, SECRET_KEYS: randomBytes(32).toString('base64url') }
+  const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...settings })
+  const deps = await openWorkerDeps(config, createLogger('silent', false), clock)
+  t.teardown(() => deps.close())
+  return deps
+}
+
+t.test('thirty days after its deletion nothing of a tenant is left, and its people are', async (t) => {
+  const service = await startService(t)
+  const { owner, path, id, hire, role } = await foundFirm(service)
+  const clerk = await hire('member', await role('document:read'))
+  let parent: string | null = null
+  for (let n = 0; n < 20; n++) {
+    const department = await expect(
+      201,
+      owner.post(`${path}/departments/`, { name: `Level ${n}`, parent_id: parent }),
+    )
+    parent = department.id
+  }
+  const [top] = (await expect(200, owner.get(`${path}/departments/`))).results
+  await expect(200, owner.put(`${path}/members/${clerk.memberId}/`, { department_id: parent }))
+  const only = await service.signUp()
+  const [{ tenant_id: home }] = await look(service, 'select tenant_id from sessions where user_id = $1', [
+    only.id,
+  ])
+  await expect(201, owner.post(`${path}/members/`, { user_id: only.id }))
+  await expect(204, only.delete(`/api/v1/tenants/${home}/`))
+  const other = await foundFirm(service)
+  const rows = () =>
+    look(service, 'select count(*)::int as n from memberships where tenant_id = $1', [other.id])
+  const before = await rows()
+  await expect(204, owner.delete(`${path}/`))
+
+  const worker = await workerOf(t, service.databases, service.now)
+  service.advance(30 * day - 1000)
+  t.same(await purgeDeletedTenants(worker), [], 'not a second earlier')
+  service.advance(2000)
+  await expect(204, (await service.logIn(other.owner)).delete(`${other.path}/`))
+  t.same((await purgeDeletedTenants(worker, { batch: 7 })).sort(), [home, id].sort())
+  t.same(await purgeDeletedTenants(worker), [])
+  t.same(await look(service, 'select id from departments where id = any ($1)', [[top.id, parent]]), [])
+  t.same(await rows(), before, 'what was deleted later is still there')
+  t.same(await look(service, 'select count(*)::int as n from users'), [{ n: 4 }])
+  t.not(
+    (await service.logIn(only)).tenantId,
+    home,
+    'somebody who belongs nowhere logs in, to a tenant of their own',
+  )
+})
+
+t.test('no table with a tenant_id keeps a row of an erased tenant, or loses one of another', async (t) => {
+  const { urls, drop } = await disposableDatabase()
+  const client = new pg.Client({ connectionString: urls.superuser })
+  await client.connect()
+  const tables = await catalogueTables(client)
+  const [gone, fresh, alive] = [randomUUID(), randomUUID(), randomUUID()]
+  for (const tenantId of [gone, fresh, alive])
+    await seedRows(client, tables, { tenantId, userId: randomUUID() })
+  const now = Date.parse('2026-11-21T12:00:00Z')
+  const deleted = (days: number) => new Date(now - days * day)
+  await client.query(
+    'update tenants set deleted_at = case id when $1 then $3::timestamptz when $2 then $4 end',
+    [gone, fresh, deleted(31), deleted(29)],
+  )
+  const worker = await workerOf(t, urls, () => now)
+  t.teardown(async () => {
+    await client.end()
+    await drop()
+  })
+
+  const both = await Promise.all([purgeDeletedTenants(worker), purgeDeletedTenants(worker)])
+  t.same([...new Set(both.flat())], [gone], 'also when two processes are at it')
+  const { rows: withTenant } = await client.query(
+    `select table_name as name from information_schema.columns where column_name = 'tenant_id' and table_schema = 'public'`,
+  )
+  t.ok(withTenant.length >= 13, `${withTenant.length} tables`)
+  for (const { name } of withTenant) {
+    const { rows } = await client.query(`select distinct tenant_id from ${name} order by 1`)
+    t.same(
+      rows.map((row) => row.tenant_id),
+      [fresh, alive].sort(),
+      name,
+    )
+  }
+  t.equal((await client.query('select from tenants')).rowCount, 2)
+  t.equal((await client.query('select from users')).rowCount, 3)
+})
+
+t.test('the worker reads and deletes nothing of people and roles in tenants that live', async (t) => {
+  const { urls, drop } = await disposableDatabase()
+  const superuser = new pg.Client({ connectionString: urls.superuser })
+  const worker = new pg.Client({ connectionString: urls.worker })
+  await Promise.all([superuser.connect(), worker.connect()])
+  t.teardown(async () => {
+    await Promise.all([superuser.end(), worker.end()])
+    await drop()
+  })
+  const tables = await catalogueTables(superuser)
+  await seedRows(superuser, tables, { tenantId: randomUUID(), userId: randomUUID() })
+  await superuser.query('update tenants set deleted_at = null')
+  for (const name of ['tenants', 'roles', 'departments', 'memberships', 'membership_roles', 'sessions'])
+    t.equal((await worker.query(`delete from ${name}`)).rowCount, 0, name)
+  await t.rejects(worker.query('select jti_hash from refresh_families'), { code: '42501' })
+  await t.rejects(worker.query('select email from memberships'), { code: '42501' })
+})

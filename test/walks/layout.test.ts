@@ -1,0 +1,265 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import t from 'tap'
+
+const root = join(import.meta.dirname, '..', '..')
+
+interface Source {
+  /** Path below the root, with slashes. */
+  path: string
+  text: string
+  /** What it imports: paths below the root, or names of packages. */
+  imports: string[]
+  /** The same, without what is imported for its types alone. */
+  loads: string[]
+}
+
+const importLine = /^(?:import|export)\s(?:(type)\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm
+const dynamicImport = /\bimport\(['"]([^'"]+)['"]\)/g
+
+function sourceAt(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8')
+  const target = (name: string) =>
+    name.startsWith('.') ? relative(root, resolve(root, dirname(path), name)).replaceAll('\\', '/') : name
+  const lines = [...text.matchAll(importLine)].map(([, type, name = '']) => ({ type, name: target(name) }))
+  const dynamic = [...text.matchAll(dynamicImport)].map(([, name = '']) => target(name))
+  return {
+    path,
+    text,
+    imports: [...lines.map(({ name }) => name), ...dynamic],
+    loads: [...lines.filter(({ type }) => !type).map(({ name }) => name), ...dynamic],
+  }
+}
+
+const filesBelow = (folder: string) =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+
+const sources = [...filesBelow('src'), ...filesBelow('workers')]
+  .filter((path) => /\.ts$/.test(path))
+  .sort()
+  .map(sourceAt)
+const contexts = ['identity', 'tenancy', 'authorization', 'events']
+const contextOf = (path: string) => contexts.find((name) => path.startsWith(`src/${name}/`))
+const featureOf = (path: string) => /^src\/\w+\/[\w-]+\//.exec(path)?.[0]
+const inPlatform = (path: string) => path.startsWith('src/platform/')
+
+/** The import lines for which `wrong` gives true, as "a imports b". */
+const edges = (wrong: (from: string, to: string) => boolean, of: 'imports' | 'loads' = 'imports') =>
+  sources.flatMap(({ path, [of]: imports }) =>
+    imports.filter((to) => wrong(path, to)).map((to) => `${path} imports ${to}`),
+  )
+const thatSay = (text: RegExp, but: RegExp) =>
+  sources.filter((source) => text.test(source.text) && !but.test(source.path)).map(({ path }) => path)
+
+t.test('the walk sees every import', async (t) => {
+  t.ok(sources.length > 100)
+  const app = sources.find(({ path }) => path === 'src/app.ts')!
+  t.ok(app.imports.includes('koa') && app.imports.includes('src/platform/http/route.ts'))
+  t.notOk(app.loads.includes('src/platform/http/route.ts'), 'for its types alone')
+  const lost = edges((_from, to) => to.startsWith('src/') && !sources.some(({ path }) => path === to))
+  t.same(lost, [], 'every target is a file')
+})
+
+t.test('the platform knows no feature', async (t) => {
+  t.same(
+    edges((from, to) => inPlatform(from) && contextOf(to) !== undefined),
+    [],
+  )
+  t.same(
+    edges((from, to) => inPlatform(from) && /^(workers|src\/(cli|dev|app|main|serve|deps|config))/.test(to)),
+    [],
+  )
+})
+
+t.test(
+  'contexts depend on each other in one direction: identity and authorization on tenancy, nobody on events',
+  async (t) => {
+    const allowed = new Set(['identity tenancy', 'authorization tenancy', 'authorization identity'])
+    t.same(
+      edges((from, to) => {
+        const [a, b] = [contextOf(from), contextOf(to)]
+        return a !== undefined && b !== undefined && a !== b && !allowed.has(`${a} ${b}`)
+      }),
+      [],
+    )
+  },
+)
+
+t.test('a feature uses verbs and stores of others, never their routes', async (t) => {
+  t.same(
+    edges(
+      (from, to) =>
+        /\/routes\.ts$/.test(to) &&
+        from !== 'src/app.ts' &&
+        featureOf(from) !== featureOf(to) &&
+        contextOf(to) !== undefined,
+      'loads',
+    ),
+    [],
+  )
+})
+
+t.test('only routes, app, the development pages and platform/http know Koa', async (t) => {
+  t.same(
+    edges(
+      (from, to) =>
+        /^(koa|@koa\/)/.test(to) && !/^src\/(app\.ts|platform\/http\/|dev\/)|\/routes\.ts$/.test(from),
+    ),
+    [],
+  )
+})
+
+t.test('only stores and the platform’s own tables speak SQL', async (t) => {
+  const speaks = /\bsql\.(type|unsafe|fragment)\b/
+  const may =
+    /store\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/dev\/mailbox\.ts$|^workers\/refuse-superuser\.ts$/
+  t.same(thatSay(speaks, may), [])
+  const drives = edges(
+    (from, to) =>
+      to === 'pg' && !/^src\/(platform\/(db|jobs|outbox)|cli)\/|^workers\/refuse-superuser\.ts$/.test(from),
+    'loads',
+  )
+  t.same(drives, [])
+})
+
+t.test('a verb that changes something owns the table, or asks the feature that does', async (t) => {
+  const writes = /\b(?:insert into|update|delete from)\s+([a-z_]+)/g
+  const owners = new Map<string, Set<string>>()
+  for (const { path, text } of sources) {
+    const owner = featureOf(path)
+    if (!/store\.ts$/.test(path) || !contextOf(path) || !owner) continue
+    for (const [, table = ''] of text.matchAll(writes)) {
+      if (['set', 'of', 'as'].includes(table)) continue
+      owners.set(table, (owners.get(table) ?? new Set()).add(owner))
+    }
+  }
+  const shared = [...owners].filter(([, features]) => features.size > 1)
+  t.same(
+    shared.map(([table, features]) => `${table}: ${[...features].join(', ')}`),
+    [],
+  )
+  t.ok(owners.size >= 8, `${owners.size} tables`)
+})
+
+t.test('only config.ts reads the environment', async (t) => {
+  t.same(thatSay(/process\.env\b/, /^src\/(config|cli\/test)\.ts$/), [])
+})
+
+t.test('only platform/access knows the policy module', async (t) => {
+  t.same(
+    edges((from, to) => /opa-wasm/.test(to) && !from.startsWith('src/platform/access/')),
+    [],
+  )
+})
+
+t.test('only the command line starts workers', async (t) => {
+  t.same(
+    edges((from, to) => from.startsWith('src/') && to.startsWith('workers/') && !from.startsWith('src/cli/')),
+    [],
+  )
+})
+
+t.test('nothing imports the entrances', async (t) => {
+  t.same(
+    edges((_from, to) => /^(src\/main\.ts|workers\/main\.ts|src\/cli\/(start|cli|tour)\.ts)$/.test(to)),
+    [],
+  )
+})
+
+t.test('one file signs tokens, and one issues full ones', async (t) => {
+  t.same(thatSay(/\bSignJWT\b/, /^src\/platform\/crypto\/token-signer\.ts$/), [])
+  t.same(
+    thatSay(
+      /\bsigner\.sign\(\s*'(access|refresh)'|\bsign\(\s*'(access|refresh)'/,
+      /^src\/identity\/sessions\/issue-tokens\.ts$/,
+    ),
+    [],
+  )
+  t.same(thatSay(/\bjwtVerify\b/, /^src\/platform\/crypto\/token-signer\.ts$/), [])
+  t.same(thatSay(/\bargon2\b/, /^src\/platform\/crypto\/passwords\.ts$/), [])
+})
+
+t.test('time is handed in: no statement asks the database for it, and no verb the machine', async (t) => {
+  const statement = /\b(now\(\)|current_timestamp|clock_timestamp\(|localtimestamp|statement_timestamp\()/i
+  const sqlOf = (text: string) =>
+    [...text.matchAll(/sql\.(?:type\([^`]*?\)|unsafe|fragment)`([^`]*)`/gs)].map(([, s]) => s)
+  const asking = sources.filter(({ text }) => sqlOf(text).some((text) => statement.test(text ?? '')))
+  t.same(
+    asking.map(({ path }) => path),
+    [],
+  )
+  const features = sources.filter(({ path }) => contextOf(path) || /^workers\/(?!deps)/.test(path))
+  const machine = features.filter(({ text }) => /\bDate\.now\(|\bnew Date\(\)/.test(text))
+  t.same(
+    machine.map(({ path }) => path),
+    [],
+  )
+})
+
+t.test(
+  'who acts as the role that sees more than one tenant stands in system-role.md, with the reason',
+  async (t) => {
+    const golden = new URL('system-role.md', import.meta.url)
+    const calls = /\basSystem\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)")?/g
+    const rows = sources
+      .filter(({ path }) => path !== 'src/platform/db/transaction.ts')
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(calls)].map(
+          ([, single, double]) => `| ${path} | ${single ?? double ?? '(no reason)'} |`,
+        ),
+      )
+    const now = ['| Caller | Why no tenant or person will do |', '|---|---|', ...new Set(rows), ''].join('\n')
+    if (process.env.UPDATE_WALKS) writeFileSync(golden, now)
+    t.equal(
+      now,
+      readFileSync(golden, 'utf8'),
+      'UPDATE_WALKS=1 writes system-role.md anew, for a review to see',
+    )
+    t.notMatch(now, '(no reason)')
+  },
+)
+
+t.test('files are named after what they do', async (t) => {
+  const names = [...sources.map(({ path }) => path), ...filesBelow('test')]
+  const drawer = /^(utils?|helpers?|types?|common|misc|shared|services?|index|constants)\.[cm]?[jt]s$/
+  t.same(
+    names.filter((path) => drawer.test(basename(path)) && path !== 'test/helpers/service.ts'), // the one under test
+    [],
+  )
+  t.same(
+    names.filter((path) => !/^[a-z0-9.-]+$/.test(basename(path)) && !/snap|fixture/.test(path)),
+    [],
+  )
+})
+
+t.test('no file is longer than 250 lines without a reason that stands here', async (t) => {
+  const long = sources.filter(({ text }) => text.split('\n').length > 250).map(({ path }) => path)
+  t.same(long, ['src/config.ts'], 'src/config.ts is one table of every setting')
+})
+
+t.test('nothing is left open, switched off or bound to one machine', async (t) => {
+  const all = [
+    ...filesBelow('src'),
+    ...filesBelow('workers'),
+    ...filesBelow('test'),
+    ...filesBelow('policies'),
+  ].filter(
+    (path) => /\.(ts|cjs|js|css|sql|rego|json|md|txt)$/.test(path) && path !== 'test/walks/layout.test.ts',
+  )
+  const told = (pattern: RegExp) => all.filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')))
+  t.same(told(/\b(TODO|FIXME|XXX|HACK)\b\s*[:(]/), [])
+  t.same(told(/(?:^|[\s'"`(=])\/(?:root|work|home\/\w+|Users\/\w+|mnt)\//m), [])
+  t.same(told(/@ts-(ignore|nocheck|expect-error)|eslint-disable/), [])
+  t.same(told(/\b(t|test)\.only\(|\bdebugger\b/), [])
+})
+
+t.test('code carries nothing that was not written for Node’s type stripping', async (t) => {
+  t.same(thatSay(/^\s*(export\s+)?(const\s+)?enum\s/m, /^$/), [])
+  t.same(thatSay(/constructor\([^)]*\b(private|public|protected|readonly)\s/s, /^$/), [])
+  t.same(
+    edges((_from, to) => /^(src|workers)\//.test(to) && !/\.(ts|js|css|json)$/.test(to)),
+    [],
+  )
+})

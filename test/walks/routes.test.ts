@@ -1,0 +1,279 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
+import { SignJWT } from 'jose'
+import t from 'tap'
+import { listRoutes } from '../../src/app.ts'
+import { actions } from '../../src/platform/access/actions.ts'
+import type { Route } from '../../src/platform/http/route.ts'
+import { type Call, claimsOf, startService, tokenIn } from '../helpers/service.ts'
+
+// Every route of the registry is visited: one added later is walked without a line here.
+
+const service = await startService(t)
+const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
+const decided = routes.filter((route) => route.action !== 'public')
+const nameOf = ({ method, path }: Route) => `${method} ${path}`
+/** The address of a route with `ids` for its parameters, in their order, random ones beyond them. */
+const addressOf = (route: Route, ...ids: string[]) =>
+  `${route.path.replace(/:\w+/g, () => ids.shift() ?? randomUUID())}${route.path.startsWith('/api/') ? '/' : ''}`
+const visit = (route: Route, call: Call, ...ids: string[]) =>
+  service.call(route.method, addressOf(route, ...ids), {
+    ...(route.method !== 'GET' && { body: {} }),
+    ...call,
+  })
+
+const ada = await service.signUp()
+const claims = claimsOf(ada.access)
+const idsOf = (route: Route) => (route.scope === 'token' ? [] : [ada.tenantId])
+
+t.test('the routes without a token are these', async (t) => {
+  const open = routes.filter((route) => route.action === 'public').map(nameOf)
+  t.same(open.sort(), [
+    'GET /.well-known/jwks.json',
+    'GET /healthz',
+    'GET /readyz',
+    'POST /api/v1/auth/email/verify/confirm',
+    'POST /api/v1/auth/login',
+    'POST /api/v1/auth/refresh',
+    'POST /api/v1/auth/register',
+  ])
+})
+
+t.test('no route is reached by nobody', async (t) => {
+  for (const route of decided) {
+    const { status, body, headers } = await visit(route, {}, ...idsOf(route))
+    t.match({ status, body }, { status: 401, body: { code: 'not_authenticated' } }, nameOf(route))
+    t.match(headers.get('www-authenticate'), /^Bearer/, nameOf(route))
+    t.equal(headers.get('cache-control'), 'no-store')
+  }
+})
+
+t.test('no route is reached with a token of another kind, make or time', async (t) => {
+  const { signer } = service.deps
+  const now = Math.floor(service.now() / 1000)
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const header = JSON.parse(Buffer.from(ada.access.split('.')[0]!, 'base64url').toString())
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const [head, payload, signature] = ada.access.split('.')
+  const byOther = (over: object, alg = 'ES256', key: never = privateKey as never) =>
+    new SignJWT({ ...claims, ...over }).setProtectedHeader({ ...header, alg }).sign(key)
+  const resigned = (over: object) => signer.sign('access', { ...claims, ...over, jti: randomUUID() })
+  const wrong: Record<string, string> = {
+    'a refresh token': ada.refresh,
+    'a token out of a mail': tokenIn(await service.mailTo(ada.email, 'Confirm')),
+    garbage: 'garbage',
+    'three dots': '...',
+    'no signature': `${head}.${payload}.`,
+    'two parts': `${head}.${payload}`,
+    'half a signature': `${head}.${payload}.${signature!.slice(0, 40)}`,
+    'another signature': `${head}.${payload}.${randomBytes(64).toString('base64url')}`,
+    'another payload': `${head}.${part({ ...claims, user_id: randomUUID(), sub: randomUUID() })}.${signature}`,
+    'alg none': `${part({ ...header, alg: 'none' })}.${payload}.`,
+    'alg NONE': `${part({ ...header, alg: 'NONE' })}.${payload}.${signature}`,
+    'a key of somebody else': await byOther({}),
+    'a key in the header': `${part({ ...header, jwk: { kty: 'EC' }, jku: 'http://127.0.0.1:9/' })}.${payload}.${signature}`,
+    'HMAC with what is public': await byOther(
+      {},
+      'HS256',
+      Buffer.from(JSON.stringify(signer.jwks())) as never,
+    ),
+    'an unknown key': `${part({ ...header, kid: '../../etc/passwd' })}.${payload}.${signature}`,
+    'a critical extension': `${part({ ...header, crit: ['b64'], b64: false })}.${payload}.${signature}`,
+    expired: await resigned({ exp: now - 60 }),
+    'not yet valid': await resigned({ nbf: now + 600 }),
+    'no end': await resigned({ exp: undefined }),
+    'an end that is no number': await resigned({ exp: 'tomorrow' as never }),
+    'no session': await resigned({ sid: undefined as never }),
+    'no subject': await resigned({ sub: undefined as never }),
+    'a subject that is no text': await resigned({ sub: 7 as never }),
+    'no tenant': await resigned({ tenant_id: undefined }),
+    'a token of 100 KB': `${ada.access}${'x'.repeat(50_000)}`,
+  }
+  for (const [what, token] of Object.entries(wrong))
+    t.match(await visit(decided[0]!, { token }), { status: 401, body: { code: 'token_not_valid' } }, what)
+  const kinds = ['a refresh token', 'a token out of a mail', 'alg none', 'a key of somebody else', 'expired']
+  for (const route of decided)
+    for (const kind of kinds) {
+      const answer = await visit(route, { token: wrong[kind]! }, ...idsOf(route))
+      t.match(answer, { status: 401, body: { code: 'token_not_valid' } }, `${nameOf(route)} with ${kind}`)
+    }
+  for (const scheme of ['Basic', 'Token', 'JWT', 'Bearer:', 'Bearerx'])
+    t.match(
+      await visit(decided[0]!, { headers: { authorization: `${scheme} ${ada.access}` } }),
+      { status: 401 },
+      scheme,
+    )
+  for (const scheme of ['bearer', 'BEARER', 'Bearer  '])
+    t.equal(
+      (await ada.get('/api/v1/users/me/', { headers: { authorization: `${scheme} ${ada.access}` } })).status,
+      200,
+    )
+})
+
+t.test('a temporary token opens the routes of its second factor and no other', async (t) => {
+  const token = await service.deps.signer.sign('otp_pending', { ...claims, jti: randomUUID() } as never)
+  for (const route of decided) {
+    if (actions[route.action as keyof typeof actions].tokens.includes('otp_pending' as never)) continue
+    const { status, body } = await visit(route, { token }, ...idsOf(route))
+    t.equal(status, 401, nameOf(route))
+    t.ok(['otp_required', 'token_not_valid'].includes(body.code), `${nameOf(route)}: ${body.code}`)
+  }
+})
+
+t.test('a session that ended opens nothing', async (t) => {
+  const gone = await service.logIn(ada)
+  await gone.post('/api/v1/auth/logout/')
+  for (const route of decided)
+    t.match(
+      await visit(route, { token: gone.access }, ...idsOf(route)),
+      { status: 401, body: { code: 'session_revoked' } },
+      nameOf(route),
+    )
+})
+
+t.test('whoever is too small for an action is refused before the body is looked at', async (t) => {
+  let refusals = 0
+  for (const role of ['admin', 'member', 'auditor'] as const) {
+    const person = await service.signUp()
+    const added = await ada.post(`/api/v1/tenants/${ada.tenantId}/members/`, {
+      user_id: person.id,
+      roles: [role],
+    })
+    t.equal(added.status, 201)
+    await person.switchTo(ada.tenantId)
+    for (const route of decided) {
+      const { roles, own, self, open } = actions[route.action as keyof typeof actions]
+      const mayAsk = self || open || ([...roles, ...own] as string[]).includes(role)
+      if (mayAsk) continue
+      refusals++
+      const answer = await visit(route, { token: person.access, body: '{"half' }, ...idsOf(route))
+      t.match(
+        answer,
+        {
+          status: 403,
+          body: { code: 'permission_denied', decision_id: String, reasons: [{ code: String }] },
+        },
+        `${nameOf(route)} by ${role}`,
+      )
+      t.notMatch(JSON.stringify(answer.body.reasons), /"(policy_id|sql|stack)"/)
+    }
+  }
+  t.ok(refusals > 0)
+})
+
+t.test('to whoever does not belong to it, a tenant is an unknown one, on every path', async (t) => {
+  const eve = await service.signUp()
+  const masked = ({ status, body, headers }: Awaited<ReturnType<typeof visit>>) => ({
+    status,
+    type: headers.get('content-type'),
+    length: headers.get('content-length'),
+    body: { ...body, instance: '', decision_id: '' },
+  })
+  for (const route of decided.filter(({ scope }) => scope !== 'token')) {
+    const foreign = await visit(route, { token: eve.access }, ada.tenantId)
+    t.match(foreign, { status: 404, body: { code: 'not_found' } }, nameOf(route))
+    t.same(masked(foreign), masked(await visit(route, { token: eve.access })), `${nameOf(route)}: as unknown`)
+    for (const id of ['x', '0', '%00', `${ada.tenantId}x`, "'"])
+      t.equal((await visit(route, { token: eve.access }, id)).status, 404, `${nameOf(route)} ${id}`)
+  }
+})
+
+t.test('inside of a tenant one is only with a token of it', async (t) => {
+  const inside = decided.filter(({ scope }) => scope === 'inside')
+  const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+  for (const route of inside)
+    t.match(
+      await visit(route, { token: ada.access }, second.id),
+      { status: 403, body: { code: 'tenant_mismatch' } },
+      nameOf(route),
+    )
+  t.equal((await ada.get(`/api/v1/tenants/${second.id}/`)).status, 200, 'the tenant itself is a member’s')
+  t.equal(
+    (await ada.get(`/api/v1/tenants/${ada.tenantId.toUpperCase()}/members/`)).status,
+    200,
+    'in capitals, too',
+  )
+})
+
+t.test('both forms of a path answer alike', async (t) => {
+  for (const route of routes) {
+    const address = addressOf(route, ...idsOf(route)).replace(/\/$/, '')
+    if (/logout/.test(address)) continue
+    const [plain, slashed] = await Promise.all(
+      [address, `${address}/`].map((path) =>
+        service.call(route.method, path, { body: route.method === 'GET' ? undefined : {} }),
+      ),
+    )
+    t.equal(plain!.status, slashed!.status, nameOf(route))
+    t.equal(plain!.body?.code, slashed!.body?.code, nameOf(route))
+    t.equal(plain!.headers.get('location'), null)
+  }
+})
+
+t.test('OPTIONS is public and tells the methods; HEAD is a GET without its body', async (t) => {
+  const paths = Map.groupBy(routes, ({ path }) => path)
+  for (const [path, at] of paths) {
+    const address = addressOf(at[0]!, ...idsOf(at[0]!))
+    const options = await service.call('OPTIONS', address)
+    t.equal(options.status, 204, path)
+    t.equal(options.body, null)
+    const methods = at.flatMap(({ method }) => (method === 'GET' ? ['HEAD', 'GET'] : [method]))
+    const allow = options.headers.get('allow')!.split(', ')
+    t.same(allow.sort(), [...new Set([...methods, 'OPTIONS'])].sort(), path)
+    if (!methods.includes('GET')) continue
+    const call = at[0]!.action === 'public' ? {} : { token: ada.access }
+    const [get, head] = [await service.call('GET', address, call), await service.call('HEAD', address, call)]
+    t.same([head.status, head.body], [get.status, null], path)
+    t.equal(head.headers.get('content-type'), get.headers.get('content-type'), path)
+  }
+})
+
+t.test('every other method is 405 with Allow, whoever asks', async (t) => {
+  const paths = Map.groupBy(routes, ({ path }) => path)
+  const verbs = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'MKCOL', 'LOCK', 'PURGE', 'SEARCH']
+  for (const [path, at] of paths)
+    for (const verb of verbs) {
+      // A fixed word beside a parameter answers for both paths.
+      const served = routes.filter((other) =>
+        new RegExp(`^${other.path.replace(/:\w+/g, '[^/]+')}$`).test(path.replace(/:\w+/g, 'x')),
+      )
+      if (served.some(({ method }) => method === verb)) continue
+      for (const token of [undefined, ada.access]) {
+        const answer = await service.call(verb, addressOf(at[0]!, ...idsOf(at[0]!)), { token })
+        t.match(answer, { status: 405, body: { code: 'method_not_allowed' } }, `${verb} ${path}`)
+        t.match(answer.headers.get('allow'), /OPTIONS/)
+      }
+    }
+})
+
+t.test('the document and the router know the same routes', async (t) => {
+  const { body: document } = await service.call('GET', '/openapi.json')
+  const documented = Object.entries<Record<string, Record<string, unknown>>>(document.paths).flatMap(
+    ([path, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  )
+  const plain = (path: string) => path.replace(/\{\w+\}|:\w+/g, '*').replace(/(.)\/$/, '$1')
+  t.same(
+    documented.map(({ method, path }) => `${method} ${plain(path)}`).sort(),
+    routes.map(({ method, path }) => `${method} ${plain(path)}`).sort(),
+  )
+  for (const { method, path, operation } of documented) {
+    const address = path.replace(/\{\w+\}/g, () => randomUUID())
+    const { status } = await service.call(method, address, { body: method === 'GET' ? undefined : {} })
+    t.not(status, 405, `${method} ${path} is served`)
+    const open = Array.isArray(operation.security) && operation.security.length === 0
+    if (!open) t.equal(status, 401, `${method} ${path} wants the token that the document names`)
+    else t.not(status, 401, `${method} ${path}`)
+  }
+})
+
+t.test('an answer that carries a token or code is not to be stored, and no other is public', async (t) => {
+  const pair = await service.call('POST', '/api/v1/auth/login/', {
+    body: { email: ada.email, password: ada.password },
+  })
+  t.equal(pair.headers.get('cache-control'), 'no-store')
+  for (const route of decided.filter(({ method, path }) => method === 'GET' && !/:(?!id)/.test(path))) {
+    const { headers } = await visit(route, { token: ada.access }, ada.tenantId)
+    t.match(headers.get('cache-control'), /no-store|private/, nameOf(route))
+  }
+  for (const route of routes.filter(({ secret }) => secret)) t.notOk(route.cache, nameOf(route))
+})

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import t from 'tap'
+import { listRoutes } from '../../src/app.ts'
+import type { Route } from '../../src/platform/http/route.ts'
+import { type Answer, type Client, startService } from '../helpers/service.ts'
+import { catalogueTables, seedRows } from '../platform/db/seed-rows.ts'
+
+// Tenant B has a row in every table. Whoever belongs to A alone must not learn that any of them exists: every route
+// that takes an id is asked about every id of B, and answers as it does about an id that nobody has.
+
+const service = await startService(t, { workers: false })
+const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
+const superuser = new pg.Client({ connectionString: service.databases.superuser })
+await superuser.connect()
+t.teardown(() => superuser.end())
+
+const ada = await service.signUp()
+const tables = await catalogueTables(superuser)
+const b = { tenantId: randomUUID(), userId: randomUUID() }
+await seedRows(superuser, tables, b)
+const idsOfB = [...new Set([...(await idsIn(b.tenantId)), b.tenantId, b.userId])]
+
+/** Every UUID of a row of a tenant or its person, but what is not an id of something. */
+async function idsIn(tenantId: string): Promise<string[]> {
+  const found: string[] = []
+  for (const { name, columns, types } of tables) {
+    const ids = columns.filter((_, n) => types[n] === 'uuid')
+    if (ids.length === 0) continue
+    const own = columns.includes('tenant_id')
+      ? `where tenant_id = '${tenantId}'`
+      : `where '${b.userId}' in (${ids})`
+    const { rows } = await superuser.query(`select ${ids} from ${name} ${own}`)
+    found.push(...rows.flatMap((row) => Object.values(row).filter((id) => typeof id === 'string')))
+  }
+  return found as string[]
+}
+
+/** A digest of every row of B in every table. */
+async function stateOfB(): Promise<string> {
+  const parts: string[] = []
+  for (const { name, columns } of tables) {
+    const own = columns.includes('tenant_id')
+      ? `t.tenant_id = '${b.tenantId}'`
+      : columns.includes('user_id')
+        ? `t.user_id = '${b.userId}'`
+        : columns.includes('id')
+          ? `t.id in ('${b.tenantId}', '${b.userId}')`
+          : 'false'
+    const { rows } = await superuser.query(
+      `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as digest from ${name} t where ${own}`,
+    )
+    parts.push(`${name} ${rows[0].digest}`)
+  }
+  return parts.join('\n')
+}
+
+const masked = ({ status, body, headers }: Answer, id: string) => ({
+  status,
+  headers: ['content-type', 'cache-control', 'www-authenticate', 'allow', 'etag'].map((name) =>
+    headers.get(name),
+  ),
+  body: JSON.stringify({ ...body, instance: '', decision_id: '' }).replaceAll(id, '<id>'),
+})
+
+/** The routes with an id in them that is not only the caller's own tenant. */
+const withIds = routes.filter(
+  ({ path, scope, action }) =>
+    action !== 'public' && path.replace(scope === 'token' ? '' : '/tenants/:id', '').includes(':'),
+)
+
+const addressed = (route: Route, client: Client, id: string) => {
+  const path = route.scope === 'token' ? route.path : route.path.replace(':id', client.tenantId)
+  return `${path.replace(/:\w+/g, id)}/`
+}
+
+const bodies: unknown[] = [
+  {},
+  { name: 'x', first_name: 'x', roles: ['member'], status: 'suspended', comment: 'x', is_active: false },
+]
+
+t.test(
+  'an id of another tenant answers as an id that nobody has, byte for byte, and nothing of it changes',
+  async (t) => {
+    const before = await stateOfB()
+    t.ok(idsOfB.length >= tables.length / 2, `${idsOfB.length} ids of B`)
+    let requests = 0
+    for (const route of withIds)
+      for (const body of route.method === 'GET' ? [undefined] : bodies) {
+        const ask = (id: string) =>
+          service.call(route.method, addressed(route, ada, id), {
+            token: ada.access,
+            body,
+            headers: { 'x-tenant-id': b.tenantId },
+          })
+        const unknown = randomUUID()
+        const expected = masked(await ask(unknown), unknown)
+        for (const id of idsOfB) {
+          const answer = await ask(id)
+          requests++
+          t.ok(answer.status >= 400, `${route.method} ${route.path} ${answer.status}`)
+          t.same(masked(answer, id), expected, `${route.method} ${route.path}`)
+        }
+      }
+    t.equal(await stateOfB(), before)
+    t.comment(`${requests} requests`)
+  },
+)
+
+t.test('a tenant in a body or a query that is not the caller’s widens nothing', async (t) => {
+  const before = await stateOfB()
+  const refusal = { status: 403, body: { code: 'no_active_membership' } }
+  for (const id of idsOfB.slice(0, 20)) {
+    const switched = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: id })
+    t.match(switched, refusal)
+    const login = { email: ada.email, password: ada.password, tenant_id: id }
+    t.match(await service.call('POST', '/api/v1/auth/login/', { body: login }), refusal)
+  }
+  for (const id of ['', null, 0, {}, [], 'x', [ada.tenantId], { id: ada.tenantId }]) {
+    t.equal(
+      (await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: id })).status,
+      400,
+      JSON.stringify(id),
+    )
+    const login = { email: ada.email, password: ada.password, tenant_id: id }
+    t.equal(
+      (await service.call('POST', '/api/v1/auth/login/', { body: login })).status,
+      400,
+      JSON.stringify(id),
+    )
+  }
+  t.equal((await ada.post('/api/v1/auth/switch-tenant/')).status, 400, 'left out')
+  for (const route of routes.filter(
+    ({ method, path, action }) => method === 'GET' && !path.includes(':') && action !== 'public',
+  )) {
+    const query = `tenant_id=${b.tenantId}&tenant=${b.tenantId}&user_id=${b.userId}`
+    const [plain, wider] = [await ada.get(`${route.path}/`), await ada.get(`${route.path}/?${query}`)]
+    if (wider.status === 400) continue // a filter that this list knows, and a value it does not
+    t.notMatch(JSON.stringify(wider.body.results ?? wider.body), b.tenantId, route.path)
+    t.ok((wider.body.results?.length ?? 0) <= (plain.body.results?.length ?? 0), route.path)
+  }
+  t.equal(await stateOfB(), before)
+})
+
+t.test('no list of A shows a row of B', async (t) => {
+  const lists = routes.filter(
+    ({ method, path, action }) => method === 'GET' && !/:(?!id\b)\w+|:id$/.test(path) && action !== 'public',
+  )
+  for (const route of lists) {
+    const path = route.path.replace(':id', ada.tenantId)
+    const { body, status } = await ada.get(`${path}/`)
+    t.equal(status, 200, path)
+    const text = JSON.stringify(body)
+    for (const id of idsOfB) t.notOk(text.includes(id), `${path} shows ${id}`)
+  }
+})
