@@ -9,6 +9,7 @@ import { mailboxPages } from './dev/mailbox-routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
+import { otpRoutes } from './identity/otp/routes.ts'
 import { standingLoader } from './identity/sessions/load-standing.ts'
 import { userRoutes } from './identity/users/routes.ts'
 import { dispatch } from './platform/http/dispatch.ts'
@@ -33,6 +34,7 @@ import { version } from './version.ts'
 export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...authRoutes(deps),
   ...emailVerificationRoutes(deps),
+  ...otpRoutes(deps),
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),

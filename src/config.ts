@@ -72,7 +72,6 @@ export const settings = {
   PORT: setting(wholeNumber(0, 65_535), undefined, 'Port of API and docs; unset, 3000 or the next free one', {
     shown: '3000',
   }),
-  MANAGEMENT_PORT: setting(wholeNumber(1, 65_535), undefined, 'Port of `/metrics` in production'),
   PUBLIC_URL: setting(
     url('http:', 'https:'),
     undefined,
@@ -225,7 +224,7 @@ type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallba
 export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|WEBHOOK|MANAGEMENT|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {

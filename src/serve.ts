@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Deps, openDeps } from './deps.ts'
+import { warnOfSleepingDevices } from './identity/otp/warn-of-sleeping-devices.ts'
 import { answerBrokenRequests } from './platform/http/broken-requests.ts'
 import { createReadiness } from './platform/http/health.ts'
 
@@ -26,6 +27,7 @@ export async function serveApi(config: Config, log: Logger, clock?: () => number
   const publicUrl = () => config.PUBLIC_URL ?? url
   const deps = await openDeps({ config, log, publicUrl, ...(clock && { clock }) })
   try {
+    await warnOfSleepingDevices(deps)
     const readiness = createReadiness(deps.db, deps.clock)
     const server = createServer(limits, buildApp(deps, readiness).callback())
     answerBrokenRequests(server)

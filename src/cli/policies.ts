@@ -109,7 +109,9 @@ async function tested(opa: string): Promise<void> {
 // A prefix gives the files the place in `data` that their folder has in the bundle.
 function dataFiles(): string[] {
   const cases = readdirSync(`${policiesFolder}cases`).filter((name) => name.endsWith('.json'))
-  const files = cases.sort().map((name) => `cases:policies/cases/${name}`)
+  const files = cases
+    .sort()
+    .map((name) => `${name === 'slice.json' ? 'slice' : 'cases'}:policies/cases/${name}`)
   return ['policies/cases/cases_test.rego', 'catalogue:policies/catalogue/data.json', ...files]
 }
 

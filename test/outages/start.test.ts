@@ -11,7 +11,7 @@ import { isAlive } from '../../src/cli/instance-lock.ts'
 
 // npm start as a user runs it, in a folder that nobody but its owner may enter: also root's Postgres has to start.
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 const root = join(import.meta.dirname, '..', '..')
 const parent = await mkdtemp(join(tmpdir(), 'bailiwick-start-'))
 await chmod(parent, 0o700)

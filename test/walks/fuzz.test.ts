@@ -9,15 +9,17 @@ import { openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 
 // Seeded random requests over every route: whatever is sent, the answer is one that the contract knows, never a 5xx,
-// and it tells nothing of what lies behind. The client of the tests checks the form of every answer as well.
+// and it tells nothing of what lies behind. What would end the session or the tenant early is left out. The client of the tests checks the form of every answer as well.
 
-t.setTimeout(90_000)
+t.setTimeout(180_000)
 const seed = 20_261_121
 const requests = 2_000
 const service = await startService(t, { workers: false })
 const database = await openDatabase(t, service)
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} }).filter(
-  ({ path }) => !/logout|password/.test(path),
+  ({ method, path }) =>
+    !/logout|password|\/(suspend|archive)$/.test(path) &&
+    !(method === 'DELETE' && path === '/api/v1/tenants/:id'),
 )
 const ada = await service.signUp()
 const other = await service.signUp()

@@ -1,13 +1,13 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { assertEnterable, choosePlace } from '../sessions/enter-tenant.ts'
-import { beginFamily, issueTokens, type TokenPair } from '../sessions/issue-tokens.ts'
-import { insertSession } from '../sessions/store.ts'
+import type { TokenPair } from '../sessions/issue-tokens.ts'
+import type { OtpRequired } from '../sessions/second-factor.ts'
+import { signIn } from '../sessions/sign-in.ts'
 import { checkPassword, type Person } from './check-password.ts'
 
 export interface LoginBody {
@@ -17,14 +17,13 @@ export interface LoginBody {
 }
 
 /**
- * Logs a person in: to the tenant asked for, else where they were last. 401 `invalid_credentials` in the same form
+ * Logs a person in: to the tenant asked for, else where they were last; or asks for a second factor first. 401 `invalid_credentials` in the same form
  * and time for unknown, wrong and inactive; 403 for a tenant they may not enter, said only after the right password.
  */
-export async function login(deps: Deps, origin: Origin, body: LoginBody): Promise<TokenPair> {
+export async function login(deps: Deps, origin: Origin, body: LoginBody): Promise<TokenPair | OtpRequired> {
   const person = await checkPassword(deps, body)
   const place = await findPlace(deps, person, body.tenant_id, origin)
-  const grant = await openSession(deps, person, place, origin)
-  return issueTokens(deps, grant, deps.clock())
+  return signIn(deps, person, place, origin)
 }
 
 async function findPlace(
@@ -51,41 +50,4 @@ async function foundPlace(deps: Deps, person: Person, origin: Origin): Promise<P
   const place = choosePlace(places)
   assertEnterable(place)
   return place
-}
-
-function openSession(deps: Deps, person: Person, place: Place, origin: Origin) {
-  const now = deps.clock()
-  const sessionId = timeOrderedId(now)
-  const tenantId = place.tenant_id
-  const entitled = {
-    sessionId,
-    userId: person.id,
-    email: person.email,
-    tenantId,
-    roles: place.roles,
-    acr: 'aal1',
-    amr: ['pwd'],
-    authTime: now,
-    expiresAt: now + deps.config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000,
-  } as const
-  return asSystem(deps.db, 'a session begins before its tenant is in force', async (tx) => {
-    await insertSession(tx, {
-      ...entitled,
-      id: sessionId,
-      at: now,
-      userAgent: origin.userAgent,
-      ip: origin.ip,
-    })
-    await noteEntry(tx, { tenantId, userId: person.id, at: now })
-    await appendEvent(tx, {
-      type: 'identity.login_succeeded',
-      tenantId,
-      subject: person.id,
-      data: { user_id: person.id, session_id: sessionId },
-      actorId: person.id,
-      requestId: origin.requestId,
-      at: now,
-    })
-    return beginFamily(deps, tx, entitled, now)
-  })
 }

@@ -9,6 +9,7 @@ import {
   advanceFamily,
   type Entitled,
   type Grant,
+  isLive,
   issueTokens,
   liveGrant,
   type TokenPair,
@@ -20,6 +21,13 @@ import {
   type SessionRow,
   touchSession,
 } from '../sessions/refresh-store.ts'
+import {
+  type Challenge,
+  isChallenge,
+  otpRequired,
+  settleSecondFactor,
+  signChallenge,
+} from '../sessions/second-factor.ts'
 import { endSession } from '../sessions/store.ts'
 
 interface Presented {
@@ -38,14 +46,19 @@ export async function refresh(deps: Deps, origin: Origin, token: string): Promis
   const presented = await readToken(deps, token, now)
   const outcome = await asSystem(deps.db, 'the tenant is known once the token is checked', async (tx) => {
     const { family, session } = await findLive(tx, presented, now)
-    const entitled = await entitlement(tx, family, session)
+    const entitled = await entitlement(deps, tx, family, session, now)
+    if (isChallenge(entitled))
+      return isLive(family, presented)
+        ? entitled
+        : judgeReplay(deps, tx, { presented, entitled: null, origin, now })
     if (!deps.config.REFRESH_TOKEN_ROTATION) return keepToken(deps, presented, family, entitled)
     const advanced = await advanceFamily(deps, tx, presented, entitled, now)
-    if (!advanced) return judgeReplay(deps, tx, presented, entitled, origin, now)
+    if (!advanced) return judgeReplay(deps, tx, { presented, entitled, origin, now })
     await touchSession(tx, { id: session.id, at: now, ip: origin.ip, userAgent: origin.userAgent })
     return advanced
   })
   if (outcome instanceof Error) throw outcome
+  if (isChallenge(outcome)) throw otpRequired(await signChallenge(deps, outcome, now))
   return issueTokens(deps, outcome, now)
 }
 
@@ -68,22 +81,27 @@ async function findLive(
   return { family, session }
 }
 
-/** Roles, membership and tenant are read again, so that a removal or demotion counts at the next refresh. */
-async function entitlement(tx: Tx, family: FamilyRow, session: SessionRow): Promise<Entitled> {
-  const places = await listPlacesOf(tx, family.user_id)
-  const place = places.find((p) => p.tenant_id === family.tenant_id)
+/**
+ * Roles, membership and tenant are read again, so that a removal or demotion counts at the next refresh, and so does
+ * a tenant's new demand for a second factor.
+ */
+async function entitlement(
+  deps: Deps,
+  tx: Tx,
+  family: FamilyRow,
+  session: SessionRow,
+  now: number,
+): Promise<Entitled | Challenge> {
+  const { user_id: userId, tenant_id: tenantId } = family
+  const { id: sessionId, email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
+  const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tenantId)
   assertEnterable(place)
-  return {
-    sessionId: session.id,
-    userId: family.user_id,
-    email: session.email,
-    tenantId: family.tenant_id,
-    roles: place.roles,
-    acr: session.acr,
-    amr: session.amr,
-    authTime: session.auth_time,
-    expiresAt: session.expires_at,
-  }
+  const tenantRequires = place.requires_mfa
+  const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }
+  const settled = await settleSecondFactor(deps, tx, entry, now)
+  if (isChallenge(settled)) return settled
+  const { roles } = place
+  return { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
 }
 
 /** Without rotation the token stays what it is, as long as it is the live one. */
@@ -97,18 +115,20 @@ function keepToken(
   return live?.jti === presented.jti ? live : tokenNotValid()
 }
 
+/** `entitled` is null where the successor may not be answered, for a second factor is due. */
+interface Replay {
+  presented: Presented
+  entitled: Entitled | null
+  origin: Origin
+  now: number
+}
+
 /**
  * The presented token was rotated before. Within the grace time: its successor while that is unused, else a plain
  * refusal. Later: the session ends. Refusals are values here, so that the end of the session is committed.
  */
-async function judgeReplay(
-  deps: Deps,
-  tx: Tx,
-  presented: Presented,
-  entitled: Entitled,
-  origin: Origin,
-  now: number,
-): Promise<Grant | ApiError> {
+async function judgeReplay(deps: Deps, tx: Tx, replay: Replay): Promise<Grant | ApiError> {
+  const { presented, entitled, origin, now } = replay
   const family = await findFamily(tx, presented.familyId)
   if (!family || family.ended) return sessionRevoked()
   const behind = family.generation - presented.generation
@@ -117,8 +137,8 @@ async function judgeReplay(
     behind > 0 &&
     rotatedAt !== undefined &&
     now - rotatedAt <= deps.config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000
-  if (inGrace) return (behind === 1 ? liveGrant(deps, family, entitled) : null) ?? tokenNotValid()
-  const { sessionId, userId, tenantId } = entitled
+  if (inGrace) return (entitled && behind === 1 ? liveGrant(deps, family, entitled) : null) ?? tokenNotValid()
+  const { session_id: sessionId, user_id: userId, tenant_id: tenantId } = family
   if (await endSession(tx, { id: sessionId, userId, reason: 'replay', at: now }))
     await appendEvent(tx, {
       type: 'identity.session_compromised',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { publicRoute, type Route, route } from '../../platform/http/route.ts'
 import { bodyId, message } from '../../platform/http/schemas.ts'
+import { deviceTypes } from '../otp/channels.ts'
 import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
@@ -15,6 +16,15 @@ const tokenPair = z
     refresh: z.string().meta({ description: 'JWT: single use, for /api/v1/auth/refresh/' }),
   })
   .meta({ id: 'TokenPair' })
+
+const otpRequired = z
+  .object({
+    otp_required: z.literal(true),
+    temporary_token: z.string().meta({ description: 'For POST /api/v1/auth/otp/verify/, as Bearer' }),
+    expires_in: z.int(),
+    methods: z.array(z.enum(deviceTypes)).meta({ description: 'What can be used now' }),
+  })
+  .meta({ id: 'OtpRequired' })
 
 const refreshBody = z
   .object({
@@ -59,7 +69,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     summary: 'Log in with address and password',
     body: z.object({ email: loginAddress(), password: presentedPassword, tenant_id: bodyId.optional() }),
     status: 200,
-    answer: tokenPair,
+    answer: z.union([tokenPair, otpRequired]),
     refusals: [401, 403],
     secret: true,
     handle: ({ origin, body }) => login(deps, origin, body),

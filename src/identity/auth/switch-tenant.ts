@@ -6,23 +6,31 @@ import { listPlacesOf, noteEntry } from '../../tenancy/members/store.ts'
 import { assertEnterable } from '../sessions/enter-tenant.ts'
 import { beginFamily, issueTokens, type TokenPair } from '../sessions/issue-tokens.ts'
 import { findSession } from '../sessions/refresh-store.ts'
+import { isChallenge, otpRequired, settleSecondFactor, signChallenge } from '../sessions/second-factor.ts'
 
 /**
  * A new pair for another tenant under the same session; the old pair goes on working for its own. 403
- * `no_active_membership` alike for a tenant that is unknown and one the caller does not belong to.
+ * `no_active_membership` alike for a tenant that is unknown and one the caller does not belong to; 401
+ * `otp_required` with a temporary token for one that requires a second factor this session has not shown.
  */
 export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): Promise<TokenPair> {
   const now = deps.clock()
   const { userId, sessionId } = actor
-  const grant = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
+  const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
     const session = await findSession(tx, sessionId, now)
     if (!session || session.over) throw sessionRevoked()
     const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tenantId)
     assertEnterable(place)
-    await noteEntry(tx, { tenantId, userId, at: now })
     const { email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
-    const entitled = { sessionId, userId, email, tenantId, roles: place.roles, acr, amr, authTime, expiresAt }
+    const tenantRequires = place.requires_mfa
+    const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }
+    const settled = await settleSecondFactor(deps, tx, entry, now)
+    if (isChallenge(settled)) return settled
+    await noteEntry(tx, { tenantId, userId, at: now })
+    const { roles } = place
+    const entitled = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
     return beginFamily(deps, tx, entitled, now)
   })
-  return issueTokens(deps, grant, now)
+  if (isChallenge(outcome)) throw otpRequired(await signChallenge(deps, outcome, now))
+  return issueTokens(deps, outcome, now)
 }

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { type FamilyRow, insertFamily, rotateFamily } from './refresh-store.ts'
+import type { SecondFactorSettled } from './second-factor.ts'
 
 /** Tokens as every answer that logs somebody in carries them. */
 export interface TokenPair {
@@ -22,6 +23,7 @@ export interface Entitled {
   /** ms since 1970; `expiresAt` is the session's absolute end. */
   authTime: number
   expiresAt: number
+  settled: SecondFactorSettled
 }
 
 type IssueDeps = Pick<Deps, 'config' | 'sealer' | 'signer'>
@@ -76,6 +78,10 @@ export async function advanceFamily(
   })
   return moved && { entitled, familyId, generation: generation + 1, jti, issuedAt: now, refreshExpiresAt }
 }
+
+/** Whether what was presented is the live token of its chain. */
+export const isLive = (family: FamilyRow, presented: { generation: number; jti: string }): boolean =>
+  family.generation === presented.generation && hashOf(presented.jti).equals(family.jti_hash)
 
 /** The live token of a chain once more, for whoever lost the answer in which it came; null when no key makes it. */
 export function liveGrant({ sealer }: IssueDeps, family: FamilyRow, entitled: Entitled): Grant | null {

@@ -1,17 +1,19 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { LoadStanding, Standing } from '../../platform/http/actor.ts'
-import { findStanding, type StandingRow } from './store.ts'
+import { findPendingStanding, findStanding, type StandingRow } from './store.ts'
 
 /** Reads a bearer's standing in a tenant, in the scope of exactly that tenant and person. */
 export const standingLoader =
-  ({ db, clock }: Pick<Deps, 'db' | 'clock'>): LoadStanding =>
+  ({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): LoadStanding =>
   async (bearer) => {
-    const row = await inTenant(db, bearer, (tx) => findStanding(tx, { ...bearer, now: clock() }))
-    return row && standingOf(row)
+    const find = bearer.token === 'otp_pending' ? findPendingStanding : findStanding
+    const row = await inTenant(db, bearer, (tx) => find(tx, { ...bearer, now: clock() }))
+    return row && standingOf(row, config.OTP_ENABLED)
   }
 
-const standingOf = (row: StandingRow): Standing => ({
+/** Where one-time passwords are off, MFA is off for everybody: nobody could be asked. */
+const standingOf = (row: StandingRow, otpEnabled: boolean): Standing => ({
   user: {
     id: row.user_id,
     email: row.email,
@@ -19,7 +21,7 @@ const standingOf = (row: StandingRow): Standing => ({
     lastName: row.last_name,
     emailVerified: row.email_verified,
     isActive: row.is_active,
-    mfaEnabled: row.mfa_enabled,
+    mfaEnabled: row.mfa_enabled && otpEnabled,
   },
   session: {
     acr: row.acr,

@@ -1,6 +1,8 @@
+import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { endPendingSessions } from './pending-store.ts'
 
 const acr = z.enum(['aal1', 'aal2'])
 
@@ -10,19 +12,23 @@ export interface NewSession {
   tenantId: string
   acr: 'aal1' | 'aal2'
   amr: readonly string[]
+  /** ms since 1970, as all times: when the password was right, and the second factor, if one was shown. */
+  authTime: number
+  secondFactorAt: number | null
   at: number
   expiresAt: number
   userAgent: string
   ip: string
 }
 
-/** Inserts a session, signed in just now; as the system role. */
+/** Inserts a session; as the system role. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   const at = sql.timestamp(new Date(session.at))
   await tx.query(sql.unsafe`
-    insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, user_agent, ip, created_at, last_used_at, expires_at)
+    insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at, last_used_at, expires_at)
     values (${session.id}, ${session.userId}, ${session.tenantId}, ${session.acr}, ${sql.array(session.amr, 'text')},
-            ${at}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${sql.timestamp(new Date(session.expiresAt))})`)
+            ${sql.timestamp(new Date(session.authTime))},
+            ${session.secondFactorAt === null ? null : sql.timestamp(new Date(session.secondFactorAt))}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${sql.timestamp(new Date(session.expiresAt))})`)
 }
 
 const standingRow = z.object({
@@ -55,21 +61,50 @@ const standingRow = z.object({
 
 export type StandingRow = z.infer<typeof standingRow>
 
+interface BearerKey {
+  userId: string
+  sessionId: string
+  tenantId: string
+  now: number
+}
+
 /** Everything a request needs to know of its bearer, in one query: session, person, tenant, membership, roles. */
-export function findStanding(
-  tx: Tx,
-  bearer: { userId: string; sessionId: string; tenantId: string; now: number },
-): Promise<StandingRow | null> {
+export function findStanding(tx: Tx, bearer: BearerKey): Promise<StandingRow | null> {
+  const session = sql.fragment`
+    select acr, amr, auth_time, second_factor_at,
+           ended_at is not null or expires_at <= ${sql.timestamp(new Date(bearer.now))} as over
+    from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`
+  return standingWith(tx, bearer, session)
+}
+
+/**
+ * The same for the bearer of a temporary token. A tenant counts as active here: whether its state admits the person
+ * is judged when the sign-in completes, for owners may enter one that is closed.
+ */
+export async function findPendingStanding(tx: Tx, bearer: BearerKey): Promise<StandingRow | null> {
+  const now = sql.timestamp(new Date(bearer.now))
+  const session = sql.fragment`
+    select 'aal1' as acr, '{pwd}'::text[] as amr, p.auth_time, null::timestamptz as second_factor_at,
+           p.ended_at is not null or p.expires_at <= ${now} or s.ended_at is not null or (s.expires_at <= ${now}) is true as over
+    from pending_sessions p left join sessions s on s.id = p.session_id
+    where p.id = ${bearer.sessionId} and p.user_id = ${bearer.userId}`
+  const row = await standingWith(tx, bearer, session)
+  return row && { ...row, tenant_status: row.tenant_status && 'active' }
+}
+
+function standingWith(tx: Tx, bearer: BearerKey, session: FragmentSqlToken): Promise<StandingRow | null> {
   return tx.maybeOne(sql.type(standingRow)`
     select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
-           u.is_active, false as mfa_enabled, s.acr, s.amr, s.auth_time, s.second_factor_at,
-           s.ended_at is not null or s.expires_at <= ${sql.timestamp(new Date(bearer.now))} as over,
+           u.is_active,
+           exists (select 1 from otp_devices d
+                   where d.user_id = u.id and d.type = 'totp' and d.confirmed_at is not null) as mfa_enabled,
+           s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
            t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
            m.attributes,
            r.roles, r.role_ids, r.system_roles, r.permissions
-    from sessions s
-    join users u on u.id = s.user_id
+    from (${session}) s
+    join users u on u.id = ${bearer.userId}
     left join tenants t on t.id = ${bearer.tenantId} and t.deleted_at is null
     left join memberships m on m.tenant_id = t.id and m.user_id = u.id
     cross join lateral (
@@ -81,8 +116,27 @@ export function findStanding(
                        cross join lateral unnest(y.permissions) p
                        where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions
       from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-      where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r
-    where s.id = ${bearer.sessionId} and s.user_id = ${bearer.userId}`)
+      where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r`)
+}
+
+const raisedRow = z.object({
+  id: z.uuid(),
+  amr: z.array(z.string()),
+  auth_time: z.number(),
+  expires_at: z.number(),
+})
+
+/** Notes that a live session showed a second factor; gives it as it is then, null where it is over; as the system role. */
+export function raiseSession(
+  tx: Tx,
+  session: { id: string; userId: string; kind: string; at: number },
+): Promise<z.infer<typeof raisedRow> | null> {
+  const at = sql.timestamp(new Date(session.at))
+  return tx.maybeOne(sql.type(raisedRow)`
+    update sessions set acr = 'aal2', second_factor_at = ${at}, last_used_at = ${at},
+      amr = array_remove(array_remove(amr, 'mfa'), ${session.kind}::text) || array[${session.kind}::text, 'mfa']
+    where id = ${session.id} and user_id = ${session.userId} and ended_at is null and expires_at > ${at}
+    returning id, amr, auth_time, expires_at`)
 }
 
 /** Ends a session and every refresh token of it, once; true when it was alive until now; as the system role. */
@@ -99,7 +153,10 @@ export async function endSession(
   return ended !== null
 }
 
-/** Ends every live session of a person but `exceptId`; gives the ids of those ended; as the system role. */
+/**
+ * Ends every live session of a person but `exceptId`, and every sign-in that waits for a second factor; gives the ids
+ * of the sessions ended; as the system role.
+ */
 export async function endSessionsOf(
   tx: Tx,
   sessions: { userId: string; exceptId: string | null; reason: 'logout' | 'password'; at: number },
@@ -111,5 +168,6 @@ export async function endSessionsOf(
   await tx.query(sql.unsafe`
     update refresh_families set ended_at = ${at}
     where session_id = any(${sql.array(ended, 'uuid')}) and ended_at is null`)
+  await endPendingSessions(tx, sessions)
   return ended
 }

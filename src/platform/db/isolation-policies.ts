@@ -19,6 +19,7 @@ export const frozenPolicies = [
   'events worker_all: all to bailiwick_worker using true check true',
   'installation system_all: all to bailiwick_system using true check true',
   'link_tokens system_all: all to bailiwick_system using true check true',
+  'link_tokens worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'link_tokens worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
@@ -26,8 +27,17 @@ export const frozenPolicies = [
   'membership_roles worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'memberships system_all: all to bailiwick_system using true check true',
   'memberships worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'otp_attempts system_all: all to bailiwick_system using true check true',
+  'otp_attempts worker_all: all to bailiwick_worker using true check true',
+  'otp_devices system_all: all to bailiwick_system using true check true',
+  'otp_email_codes system_all: all to bailiwick_system using true check true',
+  'otp_email_codes worker_expires: all to bailiwick_worker using (expires_at <= now())',
+  'otp_recovery_codes system_all: all to bailiwick_system using true check true',
   'outbox system_inserts: insert to bailiwick_system check true',
   'outbox worker_all: all to bailiwick_worker using true check true',
+  'pending_sessions system_all: all to bailiwick_system using true check true',
+  'pending_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
+  'pending_sessions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'policies worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'policy_versions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'refresh_families system_all: all to bailiwick_system using true check true',
@@ -37,6 +47,7 @@ export const frozenPolicies = [
   'row_counts system_all: all to bailiwick_system using true check true',
   'row_counts worker_all: all to bailiwick_worker using true check true',
   'sessions system_all: all to bailiwick_system using true check true',
+  'sessions worker_expires: all to bailiwick_worker using (LEAST(ended_at, expires_at) <= now())',
   'sessions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'signing_keys system_all: all to bailiwick_system using true check true',
   'tenants system_reads: select to bailiwick_system using true',
@@ -55,6 +66,7 @@ export const exemptTables: Record<string, string> = {
 /** Tables with a tenant_id that belong to a person all the same: the API reads them in the user form, or not at all. */
 export const tablesOfPeople: Record<string, string> = {
   link_tokens: 'a person confirms an address in no tenant; tenant_id says where the flow began',
+  pending_sessions: 'a person waits to sign in; tenant_id says to where',
   refresh_families: 'follows a session through switches of the tenant; the API role sees none',
   sessions: 'a person signs in, and switches tenants within; tenant_id says where it began',
 }
@@ -62,6 +74,7 @@ export const tablesOfPeople: Record<string, string> = {
 /** Unique indexes without tenant_id: a collision tells that a row exists which the writer may not see. */
 export const globalKeys: Record<string, string> = {
   link_tokens_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
+  otp_devices_single: 'led by the person, whose own rows alone can collide',
   refresh_families_jti_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
   tenants_slug_key: 'a slug is public by design, and creating a tenant is rate limited',
   users_email_key: 'an address is one person everywhere; registration answers alike where it is told to',
@@ -71,6 +84,9 @@ export const globalKeys: Record<string, string> = {
 export const secretReaders: Record<string, string[]> = {
   'link_tokens.token_hash': ['bailiwick_system'],
   'mails.content_sealed': ['bailiwick_worker'],
+  'otp_devices.secret_sealed': ['bailiwick_system'],
+  'otp_email_codes.code_hash': ['bailiwick_system'],
+  'otp_recovery_codes.code_hash': ['bailiwick_system'],
   'refresh_families.jti_hash': ['bailiwick_system'],
   'signing_keys.private_jwk_sealed': ['bailiwick_system'],
   'users.password_hash': ['bailiwick_system'],

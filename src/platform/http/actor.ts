@@ -11,7 +11,7 @@ export interface Standing {
     lastName: string
     emailVerified: boolean
     isActive: boolean
-    /** Has a confirmed TOTP device. */
+    /** Has a confirmed TOTP device, and one-time passwords are on. */
     mfaEnabled: boolean
   }
   session: {
@@ -27,11 +27,15 @@ export interface Standing {
   membership: (Membership & { roles: string[] }) | null
 }
 
-/** Reads the standing of a person's session in a tenant; null where there is no such session. */
+/**
+ * Reads the standing of a person's session in a tenant, for a temporary token that of the sign-in it stands for; null
+ * where there is no such session.
+ */
 export type LoadStanding = (bearer: {
   userId: string
   sessionId: string
   tenantId: string
+  token: TokenKind
 }) => Promise<Standing | null>
 
 /** Who acts: authenticated and admitted to the route. Usable as the scope of a transaction. */

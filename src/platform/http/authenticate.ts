@@ -25,10 +25,17 @@ export interface AuthenticateDeps {
 export async function authenticate(deps: AuthenticateDeps, ctx: Context, route: Route): Promise<Bearer> {
   const claims = await verifiedClaims(deps, bearerToken(ctx))
   const tenantId = scopeOf(route, claims.tenantId, ctx.params)
-  const standing = await deps.loadStanding({ userId: claims.userId, sessionId: claims.sessionId, tenantId })
-  if (!standing?.user.isActive || standing.session.over) throw sessionRevoked()
+  const standing = await deps.loadStanding({ ...claims, tenantId })
+  assertAlive(claims.token, standing)
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, standing)
   return { ...claims, tokenTenantId: claims.tenantId, tenantId, standing }
+}
+
+/** A temporary token that was used, or ended with the sessions of its person, is a token no longer. */
+function assertAlive(token: Bearer['token'], standing: Standing | null): asserts standing is Standing {
+  if (standing && !standing.user.isActive) throw sessionRevoked()
+  if (standing && !standing.session.over) return
+  throw token === 'otp_pending' ? tokenNotValid() : sessionRevoked()
 }
 
 /** RFC 6750 §2.1; the scheme in any case. */

@@ -49,7 +49,8 @@ function checked(schema: ZodType | undefined, value: unknown): unknown {
   throw validationError(...fieldErrors(result.error))
 }
 
-const fieldErrors = (error: ZodError): FieldError[] =>
+/** What a schema found, as the errors of a 400. */
+export const fieldErrors = (error: ZodError): FieldError[] =>
   error.issues.map((issue) => ({
     field: issue.path.join('.'),
     code: issue.code === 'custom' || issue.code === 'invalid_key' ? 'invalid' : issue.code,

@@ -33,6 +33,8 @@ export interface QueueBackend {
   /** Those of the messages that no job stands for any more. */
   findLost(queue: string, messages: QueuedMessage[]): Promise<QueuedMessage[]>
   consume(queue: string, options: ConsumerOptions, work: Work): Promise<Consumer>
+  /** Has the queue deliver an empty message every so many ms; one schedule per queue, whoever asks and how often. */
+  schedule(queue: string, every: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -86,6 +88,15 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
       return messages.filter((_message, index) => !alive.has(states[index]!))
     },
     consume: (name, options, work) => consume({ connections, onError }, name, options, work),
+    async schedule(name, every) {
+      const queue = await queueNamed(name)
+      const data = { tenant_id: '', payload: { v: 1 } }
+      const opts = { removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 }
+      const found = await queue.getJobScheduler(name)
+      // Naming a schedule again replaces the run that waits, so it is named where it is missing or stands still.
+      const alive = Number(found?.every) === every && (found?.next ?? 0) > Date.now() - 2 * every
+      if (!alive) await queue.upsertJobScheduler(name, { every }, { name, data, opts })
+    },
     async close() {
       const open = await Promise.allSettled(queues.values())
       await Promise.allSettled(open.map((queue) => queue.status === 'fulfilled' && queue.value.close()))

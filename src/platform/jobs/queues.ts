@@ -10,6 +10,8 @@ const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
 export const queues = {
   email: message({ mail_id: z.uuid() }),
   'event-fanout': message({ event_id: z.uuid() }),
+  // Called by a schedule, not by the outbox.
+  'otp-expiry': message({}),
 }
 
 export type QueueName = keyof typeof queues

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { Queue, Worker } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { Connections, JobData } from './queue-backend.ts'
 
 const prefix = 'bailiwick'
+const connectingLimit = 5_000
 
 /**
  * Queues on Redis. Adding fails at once while Redis is away, for the outbox keeps the message; workers wait for it.
@@ -18,6 +20,9 @@ export function redisConnections(url: string, onError: (error: Error) => void): 
   const consuming = connect({})
   return {
     async openQueue(name) {
+      // A queue made before the connection is ready asks for the server's version once, fails, and stays broken.
+      if (publishing.status !== 'ready')
+        await once(publishing, 'ready', { signal: AbortSignal.timeout(connectingLimit) })
       const queue = new Queue<JobData>(name, { connection: publishing, prefix, skipWaitingForReady: true })
       queue.on('error', onError)
       return queue

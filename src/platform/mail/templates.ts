@@ -15,6 +15,13 @@ const template = <Shape extends z.core.$ZodLooseShape>(
 
 const hello = (firstName: string) => (firstName ? `Hello ${firstName},` : 'Hello,')
 
+const factor = z.enum(['totp', 'email', 'static'])
+const factorNames = {
+  totp: 'An authenticator app',
+  email: 'Codes sent to this address',
+  static: 'A set of recovery codes',
+}
+
 /** Every mail the service sends: its variables, and how they become a letter. */
 export const templates = {
   email_verification: template({ link: z.url(), firstName: z.string() }, ({ link, firstName }) =>
@@ -30,6 +37,31 @@ export const templates = {
       'Hello,',
       'somebody, perhaps you, tried to register with this address. It already has an account; nothing was changed.',
       'If it was you, log in as usual, or reset your password if you forgot it. If not, you need do nothing.',
+    ]),
+  ),
+  second_factor_code: template(
+    { code: z.string(), firstName: z.string(), minutes: z.int() },
+    ({ code, firstName, minutes }) =>
+      letter('Your sign-in code', [
+        hello(firstName),
+        'this is the code you asked for:',
+        { code },
+        `It works once, within ${minutes === 1 ? 'a minute' : `${minutes} minutes`}. Nobody of us will ever ask you for it.`,
+        'If you did not ask for it, somebody may know your password: change it.',
+      ]),
+  ),
+  second_factor_added: template({ device: factor, firstName: z.string() }, ({ device, firstName }) =>
+    letter('A second factor was added to your account', [
+      hello(firstName),
+      `${factorNames[device]} can be used to sign in to your account from now on.`,
+      'If it was not you, change your password and remove it.',
+    ]),
+  ),
+  second_factor_removed: template({ device: factor, firstName: z.string() }, ({ device, firstName }) =>
+    letter('A second factor was removed from your account', [
+      hello(firstName),
+      `${factorNames[device]} can no longer be used to sign in to your account.`,
+      'If it was not you, change your password and add a second factor again.',
     ]),
   ),
   added_to_tenant: template({ tenantName: z.string() }, ({ tenantName }) =>

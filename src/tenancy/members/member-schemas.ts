@@ -51,17 +51,18 @@ const roleNames = z
   .min(1, 'A member needs at least one role.')
   .max(100, 'A member may have 100 roles at most.')
 
+const attributeKey = /^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/
+const badKey = 'The key of an attribute has up to 63 of a-z, 0-9 and _, a letter first.'
+
 /** Values of the attributes that policies read as `subject.<key>`. */
 const attributes = z
-  .record(
-    z.string().regex(/^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/, 'A key has a-z, 0-9 and _.'),
-    z.unknown(),
-    'Give the attributes as an object.',
-  )
-  .refine(
-    (values) => Buffer.byteLength(JSON.stringify(values)) <= 16_384,
-    'Attributes may have 16 KiB at most.',
-  )
+  .record(z.string(), z.unknown(), 'Give the attributes as an object.')
+  .superRefine((values, context) => {
+    for (const key of Object.keys(values))
+      if (!attributeKey.test(key)) context.addIssue({ code: 'custom', path: [key], message: badKey })
+    if (Buffer.byteLength(JSON.stringify(values)) > 16_384)
+      context.addIssue({ code: 'custom', message: 'Attributes may have 16 KiB at most.' })
+  })
 
 const fields = {
   roles: roleNames.optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dataTypes } from '../../platform/access/conditions.ts'
 import { countRows } from '../../platform/db/count-rows.ts'
 import {
   byFlag,
@@ -194,6 +195,7 @@ const placeRow = z.object({
   membership_id: z.uuid(),
   membership_status: z.enum(['active', 'suspended']),
   is_owner: z.boolean(),
+  requires_mfa: z.boolean(),
   roles: z.array(z.string()),
 })
 
@@ -207,7 +209,8 @@ export type Place = z.infer<typeof placeRow>
 export function listPlacesOf(tx: Tx, userId: string): Promise<readonly Place[]> {
   return tx.any(sql.type(placeRow)`
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status,
-           m.id as membership_id, m.status as membership_status, r.roles, r.is_owner
+           m.id as membership_id, m.status as membership_status, r.roles, r.is_owner,
+           coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
     from memberships m
     join tenants t on t.id = m.tenant_id and t.deleted_at is null
     cross join lateral (
@@ -245,4 +248,21 @@ const person = z.object({ id: z.uuid(), email: z.string(), firstName: z.string()
 export function findPerson(tx: Tx, userId: string): Promise<z.infer<typeof person> | null> {
   return tx.maybeOne(sql.type(person)`
     select id, email, first_name as "firstName", last_name as "lastName" from users where id = ${userId} and is_active`)
+}
+
+const subjectAttribute = z.object({
+  key: z.string(),
+  data_type: z.enum(dataTypes),
+  allowed_values: z.array(z.unknown()).nullable(),
+  is_required: z.boolean(),
+})
+
+/** An attribute that members may carry. */
+export type SubjectAttribute = z.infer<typeof subjectAttribute>
+
+/** The attributes that the tenant has defined for its members. */
+export function listSubjectAttributes(tx: Tx, tenantId: string): Promise<readonly SubjectAttribute[]> {
+  return tx.any(sql.type(subjectAttribute)`
+    select key, data_type, allowed_values, is_required from attribute_definitions
+    where tenant_id = ${tenantId} and category = 'subject' order by key`)
 }

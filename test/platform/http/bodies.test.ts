@@ -3,6 +3,7 @@ import t from 'tap'
 import { exchange, requestText } from '../../helpers/raw-http.ts'
 import { startService } from '../../helpers/service.ts'
 
+t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const ada = await service.signUp()
 const tenants = '/api/v1/tenants/'

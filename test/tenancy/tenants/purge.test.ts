@@ -103,20 +103,23 @@ t.test('no table with a tenant_id keeps a row of an erased tenant, or loses one 
   t.equal((await client.query('select from users')).rowCount, 3)
 })
 
-t.test('the worker reads and deletes nothing of people and roles in tenants that live', async (t) => {
-  const { urls, drop } = await disposableDatabase()
-  const superuser = new pg.Client({ connectionString: urls.superuser })
-  const worker = new pg.Client({ connectionString: urls.worker })
-  await Promise.all([superuser.connect(), worker.connect()])
-  t.teardown(async () => {
-    await Promise.all([superuser.end(), worker.end()])
-    await drop()
-  })
-  const tables = await catalogueTables(superuser)
-  await seedRows(superuser, tables, { tenantId: randomUUID(), userId: randomUUID() })
-  await superuser.query('update tenants set deleted_at = null')
-  for (const name of ['tenants', 'roles', 'departments', 'memberships', 'membership_roles', 'sessions'])
-    t.equal((await worker.query(`delete from ${name}`)).rowCount, 0, name)
-  await t.rejects(worker.query('select jti_hash from refresh_families'), { code: '42501' })
-  await t.rejects(worker.query('select email from memberships'), { code: '42501' })
-})
+t.test(
+  'the worker deletes no members, roles or departments of a tenant that lives, and reads nothing but keys',
+  async (t) => {
+    const { urls, drop } = await disposableDatabase()
+    const superuser = new pg.Client({ connectionString: urls.superuser })
+    const worker = new pg.Client({ connectionString: urls.worker })
+    await Promise.all([superuser.connect(), worker.connect()])
+    t.teardown(async () => {
+      await Promise.all([superuser.end(), worker.end()])
+      await drop()
+    })
+    const tables = await catalogueTables(superuser)
+    await seedRows(superuser, tables, { tenantId: randomUUID(), userId: randomUUID() })
+    await superuser.query('update tenants set deleted_at = null')
+    for (const name of ['tenants', 'roles', 'departments', 'memberships', 'membership_roles'])
+      t.equal((await worker.query(`delete from ${name}`)).rowCount, 0, name)
+    await t.rejects(worker.query('select jti_hash from refresh_families'), { code: '42501' })
+    await t.rejects(worker.query('select email from memberships'), { code: '42501' })
+  },
+)

@@ -1,0 +1,34 @@
+import type { FragmentSqlToken } from 'slonik'
+import { sql, type Tx } from '../platform/db/transaction.ts'
+
+const day = 86_400_000
+
+type RemoveBatch = (tx: Tx, now: number, limit: number) => Promise<number>
+
+/** Deletes at most `limit` rows, oldest first, whose time `ended` came `keep` ms ago; gives how many. */
+const remove =
+  (table: string, key: string[], ended: FragmentSqlToken, keep: number): RemoveBatch =>
+  async (tx, now, limit) => {
+    const name = sql.identifier([table])
+    const columns = sql.join(
+      key.map((column) => sql.identifier([column])),
+      sql.fragment`, `,
+    )
+    const { rowCount } = await tx.query(sql.unsafe`
+      delete from ${name} where (${columns}) in (
+        select ${columns} from ${name} where ${ended} <= ${sql.timestamp(new Date(now - keep))}
+        order by ${ended} limit ${limit})`)
+    return rowCount
+  }
+
+/**
+ * What expires, and how it is deleted; as the worker role. Links are kept for a month, so that a late one is told
+ * from a wrong one; sessions as long, with their refresh families, which go with them; counters past all windows.
+ */
+export const expired: Record<string, RemoveBatch> = {
+  email_codes: remove('otp_email_codes', ['user_id', 'id'], sql.fragment`expires_at`, 0),
+  pending_sessions: remove('pending_sessions', ['id'], sql.fragment`expires_at`, 0),
+  link_tokens: remove('link_tokens', ['id'], sql.fragment`expires_at`, 30 * day),
+  sessions: remove('sessions', ['id'], sql.fragment`least(ended_at, expires_at)`, 30 * day),
+  otp_attempts: remove('otp_attempts', ['user_id'], sql.fragment`last_at`, day),
+}

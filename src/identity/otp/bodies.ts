@@ -1,0 +1,57 @@
+import { type ZodType, z } from 'zod'
+import { ApiError, validationError } from '../../platform/errors.ts'
+import { bodyId } from '../../platform/http/schemas.ts'
+import { fieldErrors } from '../../platform/http/serve.ts'
+import { deviceTypes } from './channels.ts'
+
+interface Property {
+  type: 'string'
+  description?: string
+  format?: string
+  enum?: string[]
+}
+
+/** A body whose refusal says `field: false` beside the errors, so that reading that alone fails closed. */
+const closedBy = <T extends ZodType>(
+  field: 'verified' | 'confirmed',
+  schema: T,
+  properties: Record<string, Property>,
+) =>
+  z
+    .unknown()
+    .transform((value): z.output<T> => {
+      const read = schema.safeParse(value)
+      if (read.success) return read.data
+      const error = validationError(...fieldErrors(read.error))
+      const { status, code, message, errors } = error
+      throw new ApiError(status, code, message, { errors, members: { [field]: false } })
+    })
+    .meta({ override: { type: 'object', required: ['code'], properties } })
+
+const code = z.string('Give the code as text.')
+const kind = z.enum(deviceTypes, `A device type is one of ${deviceTypes.join(', ')}.`)
+
+/** `code`, and the channel to try where only one is to be: `device_type`, or `type`. */
+export const verifyBody = closedBy(
+  'verified',
+  z
+    .object({ code, device_type: kind.optional(), type: kind.optional() }, 'Send a JSON object.')
+    .transform((body) => ({ code: body.code, deviceType: body.device_type ?? body.type })),
+  {
+    code: { type: 'string', description: 'From an authenticator app, a mail, or a recovery code' },
+    device_type: { type: 'string', enum: [...deviceTypes], description: 'Tries this kind of device alone' },
+    type: { type: 'string', enum: [...deviceTypes], description: 'The same as device_type' },
+  },
+)
+
+/** `code`, and the device where it is not the one being set up. */
+export const confirmBody = closedBy(
+  'confirmed',
+  z
+    .object({ code, device_id: bodyId.optional() }, 'Send a JSON object.')
+    .transform((body) => ({ code: body.code, deviceId: body.device_id })),
+  {
+    code: { type: 'string', description: 'The 6 digits that the app shows now' },
+    device_id: { type: 'string', format: 'uuid' },
+  },
+)

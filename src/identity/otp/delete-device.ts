@@ -1,0 +1,38 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { ApiError, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
+import { deleteDevice, findDevice, hasOtherTotp, lockDevices } from './store.ts'
+import { tellOfDevice } from './tell-of-device.ts'
+
+const lastFactor = () =>
+  new ApiError(
+    409,
+    'last_factor',
+    'A second factor is required here, and this is your last. Add another first.',
+  )
+
+/**
+ * Deletes a device of the caller with its codes. 401 step-up where MFA is on, 404 for any other id, 409
+ * `last_factor` for the last confirmed TOTP device while the token's tenant or the service requires a second factor.
+ */
+export async function removeDevice(deps: Deps, actor: Actor, id: string): Promise<void> {
+  const { config, db, clock } = deps
+  const { userId, standing } = actor
+  const at = clock()
+  if (config.OTP_ENABLED) assertFreshSecondFactor(actor, at)
+  else assertRecentSignIn(actor, at)
+  const required =
+    config.OTP_ENABLED && (config.OTP_REQUIRED_FOR_LOGIN || (standing.tenant?.requireMfa ?? false))
+  await inTenant(db, actor, async (tx) => {
+    await lockDevices(tx, userId)
+    const device = await findDevice(tx, userId, id)
+    if (!device) throw notFound()
+    const confirmed = device.confirmed_at !== null
+    const needed = required && device.type === 'totp' && confirmed
+    if (needed && !(await hasOtherTotp(tx, userId, id))) throw lastFactor()
+    await deleteDevice(tx, userId, id)
+    if (confirmed) await tellOfDevice(deps, tx, actor, 'deleted', device.type, at)
+  })
+}

@@ -1,0 +1,36 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { assertFreshSecondFactor } from '../sessions/fresh-authentication.ts'
+import { assertChannelOn } from './channels.ts'
+import { putRecoverySet, replaceRecoveryCodes } from './code-store.ts'
+import { makeRecoveryCode, recoveryCodeHashes } from './codes.ts'
+
+/**
+ * Makes a new set of recovery codes and voids the old one; of sets made at once only one is left. The codes are told
+ * here and never again. 401 step-up where MFA is on, 403 `channel_disabled`.
+ */
+export async function generateRecoveryCodes({ db, config, sealer, clock }: Deps, actor: Actor) {
+  assertChannelOn(config, 'static')
+  const at = clock()
+  assertFreshSecondFactor(actor, at)
+  const { userId, tokenTenantId: tenantId, standing, origin } = actor
+  const { requestId } = origin
+  const codes = Array.from({ length: config.OTP_STATIC_TOKEN_COUNT }, makeRecoveryCode)
+  const hashes = codes.map((code) => recoveryCodeHashes(sealer, userId, code)[0]!)
+  const deviceId = await inTenant(db, actor, async (tx) => {
+    const deviceId = await putRecoverySet(tx, { userId, id: timeOrderedId(at), at })
+    await replaceRecoveryCodes(tx, { userId, deviceId, hashes })
+    const event = { tenantId, subject: userId, actorId: userId, requestId, at }
+    const type = 'identity.recovery_codes_generated'
+    await appendEvent(tx, { ...event, type, data: { user_id: userId } })
+    const { email: to, firstName } = standing.user
+    const variables = { device: 'static', firstName } as const
+    await sendMail(tx, sealer, { tenantId, to, template: 'second_factor_added', variables, requestId, at })
+    return deviceId
+  })
+  return { device_id: deviceId, codes, count: codes.length }
+}

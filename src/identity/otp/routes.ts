@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
+import { pageOf } from '../../platform/http/lists.ts'
+import { type Route, route } from '../../platform/http/route.ts'
+import { confirmBody, verifyBody } from './bodies.ts'
+import { deviceTypes } from './channels.ts'
+import { confirmTotp } from './confirm-totp.ts'
+import { removeDevice } from './delete-device.ts'
+import { deviceSchema, showDevice } from './device-schemas.ts'
+import { generateRecoveryCodes } from './generate-recovery-codes.ts'
+import { pageOfDevices } from './page-of-devices.ts'
+import { sendEmailCode } from './send-email-code.ts'
+import { setUpTotp } from './setup-totp.ts'
+import { deviceList } from './store.ts'
+import { verifyCode } from './verify-code.ts'
+
+const deviceName = z
+  .string('Give the name as text.')
+  .trim()
+  .max(120, 'A name may have 120 characters at most.')
+  .transform((name) => name || 'Authenticator app')
+  .default('Authenticator app')
+  .meta({ example: 'Phone', override: { type: 'string', maxLength: 120, default: 'Authenticator app' } })
+
+/** The pair that comes along where a temporary token was presented. */
+const pair = {
+  access: z.string().optional().meta({ description: 'With a temporary token: the sign-in is complete' }),
+  refresh: z.string().optional(),
+}
+
+const tag = 'Second factors'
+
+export const otpRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/otp/totp/setup',
+    action: 'otp_device:create',
+    tag,
+    summary: 'Begin to set up an authenticator app',
+    description: 'The secret is told here alone. The device counts once a code of it was confirmed.',
+    body: z.object({ name: deviceName }),
+    status: 200,
+    answer: z.object({
+      device: deviceSchema,
+      secret: z.string().meta({ description: 'Base32' }),
+      provisioning_uri: z.string().meta({ description: 'otpauth://totp/…' }),
+      qr_svg: z.string().meta({ description: 'The same as a QR code' }),
+    }),
+    secret: true,
+    handle: async ({ actor, body }) => {
+      const { device, ...told } = await setUpTotp(deps, actor, body.name)
+      return { device: showDevice(device), ...told }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/otp/totp/confirm',
+    action: 'otp_device:confirm',
+    tag,
+    summary: 'Confirm an authenticator app by its first code',
+    body: confirmBody,
+    status: 200,
+    answer: z.object({ confirmed: z.literal(true), device: deviceSchema, ...pair }),
+    refusals: [404, 409],
+    secret: true,
+    handle: async ({ actor, body }) => {
+      const { device, ...told } = await confirmTotp(deps, actor, body)
+      return { ...told, device: showDevice(device) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/otp/email/send',
+    action: 'otp:send',
+    tag,
+    summary: 'Mail yourself a code',
+    status: 200,
+    answer: z.object({ message: z.literal('OTP code sent'), expires_in: z.int() }),
+    secret: true,
+    handle: ({ actor }) => sendEmailCode(deps, actor),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/otp/static/generate',
+    action: 'otp_device:generate',
+    tag,
+    summary: 'Make a new set of recovery codes',
+    description: 'They are told here alone; the codes of an earlier set are void from now on.',
+    status: 200,
+    answer: z.object({ device_id: z.uuid(), codes: z.array(z.string()), count: z.int() }),
+    secret: true,
+    handle: ({ actor }) => generateRecoveryCodes(deps, actor),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/otp/verify',
+    action: 'otp:verify',
+    tag,
+    summary: 'Show a second factor',
+    description: 'Tries TOTP, then codes sent by e-mail, then recovery codes. A wrong code is a 400.',
+    body: verifyBody,
+    status: 200,
+    answer: z.object({
+      verified: z.literal(true),
+      device_type: z.enum(deviceTypes),
+      device_id: z.uuid(),
+      ...pair,
+    }),
+    secret: true,
+    handle: ({ actor, body }) => verifyCode(deps, actor, body),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/auth/otp/devices',
+    action: 'otp_device:list',
+    tag,
+    summary: 'List your second factors',
+    query: deviceList.query,
+    status: 200,
+    answer: pageOf(deviceSchema),
+    handle: ({ actor, query }) => pageOfDevices(deps, actor, query),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/api/v1/auth/otp/devices/:id',
+    action: 'otp_device:delete',
+    tag,
+    summary: 'Delete a second factor of yours',
+    status: 204,
+    answer: null,
+    refusals: [409],
+    handle: async ({ actor, params }) => {
+      await removeDevice(deps, actor, pathId(params.id))
+      return undefined
+    },
+  }),
+]

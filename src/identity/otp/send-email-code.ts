@@ -1,0 +1,36 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { assertChannelOn } from './channels.ts'
+import { insertEmailCode, putEmailDevice } from './code-store.ts'
+import { emailCodeHashes, makeEmailCode } from './codes.ts'
+
+/**
+ * Mails the caller a code of 6 digits, also to an address that is not verified yet; earlier unexpired ones stay
+ * valid. The code is in the mail alone. 403 `channel_disabled`.
+ */
+export async function sendEmailCode({ db, config, sealer, clock }: Deps, actor: Actor) {
+  assertChannelOn(config, 'email')
+  const { userId, tenantId, origin, standing } = actor
+  const { email, firstName } = standing.user
+  const validity = config.OTP_EMAIL_TOKEN_VALIDITY_SECONDS
+  const at = clock()
+  const code = makeEmailCode()
+  const hash = emailCodeHashes(sealer, { userId, email }, code)[0]!
+  await inTenant(db, actor, async (tx) => {
+    const deviceId = await putEmailDevice(tx, { userId, id: timeOrderedId(at), at })
+    const expiresAt = at + validity * 1000
+    await insertEmailCode(tx, { userId, id: timeOrderedId(at), deviceId, hash, at, expiresAt })
+    await sendMail(tx, sealer, {
+      tenantId,
+      to: email,
+      template: 'second_factor_code',
+      variables: { code, firstName, minutes: Math.max(1, Math.floor(validity / 60)) },
+      requestId: origin.requestId,
+      at,
+    })
+  })
+  return { message: 'OTP code sent' as const, expires_in: validity }
+}

@@ -1,0 +1,64 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { showSecondFactor } from '../sessions/complete-sign-in.ts'
+import { issueTokens } from '../sessions/issue-tokens.ts'
+import { markEmailVerified } from '../users/store.ts'
+import { acceptCode, compareCode, type ShownFactor } from './accept-code.ts'
+import { admitAttempt } from './admit-attempt.ts'
+import { forgiveAttempt } from './attempt-store.ts'
+import {
+  channelDisabled,
+  channelsOfForm,
+  channelsOn,
+  type DeviceType,
+  otpInvalid,
+  readCode,
+} from './channels.ts'
+
+/**
+ * Checks a code against the caller's devices, in the order TOTP, e-mail, recovery codes. The session is `aal2` then;
+ * with a temporary token the sign-in is complete and its pair comes along. 400 `otp_invalid`, 403
+ * `channel_disabled`, 429 `account_locked`.
+ */
+export async function verifyCode(
+  deps: Deps,
+  actor: Actor,
+  body: { code: string; deviceType: DeviceType | undefined },
+) {
+  const { userId, standing } = actor
+  const at = deps.clock()
+  const code = readCode(body.code)
+  const channels = channelsOfForm(code, channelsAsked(deps, body.deviceType))
+  if (channels.length === 0) throw otpInvalid('verified')
+  const devices = await admitAttempt(deps, { userId, at, field: 'verified' })
+  const person = { userId, email: standing.user.email, at }
+  const comparison = compareCode(deps, person, code, channels, devices)
+  const { shown, grant } = await asSystem(deps.db, 'a right code may begin a session', async (tx) => {
+    const shown = await acceptCode(tx, comparison)
+    if (!shown) throw otpInvalid('verified')
+    await forgiveAttempt(tx, { userId, at })
+    await tellOfUse(tx, actor, shown, at)
+    return { shown, grant: await showSecondFactor(deps, tx, actor, shown.type, at) }
+  })
+  const pair = grant && (await issueTokens(deps, grant, at))
+  return { verified: true as const, device_type: shown.type, device_id: shown.deviceId, ...pair }
+}
+
+function channelsAsked({ config }: Deps, named: DeviceType | undefined): readonly DeviceType[] {
+  const channels = channelsOn(config).filter((type) => named === undefined || type === named)
+  if (channels.length === 0) throw channelDisabled()
+  return channels
+}
+
+/** A code that came by mail proves the address; a recovery code is one fewer. */
+async function tellOfUse(tx: Tx, actor: Actor, shown: ShownFactor, at: number): Promise<void> {
+  const { userId, tokenTenantId: tenantId, origin, standing } = actor
+  const event = { tenantId, subject: userId, actorId: userId, requestId: origin.requestId, at }
+  const { email } = standing.user
+  if (shown.type === 'static')
+    await appendEvent(tx, { ...event, type: 'identity.recovery_code_used', data: { user_id: userId } })
+  if (shown.type === 'email' && (await markEmailVerified(tx, { id: userId, email, at })))
+    await appendEvent(tx, { ...event, type: 'identity.email_verified', data: { user_id: userId, email } })
+}

@@ -1,0 +1,43 @@
+import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { beginFamily, type Grant } from './issue-tokens.ts'
+import type { SecondFactorSettled } from './second-factor.ts'
+import { insertSession } from './store.ts'
+
+interface Opening {
+  userId: string
+  email: string
+  place: Place
+  amr: readonly string[]
+  /** ms since 1970, both */
+  authTime: number
+  secondFactorAt: number | null
+  settled: SecondFactorSettled
+}
+
+/** Begins a session in a place that admits its person: its row, its event, its first tokens; as the system role. */
+export async function openSession(
+  deps: Deps,
+  tx: Tx,
+  opening: Opening,
+  origin: Origin,
+  now: number,
+): Promise<Grant> {
+  const { userId, place, secondFactorAt } = opening
+  const sessionId = timeOrderedId(now)
+  const tenantId = place.tenant_id
+  const expiresAt = now + deps.config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
+  const acr = secondFactorAt === null ? 'aal1' : 'aal2'
+  const entitled = { ...opening, sessionId, tenantId, roles: place.roles, acr, expiresAt } as const
+  const { userAgent, ip, requestId } = origin
+  await insertSession(tx, { ...entitled, id: sessionId, at: now, userAgent, ip })
+  await noteEntry(tx, { tenantId, userId, at: now })
+  const data = { user_id: userId, session_id: sessionId }
+  const type = 'identity.login_succeeded'
+  await appendEvent(tx, { type, tenantId, subject: userId, data, actorId: userId, requestId, at: now })
+  return beginFamily(deps, tx, entitled, now)
+}

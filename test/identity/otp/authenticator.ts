@@ -1,0 +1,74 @@
+import { generateSync } from 'otplib'
+import pg from 'pg'
+import type { Test } from 'tap'
+import { readConfig } from '../../../src/config.ts'
+import { serveApi } from '../../../src/serve.ts'
+import type { Answer, Client, Service } from '../../helpers/service.ts'
+
+/** The code that an authenticator app shows at `now` (ms), or `steps` of 30 s later. */
+export const codeAt = (secret: string, now: number, steps = 0): string =>
+  generateSync({ secret, epoch: Math.floor(now / 1000) + steps * 30 })
+
+/** The code of 6 digits that stands alone on a line of a mail. */
+export const codeIn = (mail: { text: string }): string => /^\d{6}$/m.exec(mail.text)![0]
+
+/** A code of 6 digits that is none of these. */
+export const otherThan = (...codes: string[]): string =>
+  [...Array(20).keys()].map((n) => String(100_000 + n * 7)).find((code) => !codes.includes(code))!
+
+/** Sets up an authenticator app and confirms it; gives its secret and the device's id. */
+export async function enrol(service: Service, person: Client): Promise<{ secret: string; deviceId: string }> {
+  const { body } = await person.post('/api/v1/auth/otp/totp/setup/', {})
+  const code = codeAt(body.secret, service.now())
+  const confirmed = await person.post('/api/v1/auth/otp/totp/confirm/', { code })
+  if (confirmed.status !== 200) throw new Error(`Not confirmed: ${JSON.stringify(confirmed.body)}`)
+  return { secret: body.secret, deviceId: body.device.id }
+}
+
+/** Makes a tenant require a second factor, or no longer. */
+export async function requireMfa(service: Service, tenantId: string, required = true): Promise<void> {
+  await changeRows(
+    service,
+    `update tenants set settings = settings || '{"require_mfa": ${required}}' where id = '${tenantId}'`,
+  )
+}
+
+/** Changes rows as the superuser: what no route of this piece does. */
+export async function changeRows(service: Service, statement: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  try {
+    return (await client.query(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Logs in without caring what is answered: a pair, a question for a second factor, or a refusal. */
+export const attemptLogin = (
+  service: Service,
+  { email, password }: { email: string; password: string },
+  more: { url?: string; tenant_id?: string } = {},
+): Promise<Answer> => {
+  const { url = '', ...body } = more
+  return service.call('POST', `${url}/api/v1/auth/login/`, { body: { email, password, ...body } })
+}
+
+/** The same service on the same data under other settings; gives its base, to be put before paths. */
+export async function beside(t: Test, service: Service, env: Record<string, string>): Promise<string> {
+  const { api, system, worker } = service.databases
+  const keys = service.deps.config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(',')
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_API_URL: api,
+    DATABASE_SYSTEM_URL: system,
+    DATABASE_WORKER_URL: worker,
+    DATABASE_POOL_SIZE: '2',
+    SECRET_KEYS: keys,
+    ...env,
+  })
+  const serving = await serveApi(config, service.deps.log, service.now)
+  t.teardown(() => serving.stop())
+  return serving.url
+}

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { matchingDevices, totpContext } from '../../../src/identity/otp/check-totp.ts'
+import { createSealer } from '../../../src/platform/crypto/seal.ts'
+import { makeTotpSecret, matchTotp, provisioningUri } from '../../../src/platform/crypto/totp.ts'
+import { startService } from '../../helpers/service.ts'
+import { beside, changeRows, codeAt, enrol } from './authenticator.ts'
+
+// RFC 6238 appendix B, SHA-1: the secret is "12345678901234567890"; the last 6 of its 8 digits are the 6-digit code.
+const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
+const vectors: [number, string][] = [
+  [59, '94287082'],
+  [1_111_111_109, '07081804'],
+  [1_111_111_111, '14050471'],
+  [1_234_567_890, '89005924'],
+  [2_000_000_000, '69279037'],
+  [20_000_000_000, '65353130'],
+]
+
+t.test('the codes are those of RFC 6238', async (t) => {
+  for (const [seconds, code] of vectors)
+    t.equal(
+      matchTotp(secret, code.slice(-6), seconds * 1000, null),
+      Math.floor(seconds / 30),
+      `at ${seconds} s`,
+    )
+})
+
+t.test('a code is accepted one step early and late, at every moment of a step, and no further', async (t) => {
+  const start = 1_900_000_020_000
+  for (const second of [0, 1, 15, 29])
+    for (const steps of [-2, -1, 0, 1, 2]) {
+      const now = start + second * 1000
+      const step = Math.floor(now / 30_000) + steps
+      t.equal(
+        matchTotp(secret, codeAt(secret, now, steps), now, null),
+        Math.abs(steps) <= 1 ? step : null,
+        `${steps} at second ${second}`,
+      )
+      t.equal(matchTotp(secret, codeAt(secret, now, steps), now, step), null, 'and not again')
+    }
+})
+
+t.test('a clock that was set back refuses, and does not fail', async (t) => {
+  const now = 1_900_000_020_000
+  const future = Math.floor(now / 30_000) + 1_000
+  t.doesNotThrow(() => matchTotp(secret, codeAt(secret, now), now, future))
+})
+
+t.test('secrets are random, and URIs keep what is in a name apart from their own signs', async (t) => {
+  t.match(makeTotpSecret(), /^[A-Z2-7]{32}$/)
+  t.not(makeTotpSecret(), makeTotpSecret())
+  t.equal(
+    provisioningUri('A&B?c=1:x', 'ada+1@example.com', secret),
+    `otpauth://totp/A%26B%3Fc%3D1%3Ax:ada%2B1%40example.com?secret=${secret}&issuer=A%26B%3Fc%3D1%3Ax`,
+  )
+})
+
+t.test('a sealed secret is its own person’s and device’s', async (t) => {
+  const sealer = createSealer([randomBytes(32)])
+  const logged: unknown[] = []
+  const deps = { sealer, log: { error: (line: unknown) => logged.push(line) } as never }
+  const now = 1_900_000_020_000
+  const device = {
+    id: 'd',
+    secret_sealed: sealer.seal('totp', secret, totpContext('u', 'd')),
+    last_step: null,
+    confirmed: true,
+  }
+  const ask = (userId: string, id: string) =>
+    matchingDevices(deps, { userId, code: codeAt(secret, now), at: now }, [{ ...device, id }]).length
+  t.equal(ask('u', 'd'), 1)
+  t.equal(ask('v', 'd'), 0)
+  t.equal(ask('u', 'e'), 0)
+  t.equal(logged.length, 2)
+})
+
+t.test(
+  'after a rotation of SECRET_KEYS secrets are sealed anew when they are used, and codes go on working',
+  async (t) => {
+    const service = await startService(t)
+    const person = await service.signUp()
+    const { secret, deviceId } = await enrol(service, person)
+    const { codes } = (await person.post('/api/v1/auth/otp/static/generate/')).body
+    const [old] = service.deps.config.SECRET_KEYS!
+    const keys = [randomBytes(32), old!].map((key) => key.toString('base64url'))
+    const url = await beside(t, service, { SECRET_KEYS: keys.join(',') })
+    const keyId = async () =>
+      (
+        await changeRows(
+          service,
+          `select encode(substr(secret_sealed, 1, 4), 'hex') as id from otp_devices where id = '${deviceId}'`,
+        )
+      )[0]!.id
+    const before = await keyId()
+    const verify = (base: string, code: string) =>
+      service.call('POST', `${base}/api/v1/auth/otp/verify/`, { token: person.access, body: { code } })
+    t.match(await verify(url, codeAt(secret, service.now())), { status: 200, body: { device_type: 'totp' } })
+    t.not(await keyId(), before)
+    t.match(await verify(url, codes[0]), { status: 200, body: { device_type: 'static' } })
+    const alone = await beside(t, service, {
+      SECRET_KEYS: [keys[0]!, randomBytes(32).toString('base64url')].join(','),
+    }).catch(() => null)
+    t.equal(alone, null, 'without the old key the signing keys do not open, so nothing starts')
+  },
+)

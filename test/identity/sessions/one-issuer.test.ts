@@ -1,0 +1,71 @@
+import { readdir, readFile } from 'node:fs/promises'
+import t from 'tap'
+
+// Full tokens without a second factor that was due are the one mistake that undoes all others' work. The compiler
+// keeps the chain: issueTokens takes a Grant, a Grant holds an Entitled, an Entitled holds a SecondFactorSettled, and
+// that type's brand has no value outside of its file. Here it is shown that nobody steps around the compiler.
+
+const root = new URL('../../../', import.meta.url)
+const sources = new Map<string, string>()
+for (const folder of ['src/', 'workers/'])
+  for (const name of await readdir(new URL(folder, root), { recursive: true }))
+    if (name.endsWith('.ts')) sources.set(folder + name, await readFile(new URL(folder + name, root), 'utf8'))
+
+const filesWith = (pattern: RegExp) =>
+  [...sources].filter(([, text]) => pattern.test(text)).map(([name]) => name)
+const sessions = (name: string) => `src/identity/sessions/${name}.ts`
+
+t.test('access and refresh tokens are signed by one function, temporary ones by one other', async (t) => {
+  t.strictSame(
+    filesWith(/\.sign\(/).sort(),
+    ['src/platform/crypto/token-signer.ts', sessions('issue-tokens'), sessions('second-factor')].sort(),
+  )
+  const signed = (name: string) =>
+    [...sources.get(sessions(name))!.matchAll(/\.sign\(\s*'(\w+)'/g)].map(([, kind]) => kind)
+  t.strictSame(signed('issue-tokens'), ['access', 'refresh'])
+  t.strictSame(signed('second-factor'), ['otp_pending'])
+  t.strictSame(filesWith(/new SignJWT\b/), ['src/platform/crypto/token-signer.ts'])
+})
+
+t.test(
+  'the proof that a second factor was asked for is made in one file, and nobody casts one',
+  async (t) => {
+    const proofs = /as (unknown as )?(SecondFactorSettled|Entitled|Grant)\b/
+    t.strictSame(filesWith(proofs), [sessions('second-factor')])
+    t.equal(sources.get(sessions('second-factor'))!.match(/as SecondFactorSettled/g)!.length, 1)
+    t.match(
+      sources.get(sessions('issue-tokens'))!,
+      /settled: SecondFactorSettled\n\}/,
+      'and it is not optional',
+    )
+    t.strictSame(
+      filesWith(/\bsettledByCode\(/),
+      [sessions('complete-sign-in')],
+      'by a code: where one was consumed',
+    )
+  },
+)
+
+t.test('whoever begins or moves a chain of refresh tokens asked first', async (t) => {
+  t.strictSame(filesWith(/\b(insertFamily|rotateFamily)\(/).sort(), [
+    sessions('issue-tokens'),
+    sessions('refresh-store'),
+  ])
+  const callers = filesWith(/\b(beginFamily|advanceFamily|liveGrant)\(/).filter(
+    (name) => name !== sessions('issue-tokens'),
+  )
+  t.strictSame(callers.sort(), [
+    'src/identity/auth/refresh.ts',
+    'src/identity/auth/switch-tenant.ts',
+    sessions('complete-sign-in'),
+    sessions('open-session'),
+  ])
+  for (const name of ['src/identity/auth/refresh.ts', 'src/identity/auth/switch-tenant.ts'])
+    t.match(sources.get(name)!, /await settleSecondFactor\(/, name)
+  t.strictSame(filesWith(/\bopenSession\(/).sort(), [
+    sessions('complete-sign-in'),
+    sessions('open-session'),
+    sessions('sign-in'),
+  ])
+  t.match(sources.get(sessions('sign-in'))!, /await settleSecondFactor\(/)
+})

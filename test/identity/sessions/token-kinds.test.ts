@@ -1,0 +1,73 @@
+import t from 'tap'
+import { listRoutes } from '../../../src/app.ts'
+import { createReadiness } from '../../../src/platform/http/health.ts'
+import { startService, tokenIn } from '../../helpers/service.ts'
+import { attemptLogin, codeIn, enrol } from '../otp/authenticator.ts'
+
+t.setTimeout(120_000)
+
+const service = await startService(t)
+const { call } = service
+
+t.test(
+  'a temporary token opens the routes that complete a sign-in, and no other of the registry',
+  async (t) => {
+    const person = await service.signUp()
+    await enrol(service, person)
+    const token = (await attemptLogin(service, person)).body.temporary_token
+    const routes = listRoutes(service.deps, createReadiness(service.deps.db, service.deps.clock))
+    const open: string[] = []
+    for (const { method, path, action } of routes.filter((route) => route.action !== 'public')) {
+      const answer = await call(method, path.replaceAll(/:\w+/g, person.tenantId), {
+        token,
+        ...(method !== 'GET' && { body: { code: '000000' } }),
+      })
+      const closed = answer.status === 401 && answer.body.code === 'otp_required'
+      if (!closed) open.push(`${action} ${answer.status}`)
+    }
+    t.strictSame(
+      open.sort(),
+      ['otp:send 200', 'otp:verify 400'],
+      'set-up is closed to those who have a device',
+    )
+  },
+)
+
+t.test('every kind of token and code works where it belongs, and nowhere else', async (t) => {
+  const person = await service.signUp()
+  const { codes } = (await person.post('/api/v1/auth/otp/static/generate/')).body
+  await person.post('/api/v1/auth/otp/email/send/')
+  const other = await service.signUp()
+  await enrol(service, other)
+  const kinds = {
+    access: person.access,
+    refresh: person.refresh,
+    temporary: (await attemptLogin(service, other)).body.temporary_token,
+    verification: tokenIn(await service.mailTo(person.email, 'Confirm')),
+    mailed: codeIn(await service.mailTo(person.email, 'code')),
+    recovery: codes[0],
+  }
+  const consumers: Record<string, (secret: string) => Promise<{ status: number }>> = {
+    bearer: (token) => call('GET', '/api/v1/users/me/', { token }),
+    'bearer of a sign-in': (token) => call('POST', '/api/v1/auth/otp/email/send/', { token }),
+    refresh: (refresh) => call('POST', '/api/v1/auth/refresh/', { body: { refresh } }),
+    confirmation: (token) => call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } }),
+    code: (code) => person.post('/api/v1/auth/otp/verify/', { code }),
+  }
+  const allowed = new Set([
+    'access at bearer',
+    'access at bearer of a sign-in',
+    'temporary at bearer of a sign-in',
+    'refresh at refresh',
+    'verification at confirmation',
+    'mailed at code',
+    'recovery at code',
+  ])
+  for (const [consumer, use] of Object.entries(consumers))
+    for (const [kind, secret] of Object.entries(kinds)) {
+      const { status } = await use(secret)
+      const place = `${kind} at ${consumer}`
+      if (allowed.has(place)) t.equal(status, 200, place)
+      else t.match(status, /^(400|401)$/, place)
+    }
+})
