@@ -23,6 +23,7 @@ const wholeNumber = (least: number, most: number) => (text: string) =>
     ? Number(text)
     : fail(`must be a whole number from ${least} to ${most}`)
 const seconds = wholeNumber(1, 366 * 86_400)
+const count = wholeNumber(1, 1_000_000)
 const text = (value: string) => value
 const list = (value: string) =>
   value
@@ -205,6 +206,13 @@ export const settings = {
   RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
     shown: 'true in production',
   }),
+  RATE_LIMIT_LOGIN_PER_ACCOUNT: setting(count, 5, 'Failed logins a minute for an account from one address'),
+  RATE_LIMIT_LOGIN_PER_ADDRESS: setting(count, 20, 'Failed logins a minute from one address'),
+  RATE_LIMIT_MAIL_PER_MINUTE: setting(count, 3, 'Mails a minute that can be asked for to one address'),
+  RATE_LIMIT_MAIL_PER_HOUR: setting(count, 10, 'Mails an hour that can be asked for to one address'),
+  RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
+  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
+  RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
   LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {

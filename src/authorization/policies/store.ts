@@ -249,3 +249,20 @@ export function findVersion(
     left join memberships m on m.tenant_id = v.tenant_id and m.user_id = v.author_id
     where v.tenant_id = ${tenantId} and v.policy_id = ${policyId} and v.version = ${version}`)
 }
+
+const roleName = z.object({ id: z.uuid(), name: z.string() })
+
+/** A role as policies name it. */
+export type RoleName = z.infer<typeof roleName>
+
+/** The tenant's roles by id and name. */
+export function listRoleNames(tx: Tx, tenantId: string): Promise<readonly RoleName[]> {
+  return tx.any(sql.type(roleName)`
+    select id, name from roles where tenant_id = ${tenantId} order by created_at, id`)
+}
+
+/** The tenant's present policy revision. */
+export function readRevision(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
+    select policy_revision from tenants where id = ${tenantId}`)
+}
