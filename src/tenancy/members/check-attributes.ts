@@ -3,7 +3,7 @@ import { normalised } from '../../platform/access/attributes.ts'
 import type { DataType } from '../../platform/access/conditions.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { type FieldError, validationError } from '../../platform/errors.ts'
-import { listSubjectAttributes, type SubjectAttribute } from './store.ts'
+import { listSubjectAttributes, type SubjectAttribute } from './attribute-store.ts'
 
 /**
  * Throws 400 unless a member's attributes are as the tenant defined those of subjects: known keys, values of the

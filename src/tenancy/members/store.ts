@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { dataTypes } from '../../platform/access/conditions.ts'
 import { countRows } from '../../platform/db/count-rows.ts'
 import {
   byFlag,
@@ -247,21 +246,4 @@ const person = z.object({ id: z.uuid(), email: z.string(), firstName: z.string()
 export function findPerson(tx: Tx, userId: string): Promise<z.infer<typeof person> | null> {
   return tx.maybeOne(sql.type(person)`
     select id, email, first_name as "firstName", last_name as "lastName" from users where id = ${userId} and is_active`)
-}
-
-const subjectAttribute = z.object({
-  key: z.string(),
-  data_type: z.enum(dataTypes),
-  allowed_values: z.array(z.unknown()).nullable(),
-  is_required: z.boolean(),
-})
-
-/** An attribute that members may carry. */
-export type SubjectAttribute = z.infer<typeof subjectAttribute>
-
-/** The attributes that the tenant has defined for its members. */
-export function listSubjectAttributes(tx: Tx, tenantId: string): Promise<readonly SubjectAttribute[]> {
-  return tx.any(sql.type(subjectAttribute)`
-    select key, data_type, allowed_values, is_required from attribute_definitions
-    where tenant_id = ${tenantId} and category = 'subject' order by key`)
 }
