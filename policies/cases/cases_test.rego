@@ -55,13 +55,13 @@ _answers(case) if {
 _wrong_marks(action, row) := {[role, kind] |
 	some index, role in cases.roles.columns
 	some kind, code in cases.roles.marks[split(row, " ")[index]]
-	given := _with({
+	given := _patched(cases.base, {
 		"action": action,
 		"phase": _phases[kind],
 		"subject/membership/system_roles": [role],
 		"resource/owner_id": _owners[kind],
 	})
-	answer := _decided(given)
+	answer := authz.decision with input as given
 	[answer.effect, answer.reasons] != [_effect(code), [{"code": code, "layer": "rbac"}]]
 }
 
@@ -108,7 +108,9 @@ _decided(whole) := answer if {
 	answer := authz.decision with input as object.remove(whole, ["slice"]) with data.slice as slice
 }
 
-_with(changes) := json.patch(_whole, [{"op": "add", "path": path, "value": value} |
+_with(changes) := _patched(_whole, changes)
+
+_patched(whole, changes) := json.patch(whole, [{"op": "add", "path": path, "value": value} |
 	some path, value in changes
 ])
 

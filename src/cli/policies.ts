@@ -98,7 +98,7 @@ async function gates(opa: string): Promise<void> {
 }
 
 async function tested(opa: string): Promise<void> {
-  const data = ['--timeout', '60s', 'policies/authz', 'policies/lib', ...dataFiles()]
+  const data = ['--timeout', '110s', 'policies/authz', 'policies/lib', ...dataFiles()]
   const { code, stderr } = await run(opa, ['test', '--coverage', '--threshold', '95', ...data])
   if (code === 0) return
   // With a threshold a failing test prints no name, and an empty run is no failure.
