@@ -3,13 +3,21 @@ import type { Actor, Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
+import { invitationExpiry } from './invitation-expiry.ts'
 import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
 import { tenantPurge } from './tenant-purge.ts'
 
 /** Every actor. */
-export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, tenantPurge, otpExpiry]
+export const actors: readonly Actor[] = [
+  outboxRelay,
+  email,
+  eventFanout,
+  invitationExpiry,
+  tenantPurge,
+  otpExpiry,
+]
 
 const drainLimit = 20_000
 

@@ -65,7 +65,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
   const may: Actor['may'] = (resource) =>
     weigh('resource', { ...collection, ownerId: null, ...resource }).decision.effect === 'allow'
   const admission: Admission = {
-    actor: { ...bearer, origin, permit, may },
+    actor: { ...bearer, origin, decisionId: id, permit, may },
     decideRoute(fields) {
       if (route.decides === 'resource' || !last) return
       const { provisional } = last.decision
