@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { invalidField, unauthorized } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -24,7 +25,7 @@ export async function checkPassword(
   { db, passwords }: Deps,
   { email, password }: { email: string; password: string },
 ): Promise<Person> {
-  const found = await asSystem(db, 'nobody is logged in yet', (tx) => findCredentials(tx, email))
+  const found = await readAsSystem(db, 'nobody is logged in yet', (read) => findCredentials(read, email))
   const right = await passwords.verify(found?.password_hash, password)
   if (!found || !right || !found.is_active) throw invalidCredentials()
   if (passwords.isStale(found.password_hash)) {
