@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
+import { decisionLog } from './authorization/decisions/record-decision.ts'
+import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
 import { openCallBudget } from './identity/guards/call-budget.ts'
 import { type Limiters, openLimiters } from './identity/guards/limiters.ts'
@@ -14,6 +16,7 @@ import { openPool } from './platform/db/pool.ts'
 import { openReadPool } from './platform/db/read-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
+import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
 export interface Deps {
@@ -26,6 +29,8 @@ export interface Deps {
   sealer: Sealer
   signer: TokenSigner
   access: AccessEngine
+  loadPolicies: LoadPolicies
+  recordDecision: RecordDecision
   /** Limits of RATE_LIMIT_ENABLED on what anybody can ask for. */
   limiters: Limiters
   /** The same on the calls of people and tenants. */
@@ -76,5 +81,22 @@ export async function openDeps(settings: {
     await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
-  return { config, log, clock, db, passwords, sealer, signer, access, limiters, budget, publicUrl, close }
+  const loadPolicies = policyLoader({ db })
+  const recordDecision = decisionLog({ db, log }, access.revision)
+  return {
+    config,
+    log,
+    clock,
+    db,
+    passwords,
+    sealer,
+    signer,
+    access,
+    loadPolicies,
+    recordDecision,
+    limiters,
+    budget,
+    publicUrl,
+    close,
+  }
 }
