@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
+import { decisionLog } from './authorization/decisions/record-decision.ts'
+import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts'
@@ -8,6 +10,7 @@ import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type KeyRing, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { openPool } from './platform/db/pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
+import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
 export interface Deps {
@@ -20,6 +23,8 @@ export interface Deps {
   sealer: Sealer
   signer: TokenSigner
   access: AccessEngine
+  loadPolicies: LoadPolicies
+  recordDecision: RecordDecision
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
 }
@@ -69,5 +74,20 @@ export async function openDeps(settings: {
     await Promise.all([api.end(), system.end()])
   }
   const signer = createTokenSigner(() => ring)
-  return { config, log, clock, db, passwords, sealer, signer, access, publicUrl, close }
+  const loadPolicies = policyLoader({ db })
+  const recordDecision = decisionLog({ db, log }, access.revision)
+  return {
+    config,
+    log,
+    clock,
+    db,
+    passwords,
+    sealer,
+    signer,
+    access,
+    loadPolicies,
+    recordDecision,
+    publicUrl,
+    close,
+  }
 }

@@ -67,7 +67,7 @@ _wrong_marks(action, row) := {[role, kind] |
 # Each operator in a policy of each effect, with a value that fits, one that does not, one of a wrong type and none.
 _wrong_outcomes(row) := {[effect, situation] |
 	some effect, outcome in cases.outcomes
-	some situation in ["true", "false", "wrong", "missing"]
+	some situation in ["true", "false", "wrong", "ill-typed", "missing"]
 	attrs := _attrs(row, situation)
 	expected := object.get(outcome.answers, _outcome(row, situation), outcome.answers.unknown)
 	answer := _decided(_with(object.union(outcome.set, {
@@ -79,6 +79,8 @@ _wrong_outcomes(row) := {[effect, situation] |
 
 _attrs(row, situation) := {} if {
 	situation == "missing"
+} else := {"subject.x": null} if {
+	situation == "ill-typed"
 } else := {"subject.x": row[situation]}
 
 _outcome(row, situation) := object.get(row, "missing", "unknown") if {

@@ -1,20 +1,26 @@
 package authz.abac
 
-# Whether a comparison comes out as wanted. A value that is missing or of another type makes it undefined, so
-# that neither it nor its opposite holds.
+# Whether a comparison comes out as wanted. A value that is missing, null (it was there, of another type) or not
+# comparable makes it undefined, so that neither it nor its opposite holds.
 _holds(leaf, attrs) if _outcome(leaf, attrs) == leaf.w
 
-_outcome(leaf, attrs) := _verdict(leaf.o, attrs[leaf.k], _operand(leaf, attrs)) if {
+_outcome(leaf, attrs) := _verdict(leaf.o, value, _operand(leaf, attrs)) if {
 	leaf.o != "exists"
+	value := attrs[leaf.k]
+	value != null
 } else if {
 	leaf.o == "exists"
 	attrs[leaf.k] != null
-} else := false if leaf.o == "exists"
+} else := false if {
+	leaf.o == "exists"
+	object.get(attrs, leaf.k, false) == false
+}
 
 _operand(leaf, attrs) := leaf.v if {
 	leaf.v != null
-} else := attrs[leaf.f] if {
-	leaf.f != null
+} else := value if {
+	value := attrs[leaf.f]
+	value != null
 } else := [attrs[leaf.e[0]], attrs[leaf.e[1]]]
 
 # One chain on the name, in the order of cost and use: alternatives would all be tried.

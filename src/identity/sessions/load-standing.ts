@@ -50,4 +50,5 @@ const membershipOf = (row: StandingRow, id: string): Standing['membership'] => (
   permissions: row.permissions,
   departmentId: row.department_id,
   joinedAt: row.joined_at!,
+  attributes: row.attributes ?? {},
 })

@@ -52,6 +52,7 @@ const standingRow = z.object({
   membership_status: z.enum(['active', 'suspended']).nullable(),
   department_id: z.uuid().nullable(),
   joined_at: z.number().nullable(),
+  attributes: z.record(z.string(), z.unknown()).nullable(),
   roles: z.array(z.string()),
   role_ids: z.array(z.uuid()),
   system_roles: z.array(z.enum(systemRoles)),
@@ -100,6 +101,7 @@ function standingWith(tx: Tx, bearer: BearerKey, session: FragmentSqlToken): Pro
            s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
            t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
+           m.attributes,
            r.roles, r.role_ids, r.system_roles, r.permissions
     from (${session}) s
     join users u on u.id = ${bearer.userId}

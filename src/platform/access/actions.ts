@@ -173,6 +173,21 @@ export function isApplicationAction(name: string): name is ApplicationAction {
   return actionForm.test(name) && !serviceResources.has(name.slice(0, name.indexOf(':')))
 }
 
+/** Whether a policy can name this: an action, `resource:*` or `*`. */
+export function isPolicyAction(name: string): boolean {
+  if (name === '*' || isServiceAction(name) || isApplicationAction(name)) return true
+  const resource = name.endsWith(':*') ? name.slice(0, -2) : ''
+  return serviceResources.has(resource) || isApplicationAction(`${resource}:any`)
+}
+
+/** Whether this names actions of applications alone. */
+export function isOfApplications(name: string): boolean {
+  return (
+    isApplicationAction(name) ||
+    (name !== '*' && isPolicyAction(name) && !serviceResources.has(name.split(':')[0]!))
+  )
+}
+
 /** Whether a role may carry the action as a permission: what is only about oneself is nobody's to grant. */
 export function isPermission(name: ActionName): boolean {
   return actions[name].roles.length > 0

@@ -1,6 +1,6 @@
 import { canonicalAddress } from './addresses.ts'
 import type { DataType, Scalar } from './conditions.ts'
-import { instantOf, relativeInstantOf } from './instants.ts'
+import { instantOf } from './instants.ts'
 import type { AnyQuery, SentAttributes } from './query.ts'
 
 /** An attribute's value as the policies compare it: times in ms, addresses in their one spelling. */
@@ -11,14 +11,18 @@ const longestText = 1024
 const longestList = 128
 
 /**
- * The values of the attributes the query's slice asks for, flat and normalised to their declared types. What is
- * missing, ill-typed or too long is absent, which opens nothing: an allow needs its proof.
+ * The values of the attributes asked for (by default what the query's slice asks for), normalised to their
+ * declared types; `now:<ms>` and `at:<ms>` name times that are compared with. What is missing is absent; what is
+ * of another type or too long is null, so that it proves nothing, not even its absence.
  */
-export function attributesOf(query: AnyQuery): Record<string, AttributeValue> {
-  const values: Record<string, AttributeValue> = {}
-  for (const [name, type] of Object.entries(query.slice.attributes)) {
-    const value = normalised(raw(query, name), type)
-    if (value !== undefined) values[name] = value
+export function attributesOf(
+  query: AnyQuery,
+  asked: Readonly<Record<string, DataType>> = query.slice.attributes,
+): Record<string, AttributeValue | null> {
+  const values: Record<string, AttributeValue | null> = {}
+  for (const [name, type] of Object.entries(asked)) {
+    const value = raw(query, name)
+    if (value !== undefined && value !== null) values[name] = normalised(value, type) ?? null
   }
   return values
 }
@@ -51,7 +55,8 @@ function instant(value: unknown): number | undefined {
 }
 
 function raw(query: AnyQuery, name: string): unknown {
-  if (name.startsWith('now')) return new Date(query.now + (relativeInstantOf(name) ?? Number.NaN))
+  if (name.startsWith('now:')) return new Date(query.now + Number(name.slice(4)))
+  if (name.startsWith('at:')) return new Date(Number(name.slice(3)))
   const known = builtIn[name]?.(query)
   if (known !== undefined && known !== null) return known
   if (name in builtIn && name !== 'resource.owner_id') return undefined

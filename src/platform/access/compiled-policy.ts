@@ -41,10 +41,10 @@ export interface Node {
 }
 
 /**
- * What has to be proven: of an allow that its condition holds, of a deny or a gate that it does not. `null`:
- * the policy always applies.
+ * What has to be proven: of an allow that its condition holds, of a deny or a gate that it does not. An empty
+ * `all` always is, an empty `any` never.
  */
-export type Proof = { all: Node } | { any: Node } | null
+export type Proof = { all: Node } | { any: Node }
 
 /** A policy as the engine uses it: plain JSON, the same for the same source and roles. */
 export interface CompiledPolicy {
@@ -56,6 +56,7 @@ export interface CompiledPolicy {
   subjects: Subjects
   proof: Proof
   obligations: Obligation[]
+  /** of a gate, else null */
   approval: Approval | null
   /** the attributes it looks at, with their declared types */
   attributes: Record<string, DataType>

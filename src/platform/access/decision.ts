@@ -1,3 +1,4 @@
+import { serviceObligations } from './obligations.ts'
 import type { Obligation } from './policy-document.ts'
 import type { AnyQuery } from './query.ts'
 import { isReasonCode, type ReasonCode } from './reasons.ts'
@@ -106,9 +107,6 @@ function isApprovalSpec(item: unknown): item is ApprovalSpec {
   if (!numbers.every((number) => Number.isSafeInteger(number) && number > 0)) return false
   return Array.isArray(spec.approvers) && spec.approvers.length > 0 && spec.approvers.every(Array.isArray)
 }
-
-/** What the service itself carries out on its own actions; all else only an application can. */
-export const serviceObligations: ReadonlySet<string> = new Set(['mask_fields', 'step_up'])
 
 // A type nobody here carries out must not pass as an allow.
 const obligationOf =

@@ -2,6 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { bundleName, policiesFolder, readBundle, sourcesRevision } from './bundle.ts'
 import { catalogue } from './catalogue.ts'
 import { type Decision, readDecision } from './decision.ts'
+import {
+  type ExplainAnswer,
+  type ExplainedPolicy,
+  type Explanation,
+  explained,
+  explainInput,
+} from './explain.ts'
 import { assertGolden } from './golden-cases.ts'
 import { compileModule, type PolicyInstance } from './module.ts'
 import { type AnyQuery, policyInput } from './query.ts'
@@ -13,6 +20,11 @@ export interface AccessEngine {
    * gave no valid answer twice, which is never an allow.
    */
   decide(query: AnyQuery): Decision
+  /**
+   * Decides and says of each of the policies, in the slice or not, whether it applies and what came of its
+   * condition. Throws as `decide` does.
+   */
+  explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
   /** content hash (hex) of the policies in force */
   readonly revision: string
 }
@@ -44,38 +56,59 @@ export async function openAccessEngine(
   const instantiate = compileModule(bundle)
   const instance = instantiate()
   assertGolden(folder, instance)
-  return { decide: decider(instantiate, instance), revision: bundle.revision }
+  const answer = answering(instantiate, instance)
+  return {
+    decide: (query) => answer((instance) => decided(instance, query)),
+    explain: (query, policies) => answer((instance) => explaining(instance, query, policies)),
+    revision: bundle.revision,
+  }
 }
 
 // After a throw the module's stack pointer stays where the abort left it, so the instance is given up; and
 // above a bound, because slices nobody asks for any more stay in it. Those still in use are parsed again.
 const memoryBound = 48 * 1024 * 1024
 
-function decider(instantiate: () => PolicyInstance, first: PolicyInstance): AccessEngine['decide'] {
+function answering(instantiate: () => PolicyInstance, first: PolicyInstance) {
   let instance: PolicyInstance | undefined = first
-  return (query) => {
+  return <T>(ask: (instance: PolicyInstance) => T): T => {
     try {
-      return attempt(query)
+      return attempt(ask)
     } catch {
-      return lastAttempt(query)
+      return lastAttempt(ask)
     }
   }
 
-  function attempt(query: AnyQuery): Decision {
-    const begun = performance.now()
+  function attempt<T>(ask: (instance: PolicyInstance) => T): T {
     if (!instance || instance.usedBytes() > memoryBound) instance = instantiate()
-    const result = instance.evaluate('authz/decision', policyInput(query), query.slice)
-    const answer = readDecision(result, query)
-    return { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
+    return ask(instance)
   }
 
-  function lastAttempt(query: AnyQuery): Decision {
+  function lastAttempt<T>(ask: (instance: PolicyInstance) => T): T {
     try {
       instance = undefined
-      return attempt(query)
+      return attempt(ask)
     } catch (cause) {
       instance = undefined
       throw new AuthorizationUnavailable(cause)
     }
   }
+}
+
+function decided(instance: PolicyInstance, query: AnyQuery): Decision {
+  const begun = performance.now()
+  const answer = readDecision(instance.evaluate('authz/decision', policyInput(query), query.slice), query)
+  return { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
+}
+
+function explaining(
+  instance: PolicyInstance,
+  query: AnyQuery,
+  policies: readonly ExplainedPolicy[],
+): Explanation {
+  const begun = performance.now()
+  const input = explainInput(query, policies)
+  const result = instance.evaluate('authz/explain', input, query.slice) as ExplainAnswer | undefined
+  const answer = readDecision(result?.decision, query)
+  const decision = { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
+  return { decision, policies: explained(result?.policies ?? [], policies, input.attrs) }
 }

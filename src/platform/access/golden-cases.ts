@@ -29,7 +29,8 @@ interface RoleTable {
   rows: Record<string, string>
 }
 
-type Situation = 'true' | 'false' | 'wrong' | 'missing'
+const situations = ['true', 'false', 'wrong', 'ill-typed', 'missing'] as const
+type Situation = (typeof situations)[number]
 type Operators = Record<string, { leaf: { w: boolean }; missing?: string } & Record<string, unknown>>
 type Outcomes = Record<
   'allow' | 'deny' | 'gate',
@@ -104,8 +105,8 @@ const writtenCases = (whole: object, cases: Record<string, Written>) =>
 function operatorCases(whole: object, operators: Operators, outcomes: Outcomes): GoldenCase[] {
   return Object.entries(operators).flatMap(([name, row]) =>
     (['allow', 'deny', 'gate'] as const).flatMap((effect) =>
-      (['true', 'false', 'wrong', 'missing'] as const)
-        .filter((situation) => situation === 'missing' || situation in row)
+      situations
+        .filter((situation) => situation === 'missing' || situation === 'ill-typed' || situation in row)
         .map((situation) =>
           operatorCase(whole, `${name} ${effect} ${situation}`, { row, effect, situation, outcomes }),
         ),
@@ -122,7 +123,8 @@ function operatorCase(
   const { set, answers } = asked.outcomes[effect]
   const outcome = situation === 'missing' ? (row.missing ?? 'unknown') : situation
   const [answer, code] = answers[outcome] ?? (answers.unknown as [string, string])
-  const attrs = situation === 'missing' ? {} : { 'subject.x': row[situation] }
+  // Null stands for a value that was there and of another type.
+  const attrs = situation === 'missing' ? {} : { 'subject.x': row[situation] ?? null }
   const more = (row.attrs ?? {}) as object
   const policy = {
     h: { policy_id: 'p', version: 1, name: 'P', effect, priority: 0 },

@@ -57,8 +57,7 @@ export interface PolicySource {
 export interface PolicyDocument extends PolicySource {
   subjects: Subjects
   conditions: Condition | null
-  /** null unless the effect is `require_approval` */
-  approval: Approval | null
+  approval: Approval
   obligations: Obligation[]
 }
 
@@ -75,7 +74,6 @@ export type FaultCode =
   | 'malformed_id'
   | 'unknown_role'
   | 'unknown_attribute'
-  | 'unknown_operator'
   | 'operator_not_allowed'
   | 'type_mismatch'
   | 'obligation_not_allowed'

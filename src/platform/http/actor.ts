@@ -51,4 +51,6 @@ export interface Actor {
   origin: Origin
   /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */
   permit(resource: Partial<Resource> & { type: string }): void
+  /** Whether `permit` would let it pass; for verbs that show less to some. Obligations aside. */
+  may(resource: Partial<Resource> & { type: string }): boolean
 }

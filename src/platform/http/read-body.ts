@@ -39,9 +39,14 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
       throw new ApiError(415, 'unsupported_media_type', 'Send the body uncompressed.')
     if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
     await read(ctx, async () => {})
-    return parse(Buffer.from(String(ctx.request.body ?? ''), 'latin1'))
+    return parse(bodyBytes(ctx))
   }
 }
+
+const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 'latin1')
+
+/** The text of a body that was read and found to be UTF-8; empty where there was none. */
+export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
 
 const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 

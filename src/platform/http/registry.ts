@@ -8,6 +8,7 @@ const open: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/refresh',
   'POST /api/v1/auth/email/verify/confirm',
   'GET /.well-known/jwks.json',
+  'GET /.well-known/authzen-configuration',
   'GET /healthz',
   'GET /readyz',
 ])

@@ -1,3 +1,4 @@
+import { checkAttributes } from '../../authorization/attributes/check-attributes.ts'
 import type { Deps } from '../../deps.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
@@ -36,6 +37,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
     const roleIds = roles.map((role) => role.id)
     const { attributes } = body
+    if (attributes) await checkAttributes(tx, tenantId, attributes)
     if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
       throw new ApiError(409, 'already_member', 'This person is a member already.')
     await appendEvent(tx, {

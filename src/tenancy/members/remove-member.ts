@@ -8,6 +8,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
+import { permitMember } from './permit-member.ts'
 import { deleteMember, findMember } from './store.ts'
 
 /** Takes a person out of the tenant, or lets them leave it; 409 `last_owner`. The person stays what they are elsewhere. */
@@ -20,7 +21,7 @@ export async function removeMember(
   const { tenantId } = actor
   const found = await inTenant(db, actor, (tx) => findMember(tx, tenantId, memberId))
   if (!found) throw notFound()
-  actor.permit({ type: 'member', id: memberId, ownerId: found.user_id })
+  permitMember(actor, found)
   const at = clock()
   await inTenant(db, actor, async (tx) => {
     await lockTenant(tx, tenantId)

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { checkAttributes } from '../../authorization/attributes/check-attributes.ts'
 import type { Deps } from '../../deps.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
@@ -13,6 +14,7 @@ import { lockTenant } from '../tenants/store.ts'
 import { departmentAsked, rolesAsked } from './add-member.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import type { MemberChange } from './member-schemas.ts'
+import { permitMember } from './permit-member.ts'
 import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
@@ -32,10 +34,12 @@ export function updateMember(
     await lockTenant(tx, tenantId)
     const member = await findMember(tx, tenantId, memberId)
     if (!member) throw notFound()
+    permitMember(actor, member)
     assertAmong(versions, member.version)
     assertMayTouch(actor, member)
     const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
     assertMayGive(actor, member, roles ?? [], change)
+    if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
     if (!(await apply(tx, tenantId, member, roles, change, at))) return member
     if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
     await appendEvent(tx, {

@@ -1,0 +1,248 @@
+import { canonicalAddress, canonicalNetwork } from './addresses.ts'
+import type { CheckedCondition, Checking } from './check-condition.ts'
+import type { Leaf } from './compiled-policy.ts'
+import { type DataType, operatorsByType, type Scalar } from './conditions.ts'
+import { instantOf, relativeInstantOf } from './instants.ts'
+import { costOf } from './leaf-cost.ts'
+import { patternFault } from './pattern-cost.ts'
+import type { FaultCode } from './policy-document.ts'
+
+// An operator and its opposite are one comparison with another wanted outcome.
+const plain = {
+  exists: ['exists', true],
+  not_exists: ['exists', false],
+  eq: ['eq', true],
+  ne: ['eq', false],
+  in: ['in', true],
+  not_in: ['in', false],
+  lt: ['lt', true],
+  gte: ['lt', false],
+  lte: ['lte', true],
+  gt: ['lte', false],
+  between: ['between', true],
+  contains: ['contains', true],
+  starts_with: ['starts_with', true],
+  ends_with: ['ends_with', true],
+  matches: ['matches', true],
+  in_cidr: ['cidr', true],
+  not_in_cidr: ['cidr', false],
+} as const
+const onArrays = {
+  exists: plain.exists,
+  not_exists: plain.not_exists,
+  contains: ['has', true],
+  contains_any: ['overlaps', true],
+  contains_all: ['includes', true],
+  subset_of: ['subset', true],
+} as const
+
+const mostItems = 256
+const longestText = 1024
+
+/** A fault on its way to the list, with the part of the comparison it is in. */
+class LeafFault {
+  readonly at: string
+  readonly code: FaultCode
+  readonly detail: string
+  constructor(at: string, code: FaultCode, detail: string) {
+    this.at = at
+    this.code = code
+    this.detail = detail
+  }
+}
+
+/** One comparison as the module carries it out; undefined where it has a fault, which is then in the list. */
+export function checkLeaf(
+  source: Record<string, unknown>,
+  pointer: string,
+  checking: Checking,
+): CheckedCondition | undefined {
+  try {
+    return checkedLeaf(source, checking)
+  } catch (fault) {
+    if (!(fault instanceof LeafFault)) throw fault
+    const { at, code, detail } = fault
+    checking.faults.push({ pointer: pointer + at, code, detail })
+    return undefined
+  }
+}
+
+function checkedLeaf(source: Record<string, unknown>, checking: Checking): CheckedCondition {
+  const { attribute, operator } = source
+  const type = typeOf(attribute, '/attribute', checking)
+  const operators: readonly unknown[] = operatorsByType[type]
+  if (!operators.includes(operator)) {
+    const detail = `An attribute of type ${type} is compared by one of ${operators.join(', ')}.`
+    throw new LeafFault('/operator', 'operator_not_allowed', detail)
+  }
+  const [o, w] = (type === 'array' ? onArrays : plain)[operator as 'exists']
+  const asked: Asked = { type, operator: operator as string, source, checking }
+  const leaf = { o, k: attribute as string, ...operand(asked), w } as Leaf
+  return { leaf, costUs: costOf(leaf, checking.patternCostUs) }
+}
+
+interface Asked {
+  type: DataType
+  operator: string
+  source: Record<string, unknown>
+  checking: Checking
+}
+
+function typeOf(name: unknown, at: string, { attributes }: Checking): DataType {
+  const known = typeof name === 'string' ? attributes.get(name) : undefined
+  if (known) return known.type
+  const detail = 'No attribute has this name. Name one as category.key, or define it first.'
+  throw new LeafFault(at, 'unknown_attribute', detail)
+}
+
+type Operand = Pick<Leaf, 'v' | 'f' | 'e'>
+
+function operand(asked: Asked): Operand {
+  const { value, value_from: from } = asked.source
+  const given = [value, from].filter((one) => one !== undefined && one !== null).length
+  if (asked.operator === 'exists' || asked.operator === 'not_exists') {
+    if (given === 0) return {}
+    throw new LeafFault('', 'invalid', `${asked.operator} is asked without a value.`)
+  }
+  if (given !== 1) throw new LeafFault('', 'required', 'Compare with either value or value_from.')
+  return typeof from === 'string' || (from !== undefined && from !== null)
+    ? fromAttribute(asked, from)
+    : constant(asked, value)
+}
+
+// A pattern or a network taken from an attribute could not be checked before it is used.
+const onlyConstants = new Set(['between', 'matches', 'in_cidr', 'not_in_cidr'])
+
+function fromAttribute({ type, operator, checking }: Asked, from: unknown): Operand {
+  if (onlyConstants.has(operator)) {
+    throw new LeafFault('/value_from', 'operator_not_allowed', `${operator} compares with a value only.`)
+  }
+  const other = typeOf(from, '/value_from', checking)
+  if (!comparable(type, operator, other)) {
+    throw new LeafFault(
+      '/value_from',
+      'type_mismatch',
+      `A ${type} cannot be compared with a ${other} by ${operator}.`,
+    )
+  }
+  return { f: from as string }
+}
+
+const isNumeric = (type: DataType) => type === 'integer' || type === 'number'
+
+function comparable(type: DataType, operator: string, other: DataType): boolean {
+  if (type === 'array' && operator === 'contains') return !['array', 'datetime', 'ip'].includes(other)
+  if (operator === 'in' || operator === 'not_in') return other === 'array' || other === type
+  return other === type || (isNumeric(type) && isNumeric(other))
+}
+
+function constant({ type, operator, checking, ...asked }: Asked, value: unknown): Operand {
+  if (operator === 'between') return ends(type, value)
+  if (operator === 'in_cidr' || operator === 'not_in_cidr') return { v: items(asListOf(value), network) }
+  if (operator === 'matches') return { v: pattern(value, { ...asked, type, operator, checking }) }
+  if (operator === 'in' || operator === 'not_in')
+    return { v: items(value, (item, at) => scalar(type, item, at)) }
+  if (type === 'array') {
+    return operator === 'contains' ? { v: anyScalar(value, '/value') } : { v: items(value, anyScalar) }
+  }
+  const relative = type === 'datetime' && typeof value === 'string' ? virtual(value) : undefined
+  return relative ? { f: relative } : { v: scalar(type, value, '/value') }
+}
+
+const asListOf = (value: unknown) => (Array.isArray(value) ? value : [value])
+
+function items<T extends Scalar>(value: unknown, item: (value: unknown, at: string) => T): T[] {
+  if (!Array.isArray(value) || value.length === 0) {
+    throw new LeafFault('/value', 'type_mismatch', 'This operator needs a list with at least one item.')
+  }
+  if (value.length > mostItems) {
+    throw new LeafFault('/value', 'too_large', `A list has at most ${mostItems} items.`)
+  }
+  return value.map((one, index) => item(one, `/value/${index}`))
+}
+
+/** A time relative to now, as the name of an attribute that is there for every decision. */
+function virtual(text: string): string | undefined {
+  const away = relativeInstantOf(text)
+  return away === undefined ? undefined : `now:${away}`
+}
+
+function ends(type: DataType, value: unknown): Operand {
+  if (!Array.isArray(value) || value.length !== 2) {
+    throw new LeafFault('/value', 'type_mismatch', 'between needs a list of two ends, the lower one first.')
+  }
+  const relative = value.map((end) =>
+    type === 'datetime' && typeof end === 'string' ? virtual(end) : undefined,
+  )
+  const fixed = value.map((end, index) =>
+    relative[index] ? 0 : (scalar(type, end, `/value/${index}`) as number),
+  )
+  if (relative.some((name) => name !== undefined)) {
+    return { e: relative.map((name, index) => name ?? `at:${fixed[index]}`) as [string, string] }
+  }
+  if ((fixed[0] as number) <= (fixed[1] as number)) return { v: fixed }
+  throw new LeafFault('/value', 'invalid', 'The first end is above the second, so this would never hold.')
+}
+
+function scalar(type: DataType, value: unknown, at: string): Scalar {
+  const fits =
+    type === 'string'
+      ? text(value, at)
+      : type === 'boolean'
+        ? typeof value === 'boolean'
+          ? value
+          : undefined
+        : type === 'integer'
+          ? Number.isSafeInteger(value)
+            ? (value as number)
+            : undefined
+          : type === 'number'
+            ? Number.isFinite(value)
+              ? (value as number)
+              : undefined
+            : typeof value !== 'string'
+              ? undefined
+              : type === 'datetime'
+                ? instantOf(value)
+                : canonicalAddress(value)
+  if (fits !== undefined) return fits
+  throw new LeafFault(at, 'type_mismatch', `This has to be ${examples[type]}.`)
+}
+
+const examples: Record<DataType, string> = {
+  string: 'a text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  datetime: 'a time such as 2026-01-31T08:00:00Z, now or now-24h',
+  ip: 'an IP address',
+  array: 'a list',
+}
+
+function text(value: unknown, at: string): string | undefined {
+  if (typeof value !== 'string' || !value.isWellFormed() || value.includes('\0')) return undefined
+  if (value.length <= longestText) return value
+  throw new LeafFault(at, 'too_large', `A text has at most ${longestText} characters.`)
+}
+
+function anyScalar(value: unknown, at: string): Scalar {
+  const fits = typeof value === 'boolean' || Number.isFinite(value) ? (value as Scalar) : text(value, at)
+  if (fits !== undefined) return fits
+  throw new LeafFault(at, 'type_mismatch', 'This has to be a text, a number, true or false.')
+}
+
+function network(value: unknown, at: string): string {
+  const canonical = typeof value === 'string' ? canonicalNetwork(value) : undefined
+  if (canonical !== undefined) return canonical
+  throw new LeafFault(at, 'type_mismatch', 'This has to be a network such as 10.0.0.0/8 or 2001:db8::/32.')
+}
+
+function pattern(value: unknown, { checking }: Asked): string {
+  const fault = typeof value === 'string' ? patternFault(value, checking.patternCostUs) : undefined
+  if (typeof value === 'string' && !fault) return value
+  const { code, detail } = fault ?? {
+    code: 'type_mismatch' as const,
+    detail: 'This has to be a pattern (RE2).',
+  }
+  throw new LeafFault('/value', code, detail)
+}

@@ -1,0 +1,149 @@
+import { actionNames, actions, isServiceAction, serviceResources } from './actions.ts'
+import { type CheckedCondition, type ConditionContext, checkCondition, isNothing } from './check-condition.ts'
+import type { CompiledPolicy, Leaf } from './compiled-policy.ts'
+import { proofOf } from './condition-proof.ts'
+import type { AttributeCatalogue, Condition, DataType } from './conditions.ts'
+import { checkObligations } from './obligations.ts'
+import { parsePart } from './parse-part.ts'
+import {
+  type Approval,
+  approvalSchema,
+  type Fault,
+  type PolicyDocument,
+  type PolicySource,
+  type Subjects,
+  subjectsSchema,
+  type Warning,
+} from './policy-document.ts'
+import { sliceBudgetUs } from './slice.ts'
+
+export interface CompileContext extends ConditionContext {
+  /** the id of a role by name or id, undefined where the tenant has none */
+  role: (nameOrId: string) => string | undefined
+}
+
+export type Compiled =
+  | { policy: CompiledPolicy; document: PolicyDocument; warnings: Warning[] }
+  | { faults: Fault[] }
+
+const mostBytes = 16 * 1024
+
+/**
+ * Compiles a policy, or says all that is wrong with it. The document is the source with defaults filled in and
+ * roles as ids; compiled again it gives the same policy. Patterns are measured where `patternCostUs` is given,
+ * so when a policy is written.
+ */
+export function compilePolicy(source: PolicySource, context: CompileContext): Compiled {
+  const tooLarge = sizeFault(source)
+  if (tooLarge) return { faults: [tooLarge] }
+  const faults: Fault[] = []
+  const subjects = checkedSubjects(source.subjects, context, faults)
+  const approval = checkedApproval(source.approval, context, faults)
+  const obligations = checkObligations(source.obligations, source.actions, faults)
+  const checked = checkCondition(source.conditions, context)
+  faults.push(...checked.faults)
+  const conditions = isNothing(source.conditions) ? null : (source.conditions as Condition)
+  const document: PolicyDocument = { ...source, subjects, conditions, approval, obligations }
+  const policy = compiled(document, checked.condition, context.attributes)
+  if (policy.costUs > sliceBudgetUs) faults.push(tooCostly)
+  return faults.length > 0 ? { faults } : { policy, document, warnings: warningsOf(source) }
+}
+
+const tooCostly: Fault = {
+  pointer: '/conditions',
+  code: 'too_costly',
+  detail: 'Deciding this takes too long: compare with shorter lists and texts.',
+}
+
+function sizeFault({ subjects, conditions, approval, obligations }: PolicySource): Fault | undefined {
+  const bytes = Buffer.byteLength(JSON.stringify({ subjects, conditions, approval, obligations }))
+  if (bytes <= mostBytes) return undefined
+  return {
+    pointer: '',
+    code: 'too_large',
+    detail: `A policy has at most 16 KiB; this one has ${bytes} bytes.`,
+  }
+}
+
+function checkedSubjects(value: unknown, context: CompileContext, faults: Fault[]): Subjects {
+  const subjects = parsePart(subjectsSchema, value ?? {}, '/subjects', faults)
+  if (!subjects) return { roles: [], departments: [], users: [] }
+  return { ...subjects, roles: roleIds(subjects.roles, '/subjects/roles', context, faults) }
+}
+
+function checkedApproval(value: unknown, context: CompileContext, faults: Fault[]): Approval {
+  const approval = parsePart(approvalSchema, value ?? {}, '/approval', faults) ?? approvalSchema.parse({})
+  const roles = roleIds(approval.approver.roles, '/approval/approver/roles', context, faults)
+  return { ...approval, approver: { roles } }
+}
+
+function roleIds(roles: string[], pointer: string, { role }: CompileContext, faults: Fault[]): string[] {
+  const ids = roles.map((nameOrId, index) => {
+    const id = role(nameOrId)
+    const detail = 'The tenant has no role of this name or id.'
+    if (id === undefined) faults.push({ pointer: `${pointer}/${index}`, code: 'unknown_role', detail })
+    return id ?? nameOrId
+  })
+  return [...new Set(ids)].sort()
+}
+
+function compiled(
+  document: PolicyDocument,
+  condition: CheckedCondition,
+  catalogue: AttributeCatalogue,
+): CompiledPolicy {
+  const { effect, resource_types, actions, subjects, obligations, approval } = document
+  const inForce = withinValidity(document, condition)
+  const leaves = leavesOf(inForce)
+  return {
+    form: 1,
+    effect,
+    resourceTypes: resource_types,
+    actions,
+    subjects,
+    proof: proofOf(inForce, effect === 'allow'),
+    obligations,
+    approval: effect === 'require_approval' ? approval : null,
+    attributes: Object.fromEntries(leaves.flatMap(({ leaf }) => lookedAt(leaf, catalogue))),
+    costUs: Math.ceil(leaves.reduce((sum, { costUs }) => sum + costUs, 0)),
+  }
+}
+
+// A time compared with is an attribute to the module; that of the request is always there.
+function withinValidity(
+  { valid_from, valid_until }: PolicyDocument,
+  condition: CheckedCondition,
+): CheckedCondition {
+  const time = { k: 'environment.time', o: 'lt' } as const
+  const from = valid_from === null ? [] : [{ leaf: { ...time, v: valid_from, w: false }, costUs: 0.1 }]
+  const until = valid_until === null ? [] : [{ leaf: { ...time, v: valid_until, w: true }, costUs: 0.1 }]
+  return { group: 'all', of: [...from, ...until, condition] }
+}
+
+function leavesOf(condition: CheckedCondition): { leaf: Leaf; costUs: number }[] {
+  return 'leaf' in condition ? [condition] : condition.of.flatMap(leavesOf)
+}
+
+function lookedAt({ k, f, e }: Leaf, catalogue: AttributeCatalogue): [string, DataType][] {
+  const names = [k, ...(f === undefined ? [] : [f]), ...(e ?? [])]
+  return names.map((name) => [name, catalogue.get(name)?.type ?? 'datetime'])
+}
+
+function warningsOf({ effect, actions: named }: PolicySource): Warning[] {
+  if (effect === 'deny') return []
+  const code = effect === 'allow' ? 'not_grantable' : 'not_gateable'
+  return named.flatMap((name, index) =>
+    hasEffect(name, effect === 'allow' ? 'widen' : 'gate')
+      ? []
+      : [{ pointer: `/actions/${index}`, code } as const],
+  )
+}
+
+// A wildcard has an effect where any action it stands for has.
+function hasEffect(name: string, flag: 'widen' | 'gate'): boolean {
+  if (name === '*') return true
+  const [resource, verb] = name.split(':') as [string, string]
+  if (!serviceResources.has(resource)) return true
+  if (verb !== '*') return isServiceAction(name) && actions[name][flag]
+  return actionNames.some((action) => action.startsWith(`${resource}:`) && actions[action][flag])
+}

@@ -1,0 +1,145 @@
+import { type AttributeValue, attributesOf } from './attributes.ts'
+import { type CheckedCondition, checkCondition, groupOf } from './check-condition.ts'
+import type { CompiledPolicy } from './compiled-policy.ts'
+import { proofOf } from './condition-proof.ts'
+import type { Condition, ConditionLeaf, DataType } from './conditions.ts'
+import type { Decision } from './decision.ts'
+import type { PolicyDocument } from './policy-document.ts'
+import { type AnyQuery, policyInput } from './query.ts'
+import { reasonSentence } from './reasons.ts'
+
+/** A policy to be explained: stored or a draft, in the slice or not. */
+export interface ExplainedPolicy {
+  id: string
+  compiled: CompiledPolicy
+  document: PolicyDocument
+}
+
+export type Outcome = 'true' | 'false' | 'unknown'
+
+/** One node of a condition as it was written, and what came of it. `actual`: the attribute's value, null if missing or ill-typed. */
+export type TraceNode =
+  | { path: string; outcome: Outcome; group: 'all' | 'any' | 'none'; of: TraceNode[] }
+  | ({ path: string; outcome: Outcome; actual: AttributeValue | null } & ConditionLeaf)
+
+export interface PolicyExplanation {
+  policy_id: string
+  /** it is about the subject, and its condition makes it apply; a missing value makes a deny and a gate apply */
+  applies: boolean
+  missing_attributes: string[]
+  /** null where the policy has no condition */
+  trace: TraceNode | null
+}
+
+export interface Explanation {
+  decision: Decision
+  policies: PolicyExplanation[]
+}
+
+interface Asked {
+  path: string
+  condition: CheckedCondition
+}
+
+/** What `authz/explain` reads: the decision's own input, and each node with the proofs of both its outcomes. */
+export function explainInput(query: AnyQuery, policies: readonly ExplainedPolicy[]) {
+  const asked: Record<string, DataType> = Object.assign(
+    { ...query.slice.attributes },
+    ...policies.map(({ compiled }) => compiled.attributes),
+  )
+  const explain = policies.map(({ id, compiled, document }) => ({
+    policy_id: id,
+    subjects: compiled.subjects,
+    ...compiled.proof,
+    applies_if: compiled.effect === 'allow',
+    nodes: nodesOf(document, compiled).map(({ path, condition }) => ({
+      path,
+      holds: proofOf(condition, true),
+      fails: proofOf(condition, false),
+    })),
+  }))
+  return { ...policyInput(query), attrs: attributesOf(query, asked), explain }
+}
+
+interface Answered {
+  policy_id: string
+  applies: boolean
+  nodes: { path: string; outcome: Outcome }[]
+}
+
+/** What `authz/explain` answers. */
+export interface ExplainAnswer {
+  decision: unknown
+  policies: Answered[]
+}
+
+/** Puts what the module answered beside the policies as they were written. Throws where it is about others. */
+export function explained(
+  answers: readonly Answered[],
+  policies: readonly ExplainedPolicy[],
+  attrs: Readonly<Record<string, AttributeValue | null>>,
+): PolicyExplanation[] {
+  if (answers.length !== policies.length) throw new Error('the explanation is about other policies')
+  return policies.map(({ id, compiled, document }, index) => {
+    const answer = answers[index] as Answered
+    if (answer.policy_id !== id) throw new Error('the explanation is about another policy')
+    const outcomes = new Map(answer.nodes.map(({ path, outcome }) => [path, outcome]))
+    const missing = Object.keys(compiled.attributes).filter((name) => (attrs[name] ?? null) === null)
+    const trace = document.conditions && traced(document.conditions, '/conditions', outcomes, attrs)
+    return { policy_id: id, applies: answer.applies, missing_attributes: missing, trace }
+  })
+}
+
+// The attributes keep the types they had when the policy was compiled.
+function nodesOf(document: PolicyDocument, { attributes }: CompiledPolicy): Asked[] {
+  if (document.conditions === null) return []
+  const types = new Map(Object.entries(attributes).map(([name, type]) => [name, { type }]))
+  const { condition } = checkCondition(document.conditions, { attributes: types })
+  return flat(condition, '/conditions')
+}
+
+function flat(condition: CheckedCondition, path: string): Asked[] {
+  if ('leaf' in condition) return [{ path, condition }]
+  const below = condition.of.flatMap((member, index) => flat(member, `${path}/${condition.group}/${index}`))
+  return [{ path, condition }, ...below]
+}
+
+function traced(
+  condition: Condition,
+  path: string,
+  outcomes: ReadonlyMap<string, Outcome>,
+  attrs: Readonly<Record<string, AttributeValue | null>>,
+): TraceNode {
+  const outcome = outcomes.get(path) ?? 'unknown'
+  const group = groupOf(condition)
+  if (!group) {
+    const leaf = condition as ConditionLeaf
+    return { path, outcome, ...leaf, actual: attrs[leaf.attribute] ?? null }
+  }
+  const [kind, members] = group
+  const of = members.map((member, index) => traced(member, `${path}/${kind}/${index}`, outcomes, attrs))
+  return { path, outcome, group: kind, of }
+}
+
+const outcomeWords = { true: 'holds', false: 'does not hold', unknown: 'cannot be told' }
+
+/** Sentences that say to an administrator why a decision came out as it did, the deciding reasons first. */
+export function explanationSentences({ decision, policies }: Explanation): string[] {
+  const names = new Map(decision.matched.map(({ policy_id, name }) => [policy_id, name]))
+  const reasons = decision.reasons.map(({ code, policy_id }) =>
+    policy_id === undefined
+      ? reasonSentence(code)
+      : `${reasonSentence(code)} The policy is "${names.get(policy_id) ?? policy_id}".`,
+  )
+  return [...reasons, ...policies.flatMap(({ trace }) => (trace ? nodeSentences(trace) : []))]
+}
+
+function nodeSentences(node: TraceNode): string[] {
+  if ('group' in node) return node.of.flatMap(nodeSentences)
+  const { attribute, operator, value, value_from, actual, outcome } = node
+  const operand = value_from ?? (value === undefined ? '' : JSON.stringify(value))
+  const comparison = [attribute, operator.replaceAll('_', ' '), operand].filter(Boolean).join(' ')
+  const found =
+    actual === null ? 'the value is missing or of another type' : `the value is ${JSON.stringify(actual)}`
+  return [`"${comparison}" ${outcomeWords[outcome]}: ${found}.`]
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { isOfApplications } from './actions.ts'
+import { parsePart } from './parse-part.ts'
+import { type Fault, type Obligation, obligationSchema } from './policy-document.ts'
+
+/** What the service itself carries out: these fields answer null; a sign-in of at most `max_age` seconds. */
+const ofTheService = {
+  mask_fields: z.object({ fields: z.array(z.string().min(1).max(120)).min(1).max(64) }),
+  step_up: z.object({
+    max_age: z
+      .int()
+      .min(0)
+      .max(30 * 86_400),
+  }),
+}
+
+/** The types of obligation that may come with an answer about an action of the service. */
+export const serviceObligations: ReadonlySet<string> = new Set(Object.keys(ofTheService))
+
+const mostObligations = 16
+
+/** The obligations of a policy on these actions; faults go into the list. */
+export function checkObligations(value: unknown, actions: readonly string[], faults: Fault[]): Obligation[] {
+  const obligations = parsePart(
+    z.array(obligationSchema).max(mostObligations),
+    value ?? [],
+    '/obligations',
+    faults,
+  )
+  return (obligations ?? []).map((obligation, index) =>
+    checked(obligation, `/obligations/${index}`, actions, faults),
+  )
+}
+
+function checked(
+  obligation: Obligation,
+  pointer: string,
+  actions: readonly string[],
+  faults: Fault[],
+): Obligation {
+  const { type, properties } = obligation
+  if (type === 'mask_fields' || type === 'step_up') {
+    const schema: z.ZodType<Obligation['properties']> = ofTheService[type]
+    return { type, properties: parsePart(schema, properties ?? {}, `${pointer}/properties`, faults) }
+  }
+  if (!actions.every(isOfApplications)) {
+    const detail =
+      'On actions of the service an obligation is mask_fields or step_up; name actions of your application alone.'
+    faults.push({ pointer: `${pointer}/type`, code: 'obligation_not_allowed', detail })
+  }
+  return obligation
+}
