@@ -1,5 +1,6 @@
 import { Router } from '@koa/router'
 import Koa from 'koa'
+import { approvalRoutes } from './authorization/approvals/routes.ts'
 import { attributeRoutes } from './authorization/attributes/routes.ts'
 import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
@@ -42,6 +43,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...departmentRoutes(deps),
   ...attributeRoutes(deps),
   ...policyRoutes(deps),
+  ...approvalRoutes(deps),
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps),
   ...keyRoutes(deps),

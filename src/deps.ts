@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
+import { approvalGate } from './authorization/approvals/gate.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
@@ -10,6 +11,7 @@ import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type KeyRing, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { openPool } from './platform/db/pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
+import type { Approvals } from './platform/http/approval-gate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
@@ -25,6 +27,7 @@ export interface Deps {
   access: AccessEngine
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
+  approvals: Approvals
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
 }
@@ -87,6 +90,7 @@ export async function openDeps(settings: {
     access,
     loadPolicies,
     recordDecision,
+    approvals: approvalGate({ db, sealer, publicUrl }),
     publicUrl,
     close,
   }

@@ -1,5 +1,6 @@
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import type { Actor, Running } from './actor.ts'
+import { approvalExpiry } from './approval-expiry.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
@@ -9,7 +10,14 @@ import { outboxRelay } from './outbox-relay.ts'
 import { tenantPurge } from './tenant-purge.ts'
 
 /** Every actor. */
-export const actors: readonly Actor[] = [outboxRelay, email, eventFanout, tenantPurge, otpExpiry]
+export const actors: readonly Actor[] = [
+  outboxRelay,
+  email,
+  eventFanout,
+  tenantPurge,
+  otpExpiry,
+  approvalExpiry,
+]
 
 const drainLimit = 20_000
 

@@ -7,6 +7,9 @@
  * A line is `table policy: command to role using expression check expression`, as pg_get_expr prints the expressions.
  */
 export const frozenPolicies = [
+  "approval_requests worker_expires: all to bailiwick_worker using (status = ANY (ARRAY['pending'::text, 'approved'::text, 'expired'::text])) check (status = 'expired'::text)",
+  'approval_requests worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'approval_votes worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'attribute_definitions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
@@ -93,7 +96,14 @@ export const secretReaders: Record<string, string[]> = {
 }
 
 /** Tables whose rows row_counts follows. */
-export const countedTables = ['attribute_definitions', 'departments', 'memberships', 'policies', 'roles']
+export const countedTables = [
+  'approval_requests',
+  'attribute_definitions',
+  'departments',
+  'memberships',
+  'policies',
+  'roles',
+]
 
 /** Functions that run with their owner's rights, by schema.name: none, for the owner sees every tenant. */
 export const definerFunctions: string[] = []

@@ -1,0 +1,124 @@
+import type { Deps } from '../../deps.ts'
+import type { Decision } from '../../platform/access/decision.ts'
+import type { Resource } from '../../platform/access/query.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError, unavailable } from '../../platform/errors.ts'
+import type { GuardedCall } from '../../platform/http/approval-gate.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import {
+  type CallKey,
+  countPendingOf,
+  findOpen,
+  type GateRef,
+  insertRequest,
+  listEligible,
+  type NewRequest,
+  type OpenRow,
+  retireStale,
+} from './store.ts'
+import { tellApprovers } from './tell.ts'
+
+/** A call that met gates, and what they ask for. */
+export interface Gated {
+  call: GuardedCall
+  resource: Resource
+  decision: Decision
+  /** of the validated body */
+  digest: string
+}
+
+const mostPending = 100
+const mostMails = 50
+const mostTries = 3
+
+/**
+ * Gives the request that is open for a call, or makes one and tells its approvers; null where nobody is eligible.
+ * However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a person.
+ */
+export async function requestApproval(
+  deps: Pick<Deps, 'db' | 'sealer' | 'publicUrl'>,
+  gated: Gated,
+): Promise<OpenRow | null> {
+  const { call, decision } = gated
+  const { tenantId, userId, now } = call
+  const spec = decision.approval
+  if (!spec) throw new Error('A gate asks for nothing')
+  const key = keyOf(gated)
+  const gates = gatesOf(decision)
+  const attempt = async (tx: Tx): Promise<OpenRow | 'nobody' | 'overtaken'> => {
+    const open = await findOpen(tx, key, gates, now)
+    if (open?.status === 'approved') return open
+    const asked = { approvers: spec.approvers, requesterId: userId, most: mostMails }
+    const approvers = await listEligible(tx, tenantId, asked)
+    if (approvers.length === 0) return 'nobody'
+    if (open) return open
+    await retire(tx, call, key, gates)
+    if ((await countPendingOf(tx, key, now)) >= mostPending) throw tooMany()
+    const request = newRequest(gated, key, gates)
+    if (!(await insertRequest(tx, request))) return (await findOpen(tx, key, gates, now)) ?? 'overtaken'
+    await appendEvent(tx, {
+      ...causedBy(call, now),
+      type: 'authorization.approval_requested',
+      subject: request.id,
+      data: { approval_request_id: request.id },
+    })
+    await tellApprovers(tx, deps, { request, approvers, requestId: call.origin.requestId })
+    return { id: request.id, status: 'pending', expires_at: request.expiresAt }
+  }
+  for (let tries = 0; tries < mostTries; tries++) {
+    const made = await inTenant(deps.db, { tenantId, userId }, attempt)
+    if (made !== 'overtaken') return made === 'nobody' ? null : made
+  }
+  throw unavailable('overloaded', 'Others decide about this call at the same time. Try again.', 1)
+}
+
+const keyOf = ({ call, resource, digest }: Gated): CallKey => ({
+  tenantId: call.tenantId,
+  requesterId: call.userId,
+  action: call.action,
+  resourceType: resource.type,
+  resourceId: resource.id,
+  digest,
+})
+
+const gatesOf = ({ matched }: Decision): GateRef[] =>
+  matched.map(({ policy_id, version }) => ({ policy_id, version }))
+
+function newRequest({ call, decision }: Gated, key: CallKey, gates: GateRef[]): NewRequest {
+  const { quorum, approvers, expires_in, valid_for } = decision.approval!
+  const { now, method, path, body, origin, decisionId } = call
+  return {
+    ...key,
+    id: timeOrderedId(now),
+    requesterEmail: call.email,
+    context: { method, path, body, ip: origin.ip, request_id: origin.requestId, decision_id: decisionId },
+    reason: `Asked for by ${decision.matched.map(({ name }) => `“${name}”`).join(', ')}.`,
+    gates,
+    approvers,
+    quorum,
+    validFor: valid_for,
+    at: now,
+    expiresAt: now + expires_in * 1000,
+  }
+}
+
+/** A request whose time is over, or that other policies asked for, stands in the way of the next. */
+async function retire(tx: Tx, call: GuardedCall, key: CallKey, gates: GateRef[]): Promise<void> {
+  const stale = await retireStale(tx, key, gates, call.now)
+  if (!stale) return
+  await appendEvent(tx, {
+    ...causedBy(call, call.now),
+    type: `authorization.approval_${stale.status}`,
+    subject: stale.id,
+    data: { approval_request_id: stale.id },
+  })
+}
+
+const tooMany = () =>
+  new ApiError(
+    409,
+    'limit_reached',
+    `${mostPending} of your calls wait for an approval. Cancel some, or wait until they are decided.`,
+  )
