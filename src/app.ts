@@ -12,6 +12,7 @@ import { emailVerificationRoutes } from './identity/email-verification/routes.ts
 import { keyRoutes } from './identity/keys/routes.ts'
 import { otpRoutes } from './identity/otp/routes.ts'
 import { standingLoader } from './identity/sessions/load-standing.ts'
+import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
 import { dispatch } from './platform/http/dispatch.ts'
 import { docsPages } from './platform/http/docs.ts'
@@ -34,6 +35,7 @@ import { version } from './version.ts'
 /** Every route of the API, in the order in which they are matched. */
 export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...authRoutes(deps),
+  ...sessionRoutes(deps),
   ...emailVerificationRoutes(deps),
   ...otpRoutes(deps),
   ...userRoutes(deps),

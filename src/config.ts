@@ -23,6 +23,7 @@ const wholeNumber = (least: number, most: number) => (text: string) =>
     ? Number(text)
     : fail(`must be a whole number from ${least} to ${most}`)
 const seconds = wholeNumber(1, 366 * 86_400)
+const count = wholeNumber(1, 1_000_000)
 const text = (value: string) => value
 const list = (value: string) =>
   value
@@ -72,7 +73,6 @@ export const settings = {
   PORT: setting(wholeNumber(0, 65_535), undefined, 'Port of API and docs; unset, 3000 or the next free one', {
     shown: '3000',
   }),
-  MANAGEMENT_PORT: setting(wholeNumber(1, 65_535), undefined, 'Port of `/metrics` in production'),
   PUBLIC_URL: setting(
     url('http:', 'https:'),
     undefined,
@@ -206,6 +206,13 @@ export const settings = {
   RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
     shown: 'true in production',
   }),
+  RATE_LIMIT_LOGIN_PER_ACCOUNT: setting(count, 5, 'Failed logins a minute for an account from one address'),
+  RATE_LIMIT_LOGIN_PER_ADDRESS: setting(count, 20, 'Failed logins a minute from one address'),
+  RATE_LIMIT_MAIL_PER_MINUTE: setting(count, 3, 'Mails a minute that can be asked for to one address'),
+  RATE_LIMIT_MAIL_PER_HOUR: setting(count, 10, 'Mails an hour that can be asked for to one address'),
+  RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
+  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
+  RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
   LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
@@ -225,7 +232,7 @@ type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallba
 export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|WEBHOOK|MANAGEMENT|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {

@@ -4,14 +4,19 @@ import { approvalGate } from './authorization/approvals/gate.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
+import { openCallBudget } from './identity/guards/call-budget.ts'
+import { type Limiters, openLimiters } from './identity/guards/limiters.ts'
+import { sweepGuards } from './identity/guards/sweep.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
+import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
 import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts'
 import { createPasswordHasher, type PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
-import { createTokenSigner, type KeyRing, type TokenSigner } from './platform/crypto/token-signer.ts'
+import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { openPool } from './platform/db/pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
+import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
@@ -28,11 +33,13 @@ export interface Deps {
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
   approvals: Approvals
+  /** Limits of RATE_LIMIT_ENABLED on what anybody can ask for. */
+  limiters: Limiters
+  /** The same on the calls of people and tenants. */
+  budget: CallBudget
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
 }
-
-const keysReadAgainMs = 60_000
 
 /**
  * Opens what the API needs: pools, signing keys, the policies' engine. `settings` must name the databases and keys.
@@ -63,20 +70,18 @@ export async function openDeps(settings: {
   ])
   const db = { api, system }
   const sealer = createSealer(keys)
-  let ring: KeyRing = await loadKeyRing({ db, sealer, clock, config })
-  const timer = setInterval(() => {
-    loadKeyRing({ db, sealer, clock, config }).then(
-      (fresh) => {
-        ring = fresh
-      },
-      (error) => log.warn({ err: error }, 'signing keys could not be read again'),
-    )
-  }, keysReadAgainMs).unref()
+  const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
+  const limiters = openLimiters(config, db, log)
+  const budget = openCallBudget(config, db, clock, log)
+  const endSweeping = sweepGuards(db, clock, log)
   const close = async () => {
-    clearInterval(timer)
+    ring.close()
+    endSweeping()
+    budget.close()
+    limiters.close()
     await Promise.all([api.end(), system.end()])
   }
-  const signer = createTokenSigner(() => ring)
+  const signer = createTokenSigner(ring.now, ring.lookAgain)
   const loadPolicies = policyLoader({ db })
   const recordDecision = decisionLog({ db, log }, access.revision)
   return {
@@ -90,6 +95,8 @@ export async function openDeps(settings: {
     access,
     loadPolicies,
     recordDecision,
+    limiters,
+    budget,
     approvals: approvalGate({ db, sealer, publicUrl }),
     publicUrl,
     close,

@@ -1,10 +1,10 @@
 import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
+import { describeError, Hopeless, originOf } from '../src/platform/describe-error.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
-import { describeError, Hopeless, originOf } from './describe-error.ts'
 
 /** What stands between a queue and an actor: reads messages, and tells another attempt from a dead letter. */
 export function attendant<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {

@@ -1,9 +1,9 @@
 import { asWorker } from '../src/platform/db/transaction.ts'
+import { Hopeless } from '../src/platform/describe-error.ts'
 import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store.ts'
 import { writeLetter } from '../src/platform/mail/templates.ts'
 import { settle } from '../src/platform/outbox/settle.ts'
 import { defineActor } from './actor.ts'
-import { Hopeless } from './describe-error.ts'
 
 /**
  * Sends a mail: pending → sending → sent. A crash after the mail server has taken it and before `sent` is committed

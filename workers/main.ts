@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { ConfigError, readConfig } from '../src/config.ts'
+import { describeError, originOf } from '../src/platform/describe-error.ts'
 import { startActors, UnknownActor } from './actors.ts'
 import { openWorkerDeps, WorkerSettingsMissing } from './deps.ts'
-import { describeError, originOf } from './describe-error.ts'
 import { UnboundRole } from './refuse-superuser.ts'
 
 const hardLimit = 25_000

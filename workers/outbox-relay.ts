@@ -1,4 +1,5 @@
 import { asWorker, isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
+import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import { isQueueName } from '../src/platform/jobs/queues.ts'
 import { claimOverdue, claimWaiting, markEnqueued, type OutboxMessage } from '../src/platform/outbox/claim.ts'
@@ -7,7 +8,6 @@ import { openOutboxBell } from '../src/platform/outbox/outbox-bell.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
 import type { Actor, Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
-import { describeError } from './describe-error.ts'
 import { outageLog } from './outage-log.ts'
 
 // The relay moves messages from the outbox to their queues. Adding a job is the one thing it does to the outside

@@ -1,7 +1,7 @@
+import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueName } from '../src/platform/jobs/queues.ts'
 import type { Actor, Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
-import { describeError } from './describe-error.ts'
 
 /** What is done again and again, however many processes run: by one of them at a time. */
 export interface ScheduledDefinition {

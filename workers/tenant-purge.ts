@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asWorker } from '../src/platform/db/transaction.ts'
+import { describeError } from '../src/platform/describe-error.ts'
 import { purgeTenant } from '../src/tenancy/tenants/purge-tenant.ts'
 import { listPurgeable } from '../src/tenancy/tenants/store.ts'
 import type { Actor } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
-import { describeError } from './describe-error.ts'
 
 const day = 86_400_000
 const retention = 30 * day

@@ -38,6 +38,10 @@ _verdict := _deny(invariants.reasons, []) if {
 	count(invariants.denials) > 0
 } else := _deny(_reasons("policy_deny", abac.denies), abac.denies) if {
 	count(abac.denies) > 0
+} else := _plain_grant if {
+	rbac.granted
+	count(abac.gates) == 0
+	count(abac.duties) == 0
 } else := _deny([_rbac_reason], []) if {
 	not _granted
 } else := {
@@ -54,6 +58,16 @@ _verdict := _deny(invariants.reasons, []) if {
 	"reasons": array.concat(_grounds, _reasons("approval_granted", abac.gates)),
 	"matched": _heads(_demanding),
 	"obligations": obligations.merged(_demanding),
+	"approval": null,
+	"provisional": _provisional,
+}
+
+# The common case, spared what only policies need.
+_plain_grant := {
+	"effect": "allow",
+	"reasons": [_rbac_reason],
+	"matched": [],
+	"obligations": [],
 	"approval": null,
 	"provisional": _provisional,
 }

@@ -1,7 +1,6 @@
 package authz_test
 
 import data.authz
-import data.cases
 import data.cases.base
 
 test_a_member_reads_the_tenant if {
@@ -14,23 +13,23 @@ test_a_member_reads_the_tenant if {
 		"obligations": [],
 		"approval": null,
 		"provisional": false,
-	} with input as base with data.slice as cases.slice
+	} with input as base
 }
 
 test_a_role_does_not_lift_an_invariant if {
 	closed := object.union(base, {"tenant": {"status": "suspended"}, "action": "member:list"})
-	answer := authz.decision with input as closed with data.slice as cases.slice
+	answer := authz.decision with input as closed
 	answer.effect == "deny"
 	answer.reasons == [{"code": "tenant_suspended", "layer": "invariant"}]
 }
 
 test_without_a_grant_the_answer_is_no if {
 	asked := object.union(base, {"action": "tenant:delete"})
-	answer := authz.decision with input as asked with data.slice as cases.slice
+	answer := authz.decision with input as asked
 	answer.effect == "deny"
 	answer.reasons == [{"code": "missing_permission", "layer": "rbac"}]
 }
 
 test_undecided_is_denied_and_echoes_nothing if {
-	authz.decision == {"effect": "deny"} with authz._verdict as {} with input as base with data.slice as cases.slice
+	authz.decision == {"effect": "deny"} with authz._verdict as {} with input as base
 }

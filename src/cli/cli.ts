@@ -3,6 +3,7 @@ import { type Config, readConfig, roleUrls, settingsTable } from '../config.ts'
 import { migrate, missingMigrations } from '../platform/db/migrate.ts'
 import { reportAndExit } from '../stop-signal.ts'
 import { doctor } from './doctor.ts'
+import { reseal, rotate } from './keys.ts'
 import { buildPolicies, checkPolicies } from './policies.ts'
 import { reset } from './reset.ts'
 import { withDatabase } from './with-database.ts'
@@ -60,6 +61,19 @@ const commands: Record<string, Command> = {
     options: '--json',
     run: ({ config, json, print }) =>
       withDatabase(config, (complete) => doctor({ config: complete, print, json })),
+  },
+  'keys:rotate': {
+    about: 'Add a signing key: running processes publish it within 60 s and sign with it after 90 s',
+    options: '--json',
+    run: ({ config, json, print }) =>
+      withDatabase(config, (complete) => rotate({ config: complete, json, print })),
+  },
+  'keys:reseal': {
+    about:
+      'Seal anew by the first of SECRET_KEYS what the others sealed; keyed hashes (refresh tokens, recovery codes) need the old key until they are renewed',
+    options: '--json',
+    run: ({ config, json, print }) =>
+      withDatabase(config, (complete) => reseal({ config: complete, json, print })),
   },
   reset: {
     about: 'Drop the embedded database and everything else in DATA_DIR; asks unless --yes',

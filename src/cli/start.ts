@@ -31,13 +31,13 @@ async function main() {
     const { config } = development
     await assertDatabaseIsSound(roleUrls(config))
     const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false)
-    const serving = await serveApi(config, log)
-    ends.push(() => serving.stop())
-    const demo = values.demo ? await seedDemo(serving.deps) : null
     const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }))
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     ends.push(() => actors.stop())
+    const serving = await serveApi(config, log)
+    ends.push(() => serving.stop())
+    const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)
     onStopSignal(stop)
     if (values.json)

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { describeError, originOf } from './describe-error.ts'
 
 const secretFields = [
   'password',
@@ -18,15 +19,18 @@ const secretFields = [
  */
 export function createLogger(level: string, production: boolean): Logger {
   const redact = secretFields.flatMap((field) => [`*.${field}`, `*.*.${field}`])
-  const options = { level, redact, timestamp: pino.stdTimeFunctions.isoTime }
+  const options = { level, redact, serializers: { err: told }, timestamp: pino.stdTimeFunctions.isoTime }
   return production ? pino(options) : pino(options, { write: printReadable })
 }
+
+/** What a log may hold of an error: kind, codes and where it was thrown; never SQL, a stack, or what it was given. */
+const told = (error: unknown) => ({ kind: describeError(error), at: originOf(error)[0] })
 
 const levels: Record<number, string> = { 40: 'warn  ', 50: 'error ', 60: 'fatal ' }
 
 function printReadable(line: string) {
   const { level, msg, err, request_id } = JSON.parse(line)
-  const cause = err ? `\n  ${err.stack ?? err.message}` : ''
+  const cause = err ? `\n  ${err.kind} ${err.at ?? ''}` : ''
   const about = level >= 40 && request_id ? ` (request ${request_id})` : ''
   process.stdout.write(`${levels[level] ?? ''}${msg}${about}${cause}\n`)
 }

@@ -6,6 +6,7 @@ import { projectRoot, resolveOpa, run } from '../../src/cli/opa.ts'
 import { checkPolicies, ensureBundle } from '../../src/cli/policies.ts'
 import { lintRego } from '../../src/cli/rego-lint.ts'
 import { sourcesRevision } from '../../src/platform/access/bundle.ts'
+import { entrypoints } from '../../src/platform/access/module.ts'
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
@@ -24,7 +25,7 @@ if (opa instanceof Error) {
     const revision = sourcesRevision(`${projectRoot}policies`)
     // The recipe of the check, from another root: only the relative path of the policies counts.
     const recipe =
-      `cd "$0" && exec "$1" build -t wasm -e authz/decision -b policies --ignore "*_test.rego" ` +
+      `cd "$0" && exec "$1" build -t wasm ${entrypoints.map((name) => `-e ${name}`).join(' ')} -b policies --ignore "*_test.rego" ` +
       `--prune-unused --capabilities policies/capabilities/platform.json -r "$2" -o built.tar.gz`
     const { code, stderr } = await run('sh', ['-c', recipe, place, opa, revision])
     t.equal(code, 0, stderr)

@@ -19,7 +19,7 @@ const database = await openDatabase(t, service)
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} }).filter(
   ({ method, path }) =>
     !/logout|password|\/(suspend|archive)$/.test(path) &&
-    !(method === 'DELETE' && path === '/api/v1/tenants/:id'),
+    !(method === 'DELETE' && /^\/api\/v1\/(tenants|auth\/sessions)\/:id$/.test(path)),
 )
 const ada = await service.signUp()
 const other = await service.signUp()

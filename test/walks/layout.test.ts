@@ -198,6 +198,10 @@ t.test('time is handed in: no statement asks the database for it, and no verb th
   )
 })
 
+/** The text that a constant of the file stands for. */
+const constant = (text: string, name?: string) =>
+  name && new RegExp(`const ${name} =\\s*'([^']+)'`).exec(text)?.[1]
+
 t.test(
   'who acts as the role that sees more than one tenant stands in system-role.md, with the reason',
   async (t) => {

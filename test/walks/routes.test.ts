@@ -34,6 +34,8 @@ t.test('the routes without a token are these', async (t) => {
     'GET /readyz',
     'POST /api/v1/auth/email/verify/confirm',
     'POST /api/v1/auth/login',
+    'POST /api/v1/auth/password/reset',
+    'POST /api/v1/auth/password/reset/confirm',
     'POST /api/v1/auth/refresh',
     'POST /api/v1/auth/register',
   ])

@@ -2,7 +2,8 @@
 # title: Policies of the tenant
 # description: >-
 #   Which policies of the slice (`data.slice`) apply. An allow applies where its condition is proven, a deny or a
-#   gate unless the negation of its condition is proven: what is missing never opens.
+#   gate unless the negation of its condition is proven: what is missing never opens. A list that is not filled
+#   costs one look.
 # schemas:
 #   - input: schema.input
 package authz.abac
@@ -30,6 +31,7 @@ denies := [policy |
 	some policy in _relevant(data.slice.deny)
 	proven(policy, input.attrs) == false
 ] if {
+	data.slice.deny.filled
 	whole
 	not _shielded
 }
@@ -43,9 +45,13 @@ allows := [policy |
 	some policy in _relevant(data.slice.allow)
 	proven(policy, input.attrs)
 ] if {
-	whole
+	data.slice.allow.filled
 	_action.widen
-} else := _relevant(data.slice.allow) if _action.widen
+	whole
+} else := _relevant(data.slice.allow) if {
+	data.slice.allow.filled
+	_action.widen
+}
 
 default duties := []
 
@@ -58,8 +64,9 @@ duties := [policy |
 	some policy in _relevant(data.slice.duty)
 	proven(policy, input.attrs)
 ] if {
-	whole
+	data.slice.duty.filled
 	_action.widen
+	whole
 }
 
 default gates := []
@@ -71,8 +78,9 @@ gates := [policy |
 	some policy in _relevant(data.slice.gate)
 	proven(policy, input.attrs) == false
 ] if {
-	whole
+	data.slice.gate.filled
 	_gated
+	whole
 }
 
 # METADATA

@@ -74,10 +74,10 @@ _resource_complete(resource) if {
 _policies_complete(slice) if {
 	is_string(slice.tenant_id)
 	is_boolean(slice.looks_at_resource)
-	is_object(slice.deny)
-	is_object(slice.gate)
-	is_object(slice.allow)
-	is_object(slice.duty)
+	is_boolean(slice.deny.filled)
+	is_boolean(slice.gate.filled)
+	is_boolean(slice.allow.filled)
+	is_boolean(slice.duty.filled)
 }
 
 _approval_complete(approval) if {

@@ -1,11 +1,10 @@
 package authz.invariants_test
 
 import data.authz.invariants
-import data.cases
 import data.cases.base
 
 test_a_complete_input_of_a_member_meets_no_denial if {
-	invariants.denials == set() with input as base with data.slice as cases.slice
+	invariants.denials == set() with input as base
 }
 
 test_incomplete_input_denies if {
@@ -55,10 +54,10 @@ test_every_denial_has_a_rank if {
 
 test_reasons_follow_the_precedence if {
 	given := object.union(base, {"subject": {"membership": null}, "resource": {"tenant_id": "tenant-2"}})
-	reasons := invariants.reasons with input as given with data.slice as cases.slice
+	reasons := invariants.reasons with input as given
 	[reason.code | some reason in reasons] == ["no_active_membership", "tenant_isolation"]
 }
 
 _denied(changes) := denials if {
-	denials := invariants.denials with input as object.union(base, changes) with data.slice as cases.slice
+	denials := invariants.denials with input as object.union(base, changes)
 }

@@ -8,8 +8,13 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
+import { evenly } from '../guards/even-time.ts'
+import { registerUses } from '../guards/limits.ts'
 import { findCredentials, insertUser } from '../users/store.ts'
 import { refuseWeakPassword } from './password-policy.ts'
+
+// Far more than founding an account takes, so that neither it nor a mail to the owner shows in the time.
+const hiddenMs = 200
 
 export interface RegisterBody {
   email: string
@@ -27,22 +32,42 @@ export async function register(
   origin: Origin,
   body: RegisterBody,
 ): Promise<{ id: string; email: string }> {
-  const { db, clock, passwords } = deps
+  const { config, clock, passwords, limiters } = deps
+  await limiters.take(registerUses(origin.ip))
   const { email, first_name: firstName, last_name: lastName } = body
   refuseWeakPassword('password', body.password, { email, firstName, lastName })
   const passwordHash = await passwords.hash(body.password)
-  const at = clock()
-  const id = timeOrderedId(at)
+  const id = timeOrderedId(clock())
+  const person = { id, email, passwordHash, firstName, lastName }
+  const settle = async () => {
+    if (!(await foundAccount(deps, origin, person))) await answerForUsedAddress(deps, email, origin)
+  }
+  if (config.REGISTRATION_HIDE_EXISTING) await evenly(hiddenMs, settle)
+  else await settle()
+  return { id, email }
+}
+
+interface NewPerson {
+  id: string
+  email: string
+  passwordHash: string
+  firstName: string
+  lastName: string
+}
+
+/** False, and nothing is kept, where the address has an account. */
+function foundAccount(deps: Deps, origin: Origin, person: NewPerson): Promise<boolean> {
+  const { id, email, firstName, lastName } = person
+  const at = deps.clock()
   const tenantId = timeOrderedId(at)
-  const created = await inTenant(db, { tenantId, userId: id }, async (tx) => {
-    if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName, at }))) return false
+  return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
+    if (!(await insertUser(tx, { ...person, at }))) return false
     await foundPersonalTenant(tx, { id: tenantId, founder: { id, email, firstName, lastName }, origin, at })
-    const data = { user_id: id, email }
     await appendEvent(tx, {
       type: 'identity.user_created',
       tenantId,
       subject: id,
-      data,
+      data: { user_id: id, email },
       actorId: id,
       requestId: origin.requestId,
       at,
@@ -50,8 +75,6 @@ export async function register(
     await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, origin, at })
     return true
   })
-  if (!created) await answerForUsedAddress(deps, email, origin)
-  return { id, email }
 }
 
 async function answerForUsedAddress(deps: Deps, email: string, origin: Origin): Promise<void> {

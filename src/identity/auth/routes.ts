@@ -3,11 +3,14 @@ import type { Deps } from '../../deps.ts'
 import { publicRoute, type Route, route } from '../../platform/http/route.ts'
 import { bodyId, message } from '../../platform/http/schemas.ts'
 import { deviceTypes } from '../otp/channels.ts'
-import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
-import { login } from './login.ts'
-import { logout } from './logout.ts'
+import { chosenPassword, emailAddress, linkToken, personName, presentedPassword } from '../person.ts'
+import { attemptLogin } from './attempt-login.ts'
+import { changePassword } from './change-password.ts'
+import { confirmPasswordReset } from './confirm-password-reset.ts'
+import { logout, logoutAll } from './logout.ts'
 import { refresh } from './refresh.ts'
 import { register } from './register.ts'
+import { requestPasswordReset, resetSent } from './request-password-reset.ts'
 import { switchTenant } from './switch-tenant.ts'
 
 const tokenPair = z
@@ -59,6 +62,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     }),
     status: 201,
     answer: z.object({ id: z.uuid(), email: z.string() }),
+    refusals: [429],
     secret: true,
     handle: ({ origin, body }) => register(deps, origin, body),
   }),
@@ -70,9 +74,9 @@ export const authRoutes = (deps: Deps): Route[] => [
     body: z.object({ email: loginAddress(), password: presentedPassword, tenant_id: bodyId.optional() }),
     status: 200,
     answer: z.union([tokenPair, otpRequired]),
-    refusals: [401, 403],
+    refusals: [401, 403, 429],
     secret: true,
-    handle: ({ origin, body }) => login(deps, origin, body),
+    handle: ({ origin, body }) => attemptLogin(deps, origin, body),
   }),
   publicRoute({
     method: 'POST',
@@ -112,6 +116,57 @@ export const authRoutes = (deps: Deps): Route[] => [
       await logout(deps, actor)
       return { message: 'Logged out' as const }
     },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/logout-all',
+    action: 'session:logout',
+    tag: 'Sign-in',
+    summary: 'End all your sessions, this one included',
+    status: 200,
+    answer: message('Logged out'),
+    handle: async ({ actor }) => {
+      await logoutAll(deps, actor)
+      return { message: 'Logged out' as const }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/auth/password/change',
+    action: 'password:change',
+    tag: 'Passwords',
+    summary: 'Change your password',
+    description: 'Ends your other sessions and tells you by mail.',
+    body: z.object({ current_password: presentedPassword, new_password: chosenPassword }),
+    status: 200,
+    answer: message('Password changed'),
+    secret: true,
+    handle: ({ actor, body }) => changePassword(deps, actor, body),
+  }),
+  publicRoute({
+    method: 'POST',
+    path: '/api/v1/auth/password/reset',
+    tag: 'Passwords',
+    summary: 'Mail yourself a link to choose another password',
+    description: 'The answer is the same whether the address has an account or not.',
+    body: z.object({ email: emailAddress }),
+    status: 200,
+    answer: message(resetSent),
+    refusals: [429],
+    secret: true,
+    handle: ({ origin, body }) => requestPasswordReset(deps, origin, body.email),
+  }),
+  publicRoute({
+    method: 'POST',
+    path: '/api/v1/auth/password/reset/confirm',
+    tag: 'Passwords',
+    summary: 'Choose another password with the token out of the mail',
+    description: 'Ends all your sessions, verifies the address and lifts its lock. Log in afterwards.',
+    body: z.object({ token: linkToken, password: chosenPassword }),
+    status: 200,
+    answer: message('Password changed'),
+    secret: true,
+    handle: ({ origin, body }) => confirmPasswordReset(deps, origin, body),
   }),
 ]
 

@@ -7,9 +7,11 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { markEmailVerified } from '../users/store.ts'
 import { consumeLinkToken, isExpiredLinkToken } from './store.ts'
 
-const tokenInvalid = () =>
+/** 400 `token_invalid`: a link out of a mail that does nothing any more. */
+export const deadLink = () =>
   new ApiError(400, 'token_invalid', 'This link is not valid: it was used, replaced, or never was one.')
-const tokenExpired = () => new ApiError(400, 'token_expired', 'This link has expired. Ask for another.')
+/** 400 `token_expired`: one that is merely too old. */
+export const expiredLink = () => new ApiError(400, 'token_expired', 'This link has expired. Ask for another.')
 
 /**
  * Verifies the address to which the token was sent, once. 400 `token_expired` for one that is only too old, else
@@ -24,9 +26,9 @@ export async function confirmVerification(
   const presented = { hash: hashOneTimeToken(token), purpose: 'email_verification', at } as const
   await asSystem(db, 'whoever opens the link need not be logged in', async (tx) => {
     const consumed = await consumeLinkToken(tx, presented)
-    if (!consumed) throw (await isExpiredLinkToken(tx, presented)) ? tokenExpired() : tokenInvalid()
+    if (!consumed) throw (await isExpiredLinkToken(tx, presented)) ? expiredLink() : deadLink()
     const { user_id: userId, tenant_id: tenantId, email } = consumed
-    if (!(await markEmailVerified(tx, { id: userId, email, at }))) throw tokenInvalid()
+    if (!(await markEmailVerified(tx, { id: userId, email, at }))) throw deadLink()
     const data = { user_id: userId, email }
     await appendEvent(tx, {
       type: 'identity.email_verified',

@@ -2,14 +2,9 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { publicRoute, type Route, route } from '../../platform/http/route.ts'
 import { message } from '../../platform/http/schemas.ts'
+import { linkToken } from '../person.ts'
 import { confirmVerification } from './confirm-verification.ts'
 import { sendVerification } from './send-verification.ts'
-
-/** A token out of a mail: any text, for a wrong one is told like a dead one. */
-export const linkToken = z
-  .string('Give the token as text.')
-  .min(1, 'Give the token out of the mail.')
-  .max(500, 'This is no token.')
 
 export const emailVerificationRoutes = (deps: Deps): Route[] => [
   route({

@@ -5,6 +5,7 @@ import type { Actor } from '../../platform/http/actor.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { mailUses } from '../guards/limits.ts'
 import { insertLinkToken } from './store.ts'
 
 interface Recipient {
@@ -45,13 +46,14 @@ export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipi
 const verificationLink = ({ config, publicUrl }: Deps, token: string) =>
   (config.EMAIL_LINK_VERIFY ?? `${publicUrl()}/verify-email?token={token}`).replace('{token}', token)
 
-/** Mails the caller another link, unless their address is verified already; the answer is the same. */
+/** Mails the caller another link, unless their address is verified already; the answer and what it counts are the same. */
 export async function sendVerification(
   deps: Deps,
   actor: Actor,
 ): Promise<{ message: 'Verification email sent' }> {
   const { userId, tenantId, origin } = actor
   const { email, firstName, emailVerified } = actor.standing.user
+  await deps.limiters.take(mailUses(email))
   if (!emailVerified)
     await inTenant(deps.db, actor, (tx) =>
       mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, origin, at: deps.clock() }),

@@ -52,3 +52,39 @@ export async function isExpiredLinkToken(
     where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null
       and expires_at <= ${sql.timestamp(new Date(token.at))}`)
 }
+
+const liveRow = z.object({
+  user_id: z.uuid(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+})
+
+/** Whose token this is, while it can be used and its person can; uses nothing up. As the system role. */
+export function findLinkToken(
+  tx: Tx,
+  token: { hash: Buffer; purpose: NewLinkToken['purpose']; at: number },
+): Promise<z.infer<typeof liveRow> | null> {
+  return tx.maybeOne(sql.type(liveRow)`
+    select t.user_id, t.email, u.first_name, u.last_name
+    from link_tokens t join users u on u.id = t.user_id and u.email = t.email and u.is_active
+    where t.token_hash = ${sql.binary(token.hash)} and t.purpose = ${token.purpose} and t.used_at is null
+      and t.expires_at > ${sql.timestamp(new Date(token.at))}`)
+}
+
+/** Ends a person's tokens for resetting the password; as the system role. */
+export async function endResetTokens(tx: Tx, userId: string, at: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${sql.timestamp(new Date(at))}
+    where user_id = ${userId} and purpose = 'password_reset' and used_at is null`)
+}
+
+/** Ends every token that was sent to another address of a person than this one; as the system role. */
+export async function endTokensSentElsewhere(
+  tx: Tx,
+  person: { id: string; email: string; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${sql.timestamp(new Date(person.at))}
+    where user_id = ${person.id} and email <> ${person.email} and used_at is null`)
+}

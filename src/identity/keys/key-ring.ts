@@ -10,7 +10,7 @@ import { insertKey, installationId, type KeyRow, listKeys, lockKeys } from './st
 type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config'>
 
 /** How long a new key is published before it signs, so that every process and verifier knows it by then. */
-const publishedMs = 90_000
+export const publishedMs = 90_000
 
 /**
  * Reads the keys in force: the one that signs first. They are those of JWT_PRIVATE_KEYS where that is set, else those
@@ -79,9 +79,23 @@ function publicPart({ kty, crv, x, y, n, e, kid, alg }: JWK): JWK {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JWK
 }
 
-/** JWT_PRIVATE_KEYS as JWKs: a JWK set, or PKCS#8 PEM blocks one after the other. */
+/** JWT_PRIVATE_KEYS as JWKs: a JWK set, or PKCS#8 PEM blocks one after the other. Throws where there is no key. */
 function ownKeys(text: NonNullable<Config['JWT_PRIVATE_KEYS']>): JWK[] {
-  if (text.trimStart().startsWith('{')) return JSON.parse(text).keys
+  const keys = text.trimStart().startsWith('{') ? keysOfSet(text) : keysOfPem(text)
+  if (keys.length > 0 && keys.every((key) => typeof key?.d === 'string')) return keys
+  throw new Error('JWT_PRIVATE_KEYS has to hold private keys: a JWK set {"keys":[…]}, or PKCS#8 PEM blocks')
+}
+
+function keysOfSet(text: string): JWK[] {
+  try {
+    const { keys } = JSON.parse(text)
+    return Array.isArray(keys) ? keys : []
+  } catch {
+    return [] // the parser's message would quote the key
+  }
+}
+
+function keysOfPem(text: string): JWK[] {
   const blocks = text.match(/-----BEGIN PRIVATE KEY-----[\s\S]+?-----END PRIVATE KEY-----/g) ?? []
   return blocks.map((pem) => createPrivateKey(pem).export({ format: 'jwk' }) as JWK)
 }

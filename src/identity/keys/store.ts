@@ -27,7 +27,19 @@ export async function insertKey(tx: Tx, key: KeyRow): Promise<void> {
             ${sql.timestamp(new Date(key.created_at))})`)
 }
 
-/** One process at a time makes the first key; the lock ends with the transaction. */
+/** Gives the keys that sign until now the moment from which they verify nothing (ms since 1970); as the system role. */
+export async function retireKeys(tx: Tx, at: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    update signing_keys set retires_at = ${sql.timestamp(new Date(at))} where retires_at is null`)
+}
+
+/** Deletes keys that verify nothing any more; as the system role. */
+export async function deleteRetiredKeys(tx: Tx, now: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    delete from signing_keys where retires_at <= ${sql.timestamp(new Date(now))}`)
+}
+
+/** One process at a time makes the first key, or adds one; the lock ends with the transaction. */
 export async function lockKeys(tx: Tx): Promise<void> {
   await tx.query(sql.unsafe`select pg_advisory_xact_lock(hashtext('bailiwick signing keys'))`)
 }

@@ -12,8 +12,7 @@ export async function admitAttempt(
   { db }: Deps,
   { userId, at, field }: { userId: string; at: number; field: 'verified' | 'confirmed' },
 ): Promise<readonly TotpRow[]> {
-  const reason = 'the role of the API reads no secrets of factors and writes no counters'
-  const outcome = await asSystem(db, reason, async (tx) =>
+  const outcome = await asSystem(db, 'the API role reads no secrets of factors', async (tx) =>
     (await countAttempt(tx, { userId, at }))
       ? listTotpSecrets(tx, userId)
       : secondsUntilAdmitted(tx, { userId, at }),

@@ -3,18 +3,20 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { mailUses } from '../guards/limits.ts'
 import { assertChannelOn } from './channels.ts'
 import { insertEmailCode, putEmailDevice } from './code-store.ts'
 import { emailCodeHashes, makeEmailCode } from './codes.ts'
 
 /**
  * Mails the caller a code of 6 digits, also to an address that is not verified yet; earlier unexpired ones stay
- * valid. The code is in the mail alone. 403 `channel_disabled`.
+ * valid. The code is in the mail alone. 403 `channel_disabled`, 429 `throttled`.
  */
-export async function sendEmailCode({ db, config, sealer, clock }: Deps, actor: Actor) {
+export async function sendEmailCode({ db, config, sealer, clock, limiters }: Deps, actor: Actor) {
   assertChannelOn(config, 'email')
   const { userId, tenantId, origin, standing } = actor
   const { email, firstName } = standing.user
+  await limiters.take(mailUses(email))
   const validity = config.OTP_EMAIL_TOKEN_VALIDITY_SECONDS
   const at = clock()
   const code = makeEmailCode()

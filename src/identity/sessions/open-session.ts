@@ -4,6 +4,7 @@ import type { Origin } from '../../platform/http/origin.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { noteSignIn } from '../guards/note-sign-in.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 import { insertSession } from './store.ts'
@@ -39,5 +40,6 @@ export async function openSession(
   const data = { user_id: userId, session_id: sessionId }
   const type = 'identity.login_succeeded'
   await appendEvent(tx, { type, tenantId, subject: userId, data, actorId: userId, requestId, at: now })
+  await noteSignIn(deps, tx, { userId, email: opening.email, tenantId, origin, at: now })
   return beginFamily(deps, tx, entitled, now)
 }

@@ -1,6 +1,7 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
+import { defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { endPendingSessions } from './pending-store.ts'
 
@@ -170,4 +171,45 @@ export async function endSessionsOf(
     where session_id = any(${sql.array(ended, 'uuid')}) and ended_at is null`)
   await endPendingSessions(tx, sessions)
   return ended
+}
+
+const listedRow = z.object({
+  id: z.uuid(),
+  tenant_id: z.uuid(),
+  user_agent: z.string(),
+  ip: z.string(),
+  acr,
+  amr: z.array(z.string()),
+  created_at: z.number(),
+  last_used_at: z.number(),
+  expires_at: z.number(),
+})
+
+export type ListedSession = z.infer<typeof listedRow>
+
+/** How sessions are listed: oldest first. */
+export const sessionList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
+})
+
+const alive = (userId: string, now: number) =>
+  sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${sql.timestamp(new Date(now))}`
+
+/** A page of a person's sessions that are not over. */
+export function listSessionsOf(
+  tx: Tx,
+  userId: string,
+  now: number,
+  page: ListPage,
+): Promise<readonly ListedSession[]> {
+  return tx.any(sql.type(listedRow)`
+    select id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at from sessions
+    where ${alive(userId, now)} ${page.tail}`)
+}
+
+/** How many of them the filters leave: a handful, so that they are counted. */
+export function countSessionsOf(tx: Tx, userId: string, now: number, page: ListPage): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) as count from sessions where ${alive(userId, now)} ${page.conditions}`)
 }

@@ -10,13 +10,20 @@ import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { countMembers, userList } from '../../tenancy/members/store.ts'
-import { personName } from '../person.ts'
+import { emailAddress, personName, presentedPassword } from '../person.ts'
 import { readProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf } from './store.ts'
 import { updateProfile } from './update-profile.ts'
 import { memberUserSchema, profileSchema, showMemberUser } from './user-schemas.ts'
 
-const profileChange = z.object({ first_name: personName.optional(), last_name: personName.optional() })
+const profileChange = z.object({
+  first_name: personName.optional(),
+  last_name: personName.optional(),
+  email: emailAddress.optional(),
+  current_password: presentedPassword
+    .optional()
+    .meta({ description: 'For another e-mail address, where you signed in more than 15 minutes ago' }),
+})
 
 function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor

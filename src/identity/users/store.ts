@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { ListPage } from '../../platform/db/list.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
+import { invalidField } from '../../platform/errors.ts'
 
 const userRow = z.object({
   id: z.uuid(),
@@ -60,6 +61,33 @@ export async function replaceStaleHash(tx: Tx, userId: string, stale: string, fr
     update users set password_hash = ${fresh} where id = ${userId} and password_hash = ${stale}`)
 }
 
+/** Sets another password, if it still is the one that was compared; true when it was set; as the system role. */
+export async function replacePassword(
+  tx: Tx,
+  user: { id: string; from: string; to: string },
+): Promise<boolean> {
+  const replaced = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update users set password_hash = ${user.to} where id = ${user.id} and password_hash = ${user.from} returning id`)
+  return replaced !== null
+}
+
+/**
+ * Sets a password without the old one, for whoever holds a token sent to this address, and marks the address as
+ * verified; null where the address is another now or the person is inactive. As the system role.
+ */
+export function resetPassword(
+  tx: Tx,
+  user: { id: string; email: string; passwordHash: string; at: number },
+): Promise<{ verified_now: boolean } | null> {
+  return tx.maybeOne(sql.type(z.object({ verified_now: z.boolean() }))`
+    with before as (
+      select id, email_verified_at from users where id = ${user.id} and email = ${user.email} and is_active for update)
+    update users u set password_hash = ${user.passwordHash},
+      email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))})
+    from before where u.id = before.id
+    returning before.email_verified_at is null as verified_now`)
+}
+
 /** A person whom the scope of the transaction may see: oneself, or a member of the tenant. */
 export function findUser(tx: Tx, userId: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)
@@ -93,21 +121,46 @@ export function findUserOf(tx: Tx, tenantId: string, userId: string): Promise<Me
     where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)
 }
 
+const emailTaken = () =>
+  invalidField('email', 'This address has an account already. Choose another.', 'taken')
+
+interface ProfileValues {
+  id: string
+  /** Null leaves it as it is. */
+  email: string | null
+  firstName: string | null
+  lastName: string | null
+  at: number
+}
+
+const updatedRow = userRow.extend({ previous_email: z.string() })
+
 /**
- * Changes names, if they differ and the row is of one of `versions`; gives the row as it is then, or null; as the
+ * Changes names and address, if they differ and the row is of one of `versions`, and unverifies an address that is
+ * new; gives the row as it is then, or null. Throws 400 on `email` where the address is somebody else's. As the
  * system role.
  */
-export function updateNames(
+export async function updatePerson(
   tx: Tx,
-  user: { id: string; firstName: string; lastName: string; at: number },
+  { id, email, firstName, lastName, at }: ProfileValues,
   versions: Versions,
-): Promise<UserRow | null> {
-  return tx.maybeOne(sql.type(userRow)`
-    update users u set first_name = ${user.firstName}, last_name = ${user.lastName},
-                       updated_at = ${sql.timestamp(new Date(user.at))}
-    where u.id = ${user.id} and (u.first_name, u.last_name) is distinct from (${user.firstName}, ${user.lastName})
-      and ${versionAmong(sql.fragment`u.version`, versions)}
-    returning ${columns}`)
+): Promise<z.infer<typeof updatedRow> | null> {
+  try {
+    return await tx.maybeOne(sql.type(updatedRow)`
+      with wanted as (
+        select id, email as previous_email, coalesce(${email}, email) as email,
+               coalesce(${firstName}, first_name) as first_name, coalesce(${lastName}, last_name) as last_name
+        from users where id = ${id} for update)
+      update users u set first_name = w.first_name, last_name = w.last_name, email = w.email,
+        email_verified_at = case when u.email = w.email then u.email_verified_at end,
+        updated_at = ${sql.timestamp(new Date(at))}
+      from wanted w
+      where u.id = w.id and (u.first_name, u.last_name, u.email) is distinct from (w.first_name, w.last_name, w.email)
+        and ${versionAmong(sql.fragment`u.version`, versions)}
+      returning ${columns}, w.previous_email`)
+  } catch (error) {
+    throw sqlState(error) === '23505' ? emailTaken() : error
+  }
 }
 
 /** Whether a person's row is of one of these versions; as the system role. */

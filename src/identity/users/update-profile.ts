@@ -1,44 +1,91 @@
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { preconditionFailed } from '../../platform/http/etag.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
-import { isUserAmong, updateNames } from './store.ts'
+import { checkCurrentPassword } from '../auth/check-password.ts'
+import { mailVerificationLink } from '../email-verification/send-verification.ts'
+import { endTokensSentElsewhere } from '../email-verification/store.ts'
+import { mailUses } from '../guards/limits.ts'
+import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
+import { isUserAmong, updatePerson } from './store.ts'
 
 export interface ProfileChange {
   first_name?: string | undefined
   last_name?: string | undefined
+  email?: string | undefined
+  current_password?: string | undefined
 }
 
 /**
- * Changes the caller's names, with one event, and nothing at all when they are what they were. 412 where the row is
- * of none of `versions`.
+ * Changes the caller's names and address, with one event, and nothing at all when they are what they were. A new
+ * address counts at once and is unverified: it is mailed a link, the old one is told, and links sent there are dead.
+ * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's, 412 where the row
+ * is of none of `versions`.
  */
 export async function updateProfile(
-  { db, clock }: Deps,
+  deps: Deps,
   actor: Actor,
   change: ProfileChange,
   versions: Versions,
 ): Promise<void> {
-  const { userId, tokenTenantId, standing, origin } = actor
-  const firstName = change.first_name ?? standing.user.firstName
-  const lastName = change.last_name ?? standing.user.lastName
-  const at = clock()
-  await asSystem(db, 'a name shows in every tenant of its person', async (tx) => {
-    const updated = await updateNames(tx, { id: userId, firstName, lastName, at }, versions)
-    if (!updated && !(await isUserAmong(tx, userId, versions))) throw preconditionFailed()
+  const { userId: id, standing } = actor
+  const email = change.email === standing.user.email ? null : (change.email ?? null)
+  if (email !== null) await assertMayMove(deps, actor, email, change.current_password)
+  const { first_name: firstName = null, last_name: lastName = null } = change
+  const at = deps.clock()
+  await asSystem(deps.db, 'a profile shows in every tenant of its person', async (tx) => {
+    const updated = await updatePerson(tx, { id, email, firstName, lastName, at }, versions)
+    if (!updated && !(await isUserAmong(tx, id, versions))) throw preconditionFailed()
     if (!updated) return
-    await copyProfile(tx, { id: userId, email: updated.email, firstName, lastName })
-    await appendEvent(tx, {
-      type: 'identity.user_updated',
-      tenantId: tokenTenantId,
-      subject: userId,
-      data: { user_id: userId },
-      actorId: userId,
-      requestId: origin.requestId,
-      at,
-    })
+    const { email: now, first_name, last_name, previous_email: before } = updated
+    await copyProfile(tx, { id, email: now, firstName: first_name, lastName: last_name })
+    if (now !== before) await settleNewAddress(deps, tx, actor, updated, at)
+    await tellUpdated(tx, actor, at)
+  })
+}
+
+/** Whoever finds an open session may not take the account with it. */
+async function assertMayMove(deps: Deps, actor: Actor, email: string, password: string | undefined) {
+  const now = deps.clock()
+  assertFreshSecondFactor(actor, now)
+  if (password === undefined) assertRecentSignIn(actor, now)
+  else await checkCurrentPassword(deps, actor, password)
+  await deps.limiters.take(mailUses(email))
+}
+
+async function settleNewAddress(
+  deps: Deps,
+  tx: Tx,
+  actor: Actor,
+  user: { email: string; first_name: string; previous_email: string },
+  at: number,
+): Promise<void> {
+  const { userId, tokenTenantId: tenantId, origin } = actor
+  const { email, first_name: firstName } = user
+  await endTokensSentElsewhere(tx, { id: userId, email, at })
+  await sendMail(tx, deps.sealer, {
+    tenantId,
+    to: user.previous_email,
+    template: 'email_changed',
+    variables: { firstName, newEmail: email },
+    requestId: origin.requestId,
+    at,
+  })
+  await mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, origin, at })
+}
+
+function tellUpdated(tx: Tx, { userId, tokenTenantId, origin }: Actor, at: number): Promise<string> {
+  return appendEvent(tx, {
+    type: 'identity.user_updated',
+    tenantId: tokenTenantId,
+    subject: userId,
+    data: { user_id: userId },
+    actorId: userId,
+    requestId: origin.requestId,
+    at,
   })
 }

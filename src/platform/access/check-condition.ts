@@ -1,6 +1,7 @@
 import { checkLeaf } from './check-leaf.ts'
 import type { Leaf } from './compiled-policy.ts'
 import type { AttributeCatalogue, Condition } from './conditions.ts'
+import { patternBudgetUs } from './pattern-cost.ts'
 import type { Fault } from './policy-document.ts'
 
 /** A condition without fault: groups as written, each comparison as the module carries it out. */
@@ -33,7 +34,8 @@ export function checkCondition(
   value: unknown,
   context: ConditionContext,
 ): { condition: CheckedCondition; faults: Fault[] } {
-  const checking: Checking = { ...context, faults: [], leaves: 0 }
+  const patternCostUs = context.patternCostUs && measuredOnce(context.patternCostUs)
+  const checking: Checking = { ...context, patternCostUs, faults: [], leaves: 0 }
   if (isNothing(value)) return { condition: always, faults: [] }
   const condition = checked(value, { pointer: '/conditions', level: 1 }, checking) ?? always
   if (checking.leaves > mostLeaves) {
@@ -41,6 +43,17 @@ export function checkCondition(
     checking.faults.push({ pointer: '/conditions', code: 'too_large', detail })
   }
   return { condition, faults: checking.faults }
+}
+
+// Finding out that a pattern costs too much costs time itself: after the first one no other is measured.
+function measuredOnce(costUs: (pattern: string) => number | undefined) {
+  const known = new Map<string, number | undefined>()
+  return (pattern: string): number | undefined => {
+    if (known.has(pattern)) return known.get(pattern)
+    if ([...known.values()].some((cost) => cost !== undefined && cost > patternBudgetUs)) return 0
+    known.set(pattern, costUs(pattern))
+    return known.get(pattern)
+  }
 }
 
 /** Whether conditions as they came name none. */

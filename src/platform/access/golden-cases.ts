@@ -43,8 +43,7 @@ const owners = { route: null, own: 'user-1', foreign: 'user-2' } as const
 /** All cases of a policies folder; `opa test` expands the same files in `cases/cases_test.rego`. */
 export function goldenCases(folder: string): GoldenCase[] {
   const read = (name: string) => JSON.parse(readFileSync(join(folder, 'cases', `${name}.json`), 'utf8'))
-  const { base, slice } = read('base')
-  const whole = { ...base, slice }
+  const whole = { ...read('base').base, slice: read('slice') }
   const { operators, outcomes } = read('operators')
   return [
     ...roleCases(whole, read('roles').roles),
@@ -154,21 +153,26 @@ function incompleteCases(whole: object, paths: string[]): GoldenCase[] {
 
 function golden(whole: object, name: string, { set, effect, codes, answer }: Written): GoldenCase {
   const { slice, ...input } = changed(whole, set) as { slice?: object }
-  const text = JSON.stringify(slice ?? null)
-  return { name, input, slice: { text }, effect, codes, first: codes[0] ?? 'no code', answer }
+  return { name, input, slice: sliceOf(slice), effect, codes, first: codes[0] ?? 'no code', answer }
 }
 
-// Paths are separated by slashes, as in JSON Patch; undefined takes the member away.
+// The same object for the same slice, so that the module parses it once.
+const slices = new WeakMap<object, { readonly text: string }>()
+
+function sliceOf(slice: object | undefined): { readonly text: string } {
+  if (!slice) return { text: 'null' }
+  const known = slices.get(slice) ?? { text: JSON.stringify(slice) }
+  slices.set(slice, known)
+  return known
+}
+
+// Paths are separated by slashes, as in JSON Patch; undefined takes the member away. What is not on a path is
+// shared with the base.
 function changed(whole: object, changes: Record<string, unknown>): object {
-  const copy = structuredClone(whole)
-  for (const [path, value] of Object.entries(changes)) {
-    const keys = path.split('/')
-    const last = keys.pop() as string
-    const parent = keys.reduce(
-      (at, key) => at[key] as Record<string, unknown>,
-      copy as Record<string, unknown>,
-    )
-    parent[last] = value
-  }
-  return copy
+  return Object.entries(changes).reduce((at, [path, value]) => put(at, path.split('/'), value), whole)
+}
+
+function put(at: object, [key, ...rest]: string[], value: unknown): object {
+  const member = (at as Record<string, object>)[key as string] as object
+  return { ...at, [key as string]: rest.length === 0 ? value : put(member, rest, value) }
 }

@@ -39,6 +39,7 @@ export const entrypoints = ['authz/decision', 'authz/explain', 'authz/pattern/tr
 export type Entrypoint = (typeof entrypoints)[number]
 
 const page = 64 * 1024
+const pagesAtFirst = (4 * 1024 * 1024) / page
 /** What an instance can take: about 1,000 slices, and then it is replaced; a runaway evaluation ends here. */
 const pagesAtMost = (64 * 1024 * 1024) / page
 
@@ -54,15 +55,14 @@ export interface PolicyInstance {
 }
 
 /**
- * Compiles the module and returns how to instantiate it, with a memory of `pages` of 64 KiB. Throws where its
+ * Compiles the module and returns how to instantiate it, with a memory of at most `pages` of 64 KiB. Throws where its
  * ABI is not 1.2 or a later 1.x, where it calls back into the host for a built-in, or where it lacks an entry
  * point.
  */
 export function compileModule(bundle: Bundle, pages = pagesAtMost): () => PolicyInstance {
   const module = new WebAssembly.Module(bundle.wasm)
   return () => {
-    // All pages at once: memory that is not touched costs nothing, and one that never grows is never moved.
-    const policy = loadPolicySync(module, { initial: pages, maximum: pages })
+    const policy = loadPolicySync(module, { initial: Math.min(pagesAtFirst, pages), maximum: pages })
     assertTrusted(policy)
     return arena(policy, bundle.data as { catalogue: unknown })
   }
@@ -84,11 +84,16 @@ function arena(
   { wasmInstance: { exports }, mem, entrypoints: ids }: LoadedPolicy,
   data: { catalogue: unknown },
 ) {
-  const memory = Buffer.from(mem.buffer)
+  let view = Buffer.from(mem.buffer)
+  // A memory that grew is another buffer, and the old one has no length any more.
+  const memory = (): Buffer => {
+    if (view.length === 0) view = Buffer.from(mem.buffer)
+    return view
+  }
   const parsed = (value: string): number => {
     const bytes = Buffer.byteLength(value)
     const text = exports.opa_malloc(bytes)
-    memory.write(value, text, 'utf8')
+    memory().write(value, text, 'utf8')
     const address = exports.opa_json_parse(text, bytes)
     if (address === 0) throw new Error('the module does not take its data')
     return address
@@ -110,15 +115,22 @@ function arena(
     return address
   }
 
+  // Only the module may let its memory grow: it does not know what its host adds.
+  function makeRoom(bytes: number): void {
+    exports.opa_heap_ptr_set(top)
+    exports.opa_malloc(bytes)
+    if (top + bytes > memory().length) throw new Error('the input does not fit')
+  }
+
   function evaluate(entrypoint: Entrypoint, input: unknown, slice: { readonly text: string }): unknown {
     const text = JSON.stringify(input)
     const dataAddress = dataWith(slice)
     const bytes = Buffer.byteLength(text)
-    if (top + bytes > memory.length) throw new Error('the input does not fit')
-    memory.write(text, top, 'utf8')
+    if (top + bytes > memory().length) makeRoom(bytes)
+    memory().write(text, top, 'utf8')
     const heap = (top + bytes + 7) & ~7
     const answer = exports.opa_eval(0, ids[entrypoint] as number, dataAddress, top, bytes, heap, 0)
-    const results = JSON.parse(memory.toString('utf8', answer, memory.indexOf(0, answer)))
+    const results = JSON.parse(memory().toString('utf8', answer, view.indexOf(0, answer)))
     return results.length === 1 ? results[0].result : undefined
   }
 

@@ -1,12 +1,20 @@
 import type { CompiledPolicy, Slice, SlicePolicy } from './compiled-policy.ts'
 import type { DataType } from './conditions.ts'
-import type { PolicyEffect } from './policy-document.ts'
+import type { Fault, PolicyEffect } from './policy-document.ts'
 
-/** The most all policies of one slice may cost one decision, in µs; a write that goes beyond is `too_costly`. */
+/** The most all policies of one slice may cost one decision, in µs. */
 export const sliceBudgetUs = 2000
 
 /** The most policies may take as text in one slice, in bytes. */
 export const sliceBytes = 256 * 1024
+
+/** What is wrong with a slice as a whole, to be asked of each slice a written policy becomes part of. */
+export function sliceFault(slice: Slice): Fault | undefined {
+  if (slice.costUs <= sliceBudgetUs && Buffer.byteLength(slice.text) <= sliceBytes) return undefined
+  const detail =
+    'The policies about one action take too much together: write fewer, or about fewer people each.'
+  return { pointer: '', code: 'too_costly', detail }
+}
 
 /** Whether a policy is about an action on a resource type: `*`, `resource:*` or the action itself. */
 export function concerns(
@@ -62,8 +70,11 @@ const listOf: Record<PolicyEffect, 'deny' | 'gate' | 'allow'> = {
   require_approval: 'gate',
 }
 
-type Lists = Record<'any', unknown[]> & Record<'role' | 'department' | 'user', Record<string, unknown[]>>
-const noLists = (): Lists => ({ any: [], role: {}, department: {}, user: {} })
+type Lists = { filled: boolean; any: unknown[] } & Record<
+  'role' | 'department' | 'user',
+  Record<string, unknown[]>
+>
+const noLists = (): Lists => ({ filled: false, any: [], role: {}, department: {}, user: {} })
 
 function sliceText(tenantId: string, policies: readonly SlicePolicy[], attributes: object): string {
   const lists = { deny: noLists(), gate: noLists(), allow: noLists(), duty: noLists() }
@@ -85,6 +96,7 @@ const byPriority = (one: SlicePolicy, other: SlicePolicy) =>
 function file(lists: Lists, policy: SlicePolicy): void {
   const { roles, departments, users } = policy.compiled.subjects
   const entry = entryOf(policy)
+  lists.filled = true
   if (roles.length + departments.length + users.length === 0) lists.any.push(entry)
   const under = (kind: 'role' | 'department' | 'user') => (id: string) => {
     lists[kind][id] ??= []

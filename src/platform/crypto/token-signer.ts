@@ -46,9 +46,13 @@ const cacheSize = 10_000
 
 /**
  * Signs and verifies with jose. Verified access tokens are remembered by digest until they expire: the signature
- * of a token does not change, and everything that can (session, membership, state) is read on each request.
+ * of a token does not change, and everything that can (session, membership, state) is read on each request. A token
+ * that names an unknown key is tried once more after `lookAgain`, which may read the keys anew.
  */
-export function createTokenSigner(ring: () => KeyRing): TokenSigner {
+export function createTokenSigner(
+  ring: () => KeyRing,
+  lookAgain: () => Promise<void> = async () => undefined,
+): TokenSigner {
   const verified = new Map<string, { kid: string | undefined; claims: Claims }>()
 
   const check = async (kind: TokenKind, token: string, now: number) => {
@@ -96,7 +100,11 @@ export function createTokenSigner(ring: () => KeyRing): TokenSigner {
       if (known && known.claims.exp * 1000 > now && ring().keys.some((k) => k.kid === known.kid))
         return known.claims
       try {
-        const found = await check(kind, token, now)
+        const found = await check(kind, token, now).catch(async (error) => {
+          if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+          await lookAgain()
+          return check(kind, token, now)
+        })
         if (kind === 'access') remember(digest, found)
         return found.claims
       } catch {

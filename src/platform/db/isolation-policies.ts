@@ -7,6 +7,7 @@
  * A line is `table policy: command to role using expression check expression`, as pg_get_expr prints the expressions.
  */
 export const frozenPolicies = [
+  'account_attempts system_all: all to bailiwick_system using true check true',
   "approval_requests worker_expires: all to bailiwick_worker using (status = ANY (ARRAY['pending'::text, 'approved'::text, 'expired'::text])) check (status = 'expired'::text)",
   'approval_requests worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'approval_votes worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
@@ -24,6 +25,7 @@ export const frozenPolicies = [
   'link_tokens system_all: all to bailiwick_system using true check true',
   'link_tokens worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'link_tokens worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'login_attempts system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
   'membership_roles system_reads: select to bailiwick_system using true',
@@ -43,6 +45,7 @@ export const frozenPolicies = [
   'pending_sessions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'policies worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'policy_versions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'rate_limits system_all: all to bailiwick_system using true check true',
   'refresh_families system_all: all to bailiwick_system using true check true',
   'refresh_families worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'roles system_reads: select to bailiwick_system using true',
@@ -52,6 +55,7 @@ export const frozenPolicies = [
   'sessions system_all: all to bailiwick_system using true check true',
   'sessions worker_expires: all to bailiwick_worker using (LEAST(ended_at, expires_at) <= now())',
   'sessions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'sign_in_places system_all: all to bailiwick_system using true check true',
   'signing_keys system_all: all to bailiwick_system using true check true',
   'tenants system_reads: select to bailiwick_system using true',
   'tenants worker_purges: delete to bailiwick_worker using (deleted_at IS NOT NULL)',

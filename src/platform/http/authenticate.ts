@@ -18,12 +18,20 @@ export interface Bearer {
 export interface AuthenticateDeps {
   signer: TokenSigner
   loadStanding: LoadStanding
+  budget: CallBudget
   clock: () => number
+}
+
+/** Counts the calls of people and tenants. */
+export interface CallBudget {
+  /** Counts a call; gives headers that tell what is left (none where nothing is limited); throws 429 `throttled`. */
+  spend(caller: { userId: string; tenantId: string }): Record<string, string>
 }
 
 /** Gives the bearer of a request; throws 401, and for another tenant's path 403 `tenant_mismatch` or 404. */
 export async function authenticate(deps: AuthenticateDeps, ctx: Context, route: Route): Promise<Bearer> {
   const claims = await verifiedClaims(deps, bearerToken(ctx))
+  ctx.set(deps.budget.spend(claims))
   const tenantId = scopeOf(route, claims.tenantId, ctx.params)
   const standing = await deps.loadStanding({ ...claims, tenantId })
   assertAlive(claims.token, standing)

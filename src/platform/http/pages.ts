@@ -11,6 +11,8 @@ interface LinkPage {
   post: string
   /** What to say when it did. */
   done: string
+  /** What the person has to choose first. */
+  newPassword?: boolean
 }
 
 // A GET changes nothing: scanners of mail open every link, and would use the token up.
@@ -21,6 +23,14 @@ const pages: Record<string, LinkPage> = {
     button: 'Confirm address',
     post: '/api/v1/auth/email/verify/confirm/',
     done: 'Your e-mail address is confirmed. You can close this page.',
+  },
+  '/reset-password': {
+    title: 'Reset your password',
+    lead: 'Choose another password, of 8 characters or more. It ends all your sessions.',
+    button: 'Set password',
+    post: '/api/v1/auth/password/reset/confirm/',
+    done: 'Your password is changed. Log in with it.',
+    newPassword: true,
   },
 }
 
@@ -54,7 +64,15 @@ const serve =
     ctx.body = body
   }
 
-const html = ({ title, lead, button, post, done }: LinkPage, style: Asset, script: Asset) => `<!doctype html>
+const passwordField = `<label for="password">New password</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required autofocus>
+`
+
+const html = (
+  { title, lead, button, post, done, newPassword }: LinkPage,
+  style: Asset,
+  script: Asset,
+) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -71,7 +89,7 @@ const html = ({ title, lead, button, post, done }: LinkPage, style: Asset, scrip
 <h1>${title}</h1>
 <p>${lead}</p>
 <form data-post="${post}" data-done="${done}">
-<button disabled>${button}</button>
+${newPassword ? passwordField : ''}<button disabled>${button}</button>
 <p role="status" aria-live="polite"></p>
 </form>
 <noscript><p>This page needs JavaScript to send your answer.</p></noscript>

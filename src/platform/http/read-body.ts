@@ -28,18 +28,15 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
     },
   })
   return async (ctx) => {
-    if (ctx.request.length === 0 || !hasBody(ctx)) return {}
-    if (!ctx.is('json', '+json') || !/^(utf-8)?$/i.test(ctx.request.charset))
-      throw new ApiError(
-        415,
-        'unsupported_media_type',
-        'Send JSON: Content-Type: application/json, in UTF-8.',
-      )
-    if (!/^(identity)?$/i.test(ctx.get('content-encoding')))
-      throw new ApiError(415, 'unsupported_media_type', 'Send the body uncompressed.')
+    if (!hasBody(ctx)) return {}
+    if (!/^(identity)?$/i.test(ctx.get('content-encoding'))) throw unsupported('Send the body uncompressed.')
+    if (ctx.get('content-type') !== '' && !isJson(ctx)) throw unsupported(sendJson)
     if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
+    ctx.req.headers['content-type'] ||= 'application/octet-stream' // else the reader would not look
     await read(ctx, async () => {})
-    return parse(bodyBytes(ctx))
+    const bytes = bodyBytes(ctx)
+    if (bytes.length > 0 && !isJson(ctx)) throw unsupported(sendJson)
+    return parse(bytes)
   }
 }
 
@@ -47,6 +44,11 @@ const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 
 
 /** The text of a body that was read and found to be UTF-8; empty where there was none. */
 export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
+
+const unsupported = (detail: string) => new ApiError(415, 'unsupported_media_type', detail)
+const sendJson = 'Send JSON: Content-Type: application/json, in UTF-8.'
+
+const isJson = (ctx: Context) => Boolean(ctx.is('json', '+json')) && /^(utf-8)?$/i.test(ctx.request.charset)
 
 const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 

@@ -7,6 +7,8 @@ const open: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/refresh',
   'POST /api/v1/auth/email/verify/confirm',
+  'POST /api/v1/auth/password/reset',
+  'POST /api/v1/auth/password/reset/confirm',
   'GET /.well-known/jwks.json',
   'GET /.well-known/authzen-configuration',
   'GET /healthz',

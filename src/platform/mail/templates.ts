@@ -39,6 +39,35 @@ export const templates = {
       'If it was you, log in as usual, or reset your password if you forgot it. If not, you need do nothing.',
     ]),
   ),
+  password_reset: template({ link: z.url(), firstName: z.string() }, ({ link, firstName }) =>
+    letter('Reset your password', [
+      hello(firstName),
+      'somebody, perhaps you, asked to reset your password. Choose another by opening this link, which works once:',
+      { link },
+      'If it was not you, you need do nothing: your password stays what it is.',
+    ]),
+  ),
+  password_changed: template({ firstName: z.string() }, ({ firstName }) =>
+    letter('Your password was changed', [
+      hello(firstName),
+      'the password of your account was changed just now, and your other sessions were ended.',
+      'If it was not you, reset the password at once: that ends every session, also of whoever did this.',
+    ]),
+  ),
+  email_changed: template({ firstName: z.string(), newEmail: z.string() }, ({ firstName, newEmail }) =>
+    letter('Your e-mail address was changed', [
+      hello(firstName),
+      `the address of your account is ${newEmail} from now on. Links that were sent to this one do nothing any more.`,
+      'If it was not you, tell whoever runs this service at once: you cannot reset the password by this address now.',
+    ]),
+  ),
+  new_sign_in: template({ ip: z.string(), device: z.string(), at: z.string() }, ({ ip, device, at }) =>
+    letter('New sign-in to your account', [
+      hello(''),
+      `somebody signed in to your account at ${at} from the address ${ip}, with ${device || 'an unnamed device'}, which were not seen together before.`,
+      'If it was you, you need do nothing. If not, reset your password: that ends every session.',
+    ]),
+  ),
   second_factor_code: template(
     { code: z.string(), firstName: z.string(), minutes: z.int() },
     ({ code, firstName, minutes }) =>

@@ -208,8 +208,7 @@ export type Place = z.infer<typeof placeRow>
 export function listPlacesOf(tx: Tx, userId: string): Promise<readonly Place[]> {
   return tx.any(sql.type(placeRow)`
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status,
-           m.id as membership_id, m.status as membership_status, r.roles, r.is_owner,
-           coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
+           m.id as membership_id, m.status as membership_status, r.roles, r.is_owner, coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
     from memberships m
     join tenants t on t.id = m.tenant_id and t.deleted_at is null
     cross join lateral (

@@ -156,3 +156,10 @@ export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
     delete from tenants where id = ${tenantId} and deleted_at is not null`)
   return rowCount
 }
+
+/** The tenant that a person has belonged to longest and that is not deleted, or null; as the system role. */
+export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
+  return tx.maybeOneFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
+    select m.tenant_id from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
+    where m.user_id = ${userId} order by m.joined_at, m.id limit 1`)
+}

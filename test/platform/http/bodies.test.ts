@@ -108,6 +108,8 @@ t.test('an empty body counts as {}, of whatever type', async (t) => {
     })
   const inChunks = await found('0\r\n\r\n', { ...json, 'transfer-encoding': 'chunked' })
   t.match(inChunks, { status: 400, body: { code: 'validation_error' } })
+  const untyped = await found('0\r\n\r\n', { 'transfer-encoding': 'chunked' })
+  t.match(untyped, { status: 400, body: { code: 'validation_error' } }, 'in chunks and without a type')
   t.match(await ada.post('/api/v1/auth/email/verify/send/', '  '), { status: 200 })
 })
 

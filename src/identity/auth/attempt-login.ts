@@ -1,0 +1,44 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
+import { evenly } from '../guards/even-time.ts'
+import { guardPassword } from '../guards/guard-password.ts'
+import { findCredentials } from '../users/store.ts'
+import { type LoginBody, login } from './login.ts'
+
+const wrongPassword = 'invalid_credentials'
+const refusalMs = 50
+
+/**
+ * {@link login} behind the counters of failures: 429 `account_locked` or `throttled` where there were too many. A
+ * wrong password leaves the event `identity.login_failed`, and an unknown address a line of the log, in the same time.
+ */
+export async function attemptLogin(deps: Deps, origin: Origin, body: LoginBody) {
+  const { email } = body
+  try {
+    return await guardPassword(deps, { email, origin }, wrongPassword, () => login(deps, origin, body))
+  } catch (error) {
+    if (error instanceof ApiError && error.code === wrongPassword)
+      await evenly(refusalMs, () => recordFailure(deps, origin, email))
+    throw error
+  }
+}
+
+/** The event goes to the person's oldest tenant, for nobody proved to be who they say. */
+async function recordFailure(deps: Deps, origin: Origin, email: string): Promise<void> {
+  const { requestId } = origin
+  const at = deps.clock()
+  const known = await asSystem(deps.db, 'nobody is logged in', async (tx) => {
+    const person = await findCredentials(tx, email)
+    const tenantId = person && (await findFirstTenantOf(tx, person.id))
+    if (!person || !tenantId) return false
+    const { id } = person
+    const event = { type: 'identity.login_failed', tenantId, subject: id } as const
+    await appendEvent(tx, { ...event, data: { user_id: id }, actorId: null, requestId, at })
+    return true
+  })
+  if (!known) deps.log.info({ request_id: requestId, ip: origin.ip }, 'login failed: unknown address')
+}

@@ -1,0 +1,39 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertFreshSecondFactor } from '../sessions/fresh-authentication.ts'
+import { replacePassword } from '../users/store.ts'
+import { checkCurrentPassword, wrongCurrentPassword } from './check-password.ts'
+import { refuseWeakPassword } from './password-policy.ts'
+import { settleNewPassword } from './settle-new-password.ts'
+
+/**
+ * Changes the caller's password; this session lives on, the others end. 400 for a wrong current or a weak new one,
+ * 401 where MFA is on and no second factor was shown lately.
+ */
+export async function changePassword(
+  deps: Deps,
+  actor: Actor,
+  body: { current_password: string; new_password: string },
+): Promise<{ message: 'Password changed' }> {
+  const { userId, sessionId, tokenTenantId: tenantId, origin, standing } = actor
+  const { email, firstName } = standing.user
+  assertFreshSecondFactor(actor, deps.clock())
+  refuseWeakPassword('new_password', body.new_password, standing.user)
+  const from = await checkCurrentPassword(deps, actor, body.current_password)
+  const to = await deps.passwords.hash(body.new_password)
+  const at = deps.clock()
+  await asSystem(deps.db, 'sessions of a person lie in many tenants', async (tx) => {
+    if (!(await replacePassword(tx, { id: userId, from, to }))) throw wrongCurrentPassword()
+    await settleNewPassword(deps, tx, {
+      userId,
+      email,
+      firstName,
+      tenantId,
+      keepSession: sessionId,
+      origin,
+      at,
+    })
+  })
+  return { message: 'Password changed' }
+}

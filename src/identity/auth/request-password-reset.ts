@@ -1,0 +1,75 @@
+import type { Deps } from '../../deps.ts'
+import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
+import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
+import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
+import { insertLinkToken } from '../email-verification/store.ts'
+import { evenly } from '../guards/even-time.ts'
+import { mailUses } from '../guards/limits.ts'
+import { findCredentials } from '../users/store.ts'
+import type { Person } from './check-password.ts'
+
+/** What is answered to everybody. */
+export const resetSent = 'If this address has an account, a link to reset its password was sent'
+
+// Far more than the work takes: neither an account nor its absence shows in the time.
+const answerMs = 200
+
+/** Mails a link to choose another password, if the address has an active account; the same answer and time if not. */
+export async function requestPasswordReset(
+  deps: Deps,
+  origin: Origin,
+  email: string,
+): Promise<{ message: typeof resetSent }> {
+  await deps.limiters.take(mailUses(email))
+  await evenly(answerMs, () => mailResetLink(deps, origin, email))
+  return { message: resetSent }
+}
+
+async function mailResetLink(deps: Deps, origin: Origin, email: string): Promise<void> {
+  const { person, tenantId } = await asSystem(deps.db, 'nobody is logged in', async (tx) => {
+    const found = await findCredentials(tx, email)
+    const person = found?.is_active
+      ? { id: found.id, email, firstName: found.first_name, lastName: found.last_name }
+      : null
+    return { person, tenantId: person && (await findFirstTenantOf(tx, person.id)) }
+  })
+  if (!person) return
+  const place = tenantId ?? (await foundPlace(deps, person, origin))
+  await asSystem(deps.db, 'nobody is logged in', (tx) => sendLink(deps, tx, person, place, origin))
+}
+
+/** Mails and tokens belong to a tenant: whoever was removed from every one gets their own, as at a login. */
+async function foundPlace(deps: Deps, person: Person, origin: Origin): Promise<string> {
+  const at = deps.clock()
+  const id = timeOrderedId(at)
+  await inTenant(deps.db, { tenantId: id, userId: person.id }, (tx) =>
+    foundPersonalTenant(tx, { id, founder: person, origin, at }),
+  )
+  return id
+}
+
+async function sendLink(deps: Deps, tx: Tx, person: Person, tenantId: string, origin: Origin): Promise<void> {
+  const at = deps.clock()
+  const { token, hash } = makeOneTimeToken()
+  const { id: userId, email, firstName } = person
+  await insertLinkToken(tx, {
+    id: timeOrderedId(at),
+    purpose: 'password_reset',
+    userId,
+    tenantId,
+    email,
+    tokenHash: hash,
+    at,
+    expiresAt: at + deps.config.PASSWORD_RESET_VALIDITY_SECONDS * 1000,
+  })
+  const variables = { firstName, link: resetLink(deps, token) }
+  const mail = { tenantId, to: email, template: 'password_reset', variables } as const
+  await sendMail(tx, deps.sealer, { ...mail, requestId: origin.requestId, at })
+}
+
+const resetLink = ({ config, publicUrl }: Deps, token: string) =>
+  (config.EMAIL_LINK_RESET ?? `${publicUrl()}/reset-password?token={token}`).replace('{token}', token)

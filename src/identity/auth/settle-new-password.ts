@@ -1,0 +1,45 @@
+import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { endResetTokens } from '../email-verification/store.ts'
+import { endSessions } from '../sessions/end-session.ts'
+
+/** Whose password is another now, and where the event belongs. */
+export interface NewPassword {
+  userId: string
+  email: string
+  firstName: string
+  tenantId: string
+  /** The session that lives on. */
+  keepSession: string | null
+  origin: Origin
+  at: number
+}
+
+/**
+ * What follows from a new password, in the transaction that sets it: other sessions and open reset tokens end, the
+ * owner is told by mail, events. As the system role.
+ */
+export async function settleNewPassword(
+  deps: Pick<Deps, 'sealer'>,
+  tx: Tx,
+  changed: NewPassword,
+): Promise<void> {
+  const { userId, email, firstName, tenantId, keepSession, origin, at } = changed
+  const { requestId } = origin
+  await endResetTokens(tx, userId, at)
+  await endSessions(tx, { userId, exceptId: keepSession, reason: 'password', tenantId, requestId, at })
+  await appendEvent(tx, {
+    type: 'identity.password_changed',
+    tenantId,
+    subject: userId,
+    data: { user_id: userId },
+    actorId: userId,
+    requestId,
+    at,
+  })
+  const template = 'password_changed'
+  await sendMail(tx, deps.sealer, { tenantId, to: email, template, variables: { firstName }, requestId, at })
+}

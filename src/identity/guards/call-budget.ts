@@ -1,0 +1,112 @@
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import { asSystem, type Databases } from '../../platform/db/transaction.ts'
+import type { CallBudget } from '../../platform/http/authenticate.ts'
+import { type Limit, throttled } from './limits.ts'
+import { addCalls } from './store.ts'
+
+// Every call is counted, so counting has to cost next to nothing: each process counts in memory, in windows of one
+// minute of the clock, and every few seconds processes tell each other through Postgres, in one statement, about
+// those keys that have used a tenth of their limit. Between two exchanges, and below that tenth, processes do not
+// know of each other's calls: n of them may let through up to n tenths more, and what comes in within an exchange.
+
+interface Counter {
+  /** Calls of this process. */
+  own: number
+  /** How many of them the others were told of. */
+  told: number
+  /** Calls of the others that we were told of. */
+  others: number
+}
+
+type Kind = 'user' | 'tenant'
+
+const windowMs = 60_000
+const exchangeMs = 5_000
+
+/** Opens the counting of calls; `close` ends the exchange. Where RATE_LIMIT_ENABLED is off nothing is counted. */
+export function openCallBudget(
+  config: Config,
+  db: Pick<Databases, 'system'>,
+  clock: () => number,
+  log: Logger,
+): CallBudget & { exchange(): Promise<void>; close(): void } {
+  if (!config.rateLimits)
+    return { spend: () => ({}), exchange: async () => undefined, close: () => undefined }
+  const limits: Record<Kind, Limit> = {
+    user: { points: config.RATE_LIMIT_PER_USER, seconds: 60 },
+    tenant: { points: config.RATE_LIMIT_PER_TENANT, seconds: 60 },
+  }
+  const policy = `"user";q=${limits.user.points};w=60, "tenant";q=${limits.tenant.points};w=60`
+  let counters: Record<Kind, Map<string, Counter>> = { user: new Map(), tenant: new Map() }
+  let window = 0
+
+  /** Begins anew with each minute: yesterday's callers leave no trace. */
+  const turn = (now: number) => {
+    if (Math.floor(now / windowMs) === window) return
+    window = Math.floor(now / windowMs)
+    counters = { user: new Map(), tenant: new Map() }
+  }
+  const count = (kind: Kind, id: string, endsIn: number): number => {
+    const counter = counters[kind].get(id) ?? { own: 0, told: 0, others: 0 }
+    const left = limits[kind].points - counter.own - counter.others
+    if (left <= 0) throw throttled(kind, limits[kind], endsIn)
+    if (counter.own === 0) counters[kind].set(id, counter)
+    counter.own++
+    return left - 1
+  }
+  const uncount = (kind: Kind, id: string) => {
+    const counter = counters[kind].get(id)
+    if (counter) counter.own--
+  }
+
+  const exchange = async () => {
+    const of = window
+    const busy = (['user', 'tenant'] as const).flatMap((kind) =>
+      [...counters[kind]].flatMap(([id, counter]) =>
+        counter.own >= limits[kind].points / 10 && counter.own > counter.told
+          ? [{ key: `bailiwick:calls:${kind}:${id}:${of}`, counter, points: counter.own - counter.told }]
+          : [],
+      ),
+    )
+    if (busy.length === 0) return
+    busy.sort((a, b) => (a.key < b.key ? -1 : 1))
+    const expire = (of + 2) * windowMs
+    const sums = await asSystem(db, 'limits are about people and tenants, not in them', (tx) =>
+      addCalls(
+        tx,
+        busy.map(({ key, points }) => ({ key, points, expire })),
+      ),
+    )
+    const sumOf = new Map(sums.map(({ key, points }) => [key, points]))
+    for (const { key, counter, points } of busy) {
+      counter.told += points
+      counter.others = Math.max(0, (sumOf.get(key) ?? 0) - counter.told)
+    }
+  }
+  const timer = setInterval(() => {
+    exchange().catch((error) => log.warn({ err: error }, 'calls are counted by each process alone for now'))
+  }, exchangeMs).unref()
+
+  return {
+    spend({ userId, tenantId }) {
+      const now = clock()
+      turn(now)
+      const endsIn = windowMs - (now % windowMs)
+      const user = count('user', userId, endsIn)
+      try {
+        const tenant = count('tenant', tenantId, endsIn)
+        const t = Math.ceil(endsIn / 1000)
+        return {
+          'RateLimit-Policy': policy,
+          RateLimit: `"user";r=${user};t=${t}, "tenant";r=${tenant};t=${t}`,
+        }
+      } catch (error) {
+        uncount('user', userId)
+        throw error
+      }
+    },
+    exchange,
+    close: () => clearInterval(timer),
+  }
+}

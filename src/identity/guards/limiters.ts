@@ -1,0 +1,115 @@
+import { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRedis,
+  RateLimiterRes,
+} from 'rate-limiter-flexible'
+import type { Config } from '../../config.ts'
+import type { Databases } from '../../platform/db/transaction.ts'
+import { type Limit, type LimitName, limitsOf, throttled, type Use } from './limits.ts'
+import { rateLimitClient } from './store.ts'
+
+/** The limits of RATE_LIMIT_ENABLED. Windows are fixed and run by the wall clock, not by `deps.clock`. */
+export interface Limiters {
+  /** Counts one use of every limit named, or none: throws 429 `throttled` where one is spent. */
+  take(uses: readonly Use[]): Promise<void>
+  /** Uncounts what {@link take} counted. */
+  giveBack(uses: readonly Use[]): Promise<void>
+  close(): void
+}
+
+const none: Limiters = {
+  take: async () => undefined,
+  giveBack: async () => undefined,
+  close: () => undefined,
+}
+
+/**
+ * Opens the limits on Redis where REDIS_URL is set, else on Postgres, so that all processes count together. While
+ * the store is away each process counts for itself, in memory, without waiting.
+ */
+export function openLimiters(config: Config, db: Pick<Databases, 'system'>, log: Logger): Limiters {
+  if (!config.rateLimits) return none
+  const redis = config.REDIS_URL === undefined ? undefined : connect(config.REDIS_URL, log)
+  const limits = limitsOf(config)
+  const limiters = Object.fromEntries(
+    Object.entries(limits).map(([name, limit]) => [name, limiterOf(name, limit, redis, db)]),
+  ) as unknown as Record<LimitName, RateLimiterAbstract>
+  const giveBack = async (uses: readonly Use[]) => {
+    for (const { limit, key } of uses) await uncount(limiters[limit], key)
+  }
+  return {
+    async take(uses) {
+      for (const [index, { limit, key }] of uses.entries()) {
+        const spent = await count(limiters[limit], key)
+        if (!spent) continue
+        // A refused use counts nowhere, the limit included that refused it.
+        await giveBack(uses.slice(0, index + 1))
+        throw throttled(limit, limits[limit], spent.msBeforeNext)
+      }
+    },
+    giveBack,
+    close: () => redis?.disconnect(),
+  }
+}
+
+function limiterOf(
+  name: string,
+  { points, seconds }: Limit,
+  redis: Redis | undefined,
+  db: Pick<Databases, 'system'>,
+) {
+  const common = { keyPrefix: `bailiwick:${name}`, points, duration: seconds }
+  const insured = { ...common, insuranceLimiter: new RateLimiterMemory(common) }
+  return redis
+    ? new RateLimiterRedis({ ...insured, storeClient: redis, rejectIfRedisNotReady: true })
+    : new RateLimiterPostgres({
+        ...insured,
+        storeClient: rateLimitClient(db),
+        storeType: 'client',
+        tableName: 'rate_limits',
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+      })
+}
+
+/** Gives undefined, or where the limit is spent, its window. */
+async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes | undefined> {
+  try {
+    await limiter.consume(key)
+    return undefined
+  } catch (error) {
+    if (error instanceof RateLimiterRes) return error
+    throw error
+  }
+}
+
+/** A window that ended meanwhile begins anew with nothing, not with one use to spare. */
+async function uncount(limiter: RateLimiterAbstract, key: string): Promise<void> {
+  const { consumedPoints } = await limiter.reward(key)
+  if (consumedPoints < 0) await limiter.penalty(key)
+}
+
+/** Commands fail at once while Redis is away; one that hangs is dropped, after which it is away. */
+function connect(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 2_000,
+    commandTimeout: 200,
+    socketTimeout: 1_000,
+    retryStrategy: (times) => Math.min(times * 200, 5_000),
+  })
+  let away = false
+  redis.on('error', (error) => {
+    if (!away) log.warn({ err: error }, 'Redis is away: rate limits are counted by each process alone')
+    away = true
+  })
+  redis.on('ready', () => {
+    away = false
+  })
+  return redis
+}

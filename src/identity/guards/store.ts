@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
+
+/** An attempt at the password of an account, from an address, at a moment (ms since 1970). */
+export interface Attempt {
+  account: Buffer
+  email: string
+  address: string
+  at: number
+}
+
+export const failuresInRow = 10
+export const lockMs = 15 * 60_000
+export const failuresADay = 100
+const dayMs = 24 * 3_600_000
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+/**
+ * Counts an attempt of a pair of account and address as failed until it turns out otherwise; the tenth in a row
+ * locks the pair. False while it is locked, and then counts nothing. As the system role.
+ */
+export async function countForPair(tx: Tx, { account, address, at }: Attempt): Promise<boolean> {
+  const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
+    insert into login_attempts as a (account, address, failures, last_at)
+    values (${sql.binary(account)}, ${address}, 1, ${moment(at)})
+    on conflict (account, address) do update set
+      failures = case when a.locked_until is null then a.failures + 1 else 1 end,
+      locked_until = case when a.locked_until is null and a.failures + 1 >= ${failuresInRow}
+                          then ${moment(at + lockMs)}::timestamptz end,
+      last_at = excluded.last_at
+    where a.locked_until is null or a.locked_until <= ${moment(at)}
+    returning failures`)
+  return counted !== null
+}
+
+/**
+ * Counts an attempt against the day's allowance of its account. False where that is spent and the person never
+ * signed in from the address, and then counts nothing. As the system role.
+ */
+export async function countForAccount(tx: Tx, { account, email, address, at }: Attempt): Promise<boolean> {
+  const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
+    insert into account_attempts as a (account, failures, window_ends_at)
+    values (${sql.binary(account)}, 1, ${moment(at + dayMs)})
+    on conflict (account) do update set
+      failures = case when a.window_ends_at <= ${moment(at)} then 1 else a.failures + 1 end,
+      window_ends_at = case when a.window_ends_at <= ${moment(at)} then excluded.window_ends_at else a.window_ends_at end
+    where a.failures < ${failuresADay} or a.window_ends_at <= ${moment(at)}
+      or exists (select 1 from sign_in_places p join users u on u.id = p.user_id
+                 where u.email = ${email} and p.address = ${address})
+    returning failures`)
+  return counted !== null
+}
+
+/** When the lock of a pair ends, in ms since 1970. As the system role. */
+export function pairLockEnds(tx: Tx, { account, address }: Attempt): Promise<number | null> {
+  return tx.maybeOneFirst(sql.type(ending)`
+    select locked_until as ends from login_attempts
+    where account = ${sql.binary(account)} and address = ${address}`)
+}
+
+/** When the day of an account ends, in ms since 1970. As the system role. */
+export function accountLockEnds(tx: Tx, { account }: Attempt): Promise<number | null> {
+  return tx.maybeOneFirst(sql.type(ending)`
+    select window_ends_at as ends from account_attempts where account = ${sql.binary(account)}`)
+}
+
+const ending = z.object({ ends: z.number().nullable() })
+
+/** Takes back an attempt that was right, and with it the row of failures from its address. As the system role. */
+export async function clearPair(tx: Tx, attempt: Attempt): Promise<void> {
+  await tx.query(sql.unsafe`
+    delete from login_attempts where account = ${sql.binary(attempt.account)} and address = ${attempt.address}`)
+  await uncountForAccount(tx, attempt)
+}
+
+/** Takes back an attempt that was not checked after all. As the system role. */
+export async function uncountAttempt(tx: Tx, attempt: Attempt): Promise<void> {
+  await tx.query(sql.unsafe`
+    update login_attempts set failures = greatest(failures - 1, 0),
+      locked_until = case when failures > ${failuresInRow} then locked_until end
+    where account = ${sql.binary(attempt.account)} and address = ${attempt.address}`)
+  await uncountForAccount(tx, attempt)
+}
+
+async function uncountForAccount(tx: Tx, { account, at }: Attempt): Promise<void> {
+  await tx.query(sql.unsafe`
+    update account_attempts set failures = greatest(failures - 1, 0)
+    where account = ${sql.binary(account)} and window_ends_at > ${moment(at)}`)
+}
+
+/** Ends every lock of an account and forgets its failures. As the system role. */
+export async function clearAttempts(tx: Tx, account: Buffer): Promise<void> {
+  await tx.query(sql.unsafe`delete from login_attempts where account = ${sql.binary(account)}`)
+  await tx.query(sql.unsafe`delete from account_attempts where account = ${sql.binary(account)}`)
+}
+
+const placeRow = z.object({ is_new: z.boolean(), is_first: z.boolean() })
+
+/** Notes from where a person signed in; says whether it is a new place, and their first. As the system role. */
+export function notePlace(
+  tx: Tx,
+  place: { userId: string; address: string; device: Buffer; at: number },
+): Promise<z.infer<typeof placeRow>> {
+  return tx.one(sql.type(placeRow)`
+    insert into sign_in_places (user_id, address, device, first_at, last_at)
+    values (${place.userId}, ${place.address}, ${sql.binary(place.device)}, ${moment(place.at)}, ${moment(place.at)})
+    on conflict (user_id, address, device) do update set last_at = excluded.last_at
+    returning xmax = 0 as is_new,
+      not exists (select 1 from sign_in_places where user_id = ${place.userId}) as is_first`)
+}
+
+/** Calls of this process since it last told, by key of its window, which ends at `expire` (ms since 1970). */
+export interface Calls {
+  key: string
+  points: number
+  expire: number
+}
+
+const callsRow = z.object({ key: z.string(), points: z.number() })
+
+/** Adds calls to those of all processes, and gives the sums by key. Keys have to be in order. As the system role. */
+export function addCalls(tx: Tx, calls: readonly Calls[]): Promise<readonly z.infer<typeof callsRow>[]> {
+  return tx.any(sql.type(callsRow)`
+    insert into rate_limits as l (key, points, expire)
+    select * from ${sql.unnest(
+      calls.map(({ key, points, expire }) => [key, points, expire]),
+      ['text', 'int4', 'int8'],
+    )} as fresh (key, points, expire)
+    on conflict (key) do update set points = l.points + excluded.points
+    returning key, points`)
+}
+
+/** Deletes what no longer limits anybody; `at` is in ms since 1970. As the system role. */
+export async function forgetOld(tx: Tx, at: number): Promise<void> {
+  await tx.query(sql.unsafe`delete from login_attempts where last_at < ${moment(at - 7 * dayMs)}`)
+  await tx.query(sql.unsafe`delete from account_attempts where window_ends_at < ${moment(at)}`)
+  await tx.query(sql.unsafe`delete from rate_limits where expire < ${at}`)
+}
+
+/** A client for rate-limiter-flexible, which writes its own statements on the table rate_limits: one each, atomic. */
+export const rateLimitClient = ({ system }: Pick<Databases, 'system'>) => ({
+  query: ({ text, values }: { text: string; values: (string | number | null)[] }) =>
+    system.query({ ...sql.unsafe``, sql: text, values }),
+})

@@ -1,0 +1,55 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { endPendingSessions } from './pending-store.ts'
+import { endSession, endSessionsOf } from './store.ts'
+
+interface Ended {
+  userId: string
+  sessionId: string
+  /** To which tenant the event goes: that of the session from which it was ended. */
+  tenantId: string
+  requestId: string
+  at: number
+}
+
+/** Tells that a session was ended, in the transaction that did it. */
+export async function tellRevoked(
+  tx: Tx,
+  { userId, sessionId, tenantId, requestId, at }: Ended,
+): Promise<void> {
+  await appendEvent(tx, {
+    type: 'identity.session_revoked',
+    tenantId,
+    subject: userId,
+    data: { user_id: userId, session_id: sessionId },
+    actorId: userId,
+    requestId,
+    at,
+  })
+}
+
+/** Ends a session of the caller's, with every token of it; 404 for one that is over, unknown or somebody else's. */
+export async function endOwnSession({ db, clock }: Deps, actor: Actor, id: string): Promise<undefined> {
+  const at = clock()
+  const { userId, tokenTenantId: tenantId, origin } = actor
+  await asSystem(db, 'a session spans tenants', async (tx) => {
+    if (!(await endSession(tx, { id, userId, reason: 'revoked', at }))) throw notFound()
+    await tellRevoked(tx, { userId, sessionId: id, tenantId, requestId: origin.requestId, at })
+  })
+}
+
+/**
+ * Ends a person's sessions but one, with an event for each, and sign-ins that wait for a second factor; as the
+ * system role.
+ */
+export async function endSessions(
+  tx: Tx,
+  sessions: Omit<Ended, 'sessionId'> & { exceptId: string | null; reason: 'logout' | 'password' },
+): Promise<void> {
+  await endPendingSessions(tx, sessions)
+  const ended = await endSessionsOf(tx, sessions)
+  for (const sessionId of ended) await tellRevoked(tx, { ...sessions, sessionId })
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import type { Purpose, Sealer } from '../crypto/seal.ts'
+import { asSystem, asWorker, type Databases, sql, type Tx } from './transaction.ts'
+
+/** A column whose values are sealed by SECRET_KEYS. */
+export interface SealedColumn {
+  table: string
+  /** Its primary key, and the type of all columns of that. */
+  key: string[]
+  keyType: 'uuid' | 'text'
+  column: string
+  purpose: Purpose
+  /** The run-time role that reads and writes the column in every tenant. */
+  role: 'system' | 'worker'
+  /** What the value is bound to, of its key in the same order. */
+  context(key: string[]): string
+}
+
+/** Every sealed column; a test compares the list with the catalogue. */
+export const sealedColumns: readonly SealedColumn[] = [
+  {
+    table: 'mails',
+    key: ['tenant_id', 'id'],
+    keyType: 'uuid',
+    column: 'content_sealed',
+    purpose: 'mail',
+    role: 'worker',
+    context: ([, id]) => id!,
+  },
+  {
+    table: 'otp_devices',
+    key: ['user_id', 'id'],
+    keyType: 'uuid',
+    column: 'secret_sealed',
+    purpose: 'totp',
+    role: 'system',
+    context: ([userId, id]) => `${userId}.${id}`,
+  },
+  {
+    table: 'signing_keys',
+    key: ['kid'],
+    keyType: 'text',
+    column: 'private_jwk_sealed',
+    purpose: 'signing-key',
+    role: 'system',
+    context: ([kid]) => kid!,
+  },
+]
+
+/** What became of a column's values that the newest key had not sealed. */
+export interface Resealed {
+  table: string
+  resealed: number
+  /** Those that no key of SECRET_KEYS opens. */
+  lost: number
+}
+
+const pageSize = 200
+
+/**
+ * Seals anew, by the first of SECRET_KEYS, whatever an older one sealed, a page at a time beside the running
+ * service: a value that changed meanwhile is left to whoever changed it. Changes nothing when repeated.
+ */
+export async function resealAll(
+  db: Pick<Databases, 'system' | 'worker'>,
+  sealer: Sealer,
+): Promise<Resealed[]> {
+  const results: Resealed[] = []
+  for (const column of sealedColumns) {
+    const result: Resealed = { table: column.table, resealed: 0, lost: 0 }
+    for (let after: string[] | null = null, more = true; more; ) {
+      const page: Page = await inRole(db, column.role, (tx) => resealPage(tx, sealer, column, after))
+      result.resealed += page.resealed
+      result.lost += page.lost
+      after = page.last
+      more = page.last !== null
+    }
+    results.push(result)
+  }
+  return results
+}
+
+const inRole = <T>(
+  db: Pick<Databases, 'system' | 'worker'>,
+  role: 'system' | 'worker',
+  work: (tx: Tx) => Promise<T>,
+) =>
+  role === 'system' ? asSystem(db, 'keys of sealed values belong to no tenant', work) : asWorker(db, work)
+
+interface Page {
+  resealed: number
+  lost: number
+  /** Key of the last row looked at; null where there was none. */
+  last: string[] | null
+}
+
+const sealedRow = z.object({ key: z.array(z.string()), sealed: z.instanceof(Buffer) })
+
+async function resealPage(
+  tx: Tx,
+  sealer: Sealer,
+  sealed: SealedColumn,
+  after: string[] | null,
+): Promise<Page> {
+  const column = sql.identifier([sealed.column])
+  const table = sql.identifier([sealed.table])
+  const names = sql.join(
+    sealed.key.map((name) => sql.identifier([name])),
+    sql.fragment`, `,
+  )
+  const beyond = after && sql.fragment`and (${names}) > (${valuesOf(sealed, after)})`
+  const rows = await tx.any(sql.type(sealedRow)`
+    select array[${names}]::text[] as key, ${column} as sealed from ${table}
+    where ${column} is not null ${beyond ?? sql.fragment``} order by ${names} limit ${pageSize} for update`)
+  const page: Page = { resealed: 0, lost: 0, last: rows.at(-1)?.key ?? null }
+  for (const row of rows) {
+    if (!sealer.isStale(row.sealed)) continue
+    const fresh = sealedAnew(sealer, sealed, row)
+    if (!fresh) page.lost++
+    else
+      await tx.query(sql.unsafe`
+        update ${table} set ${column} = ${sql.binary(fresh)}
+        where (${names}) = (${valuesOf(sealed, row.key)}) and ${column} = ${sql.binary(row.sealed)}`)
+    if (fresh) page.resealed++
+  }
+  return page
+}
+
+const valuesOf = ({ keyType }: SealedColumn, key: string[]) =>
+  sql.join(
+    key.map((value) => (keyType === 'uuid' ? sql.fragment`${value}::uuid` : sql.fragment`${value}::text`)),
+    sql.fragment`, `,
+  )
+
+function sealedAnew(sealer: Sealer, { purpose, context }: SealedColumn, row: z.infer<typeof sealedRow>) {
+  try {
+    const bound = context(row.key)
+    return sealer.seal(purpose, sealer.open(purpose, row.sealed, bound), bound)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { openCallBudget } from '../../../src/identity/guards/call-budget.ts'
+import { startService } from '../../helpers/service.ts'
+import { env, throttled } from './limits-logins.ts'
+
+t.test('calls of a person and of a tenant are limited', async (t) => {
+  const service = await startService(t, {
+    env: { ...env, RATE_LIMIT_PER_USER: '20', RATE_LIMIT_PER_TENANT: '30' },
+    workers: false,
+  })
+  const ada = await service.signUp()
+  const other = await service.logIn(ada)
+  service.advance(60_000 - (service.now() % 60_000))
+  const first = await ada.get('/api/v1/users/me/')
+  t.equal(first.headers.get('ratelimit-policy'), '"user";q=20;w=60, "tenant";q=30;w=60')
+  t.equal(first.headers.get('ratelimit'), '"user";r=19;t=60, "tenant";r=29;t=60')
+  for (let n = 0; n < 19; n++) t.equal((await (n % 2 ? ada : other).get('/api/v1/users/me/')).status, 200)
+  service.advance(20_000)
+  const refused = await ada.get('/api/v1/users/me/')
+  t.match(refused, throttled)
+  t.equal(refused.headers.get('retry-after'), '40')
+  t.equal(refused.headers.get('ratelimit'), '"user";r=0;t=40')
+  t.match(await other.get('/api/v1/users/me/'), throttled, 'a person’s sessions share it')
+  const bob = await service.signUp()
+  t.equal((await bob.get('/api/v1/users/me/')).status, 200, 'others have their own')
+  service.advance(40_000)
+  t.equal((await ada.get('/api/v1/users/me/')).status, 200)
+})
+
+t.test('processes tell each other of busy callers', async (t) => {
+  const service = await startService(t, { env: { ...env, RATE_LIMIT_PER_USER: '100' }, workers: false })
+  const { config, db, clock, log } = service.deps
+  const [one, two] = [1, 2].map(() => openCallBudget(config, db, clock, log)) as [
+    ReturnType<typeof openCallBudget>,
+    ReturnType<typeof openCallBudget>,
+  ]
+  t.teardown(() => [one.close(), two.close()])
+  const caller = { userId: 'somebody', tenantId: 'somewhere' }
+  for (let n = 0; n < 60; n++) one.spend(caller)
+  for (let n = 0; n < 30; n++) two.spend(caller)
+  await Promise.all([one.exchange(), two.exchange()])
+  await Promise.all([one.exchange(), two.exchange()])
+  two.spend(caller)
+  await two.exchange()
+  for (let n = 0; n < 9; n++) two.spend(caller)
+  t.throws(() => two.spend(caller), { code: 'throttled' }, '60 there and 40 here are the hundred')
+})
+
+t.test('without RATE_LIMIT_ENABLED nothing is throttled and no header tells so', async (t) => {
+  const service = await startService(t, { workers: false })
+  const ada = await service.signUp()
+  for (let n = 0; n < 12; n++)
+    t.equal(
+      (await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: 'a@example.com' } }))
+        .status,
+      200,
+    )
+  t.equal((await ada.get('/api/v1/users/me/')).headers.get('ratelimit'), null)
+})

@@ -1,0 +1,128 @@
+import pg from 'pg'
+import t from 'tap'
+import { type Service, startService } from '../../helpers/service.ts'
+import { env, home, limitsLogins, loginOf, throttled } from './limits-logins.ts'
+
+// Windows of these limits run by the wall clock, so no test here waits for one to end.
+
+/** Forgets every window, as time would. */
+async function forget(service: Service) {
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  await client.query('delete from rate_limits')
+  await client.end()
+}
+
+t.test('on Postgres', async (t) => {
+  const service = await startService(t, { env })
+  const login = loginOf(service)
+
+  t.test('failed logins are limited by account and address, and by address', (t) => limitsLogins(t, service))
+
+  t.test('right passwords are not counted, however many come at once', async (t) => {
+    await forget(service)
+    const ada = await service.register()
+    for (let n = 0; n < 25; n++) t.equal((await login(ada.email, ada.password)).status, 200)
+    const burst = await Promise.all(Array.from({ length: 30 }, () => login(ada.email, ada.password)))
+    t.ok(burst.some((answer) => answer.status === 200))
+    t.equal((await login(ada.email, ada.password)).status, 200, 'also after some of a burst were throttled')
+    const client = new pg.Client({ connectionString: service.databases.superuser })
+    await client.connect()
+    const { rows } = await client.query(
+      "select points from rate_limits where key like '%login-%' and points <> 0",
+    )
+    await client.end()
+    t.same(rows, [])
+  })
+
+  t.test('a throttled attempt counts nowhere', async (t) => {
+    await forget(service)
+    const ada = await service.register()
+    for (let n = 0; n < 5; n++) await login(ada.email, 'not this one', '203.0.113.50')
+    for (let n = 0; n < 20; n++) t.match(await login(ada.email, 'not this one', '203.0.113.50'), throttled)
+    const client = new pg.Client({ connectionString: service.databases.superuser })
+    await client.connect()
+    const counters = await client.query("select failures from login_attempts where address = '203.0.113.50'")
+    const windows = await client.query("select points from rate_limits where key like '%203.0.113.50'")
+    await client.end()
+    t.same(counters.rows, [{ failures: 5 }])
+    t.same(
+      windows.rows,
+      [{ points: 5 }, { points: 5 }],
+      'neither in the limit that refused nor in the others',
+    )
+  })
+
+  t.test('of 60 parallel failures five are compared', async (t) => {
+    await forget(service)
+    const ada = await service.register()
+    const answers = await Promise.all(Array.from({ length: 60 }, () => login(ada.email, 'not this one')))
+    t.equal(answers.filter((answer) => answer.status === 401).length, 5)
+    t.equal(answers.filter((answer) => answer.status === 429).length, 55)
+  })
+
+  t.test('an IPv6 customer has one address', async (t) => {
+    await forget(service)
+    const ada = await service.register()
+    for (let n = 0; n < 5; n++)
+      t.equal((await login(ada.email, 'not this one', `2001:db8:1:2:${n}::1`)).status, 401)
+    t.match(await login(ada.email, 'not this one', '2001:db8:1:2:ffff::1'), throttled)
+  })
+
+  t.test(
+    'mails to one address are limited, known or not, and registration’s own is not counted',
+    async (t) => {
+      const ada = await service.signUp()
+      const reset = (email: string) =>
+        service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })
+      t.equal((await ada.post('/api/v1/auth/email/verify/send/')).status, 200)
+      t.equal((await reset(ada.email)).status, 200)
+      t.equal((await reset(ada.email.toUpperCase())).status, 200)
+      const known = await reset(ada.email)
+      t.match(known, throttled)
+      t.equal(known.headers.get('ratelimit-policy'), '"mail-minute";q=3;w=60')
+      t.match(await ada.post('/api/v1/auth/email/verify/send/'), throttled)
+      for (let n = 0; n < 3; n++) t.equal((await reset('nobody.knows@example.com')).status, 200)
+      const unknown = await reset('nobody.knows@example.com')
+      t.same({ ...unknown.body, instance: '', detail: '' }, { ...known.body, instance: '', detail: '' })
+    },
+  )
+
+  t.test('moving to an address is a mail to it', async (t) => {
+    const email = 'target.of.many@example.com'
+    for (let n = 0; n < 3; n++)
+      await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })
+    const ada = await service.signUp()
+    t.match(await ada.patch('/api/v1/users/me/', { email }), throttled)
+    t.match((await ada.get('/api/v1/users/me/')).body, { email: ada.email })
+  })
+
+  t.test('ten mails an hour', async (t) => {
+    const email = 'hourly@example.com'
+    const client = new pg.Client({ connectionString: service.databases.superuser })
+    await client.connect()
+    const asked = []
+    for (let n = 0; n < 12; n++) {
+      asked.push(await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } }))
+      await client.query("delete from rate_limits where key like '%mail-minute%'")
+    }
+    await client.end()
+    t.same(
+      asked.map((answer) => answer.status),
+      [...Array<number>(10).fill(200), 429, 429],
+    )
+    t.ok(Number(asked.at(-1)!.headers.get('retry-after')) > 3_000)
+  })
+
+  t.test('ten registrations an hour from one address', async (t) => {
+    await forget(service)
+    const register = (n: number, from: string) =>
+      service.call('POST', '/api/v1/auth/register/', {
+        body: { email: `newcomer${n}@example.com`, password: 'a quiet harbour' },
+        headers: { 'x-forwarded-for': from },
+      })
+    for (let n = 0; n < 10; n++) t.equal((await register(n, home)).status, 201)
+    t.match(await register(10, home), throttled)
+    t.equal((await register(11, '203.0.113.90')).status, 201)
+  })
+})

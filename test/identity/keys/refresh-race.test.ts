@@ -1,0 +1,117 @@
+import pg from 'pg'
+import t from 'tap'
+import { readConfig } from '../../../src/config.ts'
+import { openDeps } from '../../../src/deps.ts'
+import { refresh } from '../../../src/identity/auth/refresh.ts'
+import { claimsOf, startService } from '../../helpers/service.ts'
+
+const service = await startService(t, { workers: false })
+const superuser = new pg.Client({ connectionString: service.databases.superuser })
+await superuser.connect()
+t.teardown(() => superuser.end())
+
+const use = (token: string) => service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } })
+const second = 1_000
+const rounds = 20
+const parallel = 50
+
+t.test(
+  `of ${parallel} parallel uses of a refresh token all successes are one successor, in ${rounds} rounds`,
+  async (t) => {
+    const ada = await service.signUp()
+    let token = ada.refresh
+    let successes = 0
+    for (let round = 0; round < rounds; round++) {
+      service.advance(second)
+      const answers = await Promise.all(Array.from({ length: parallel }, () => use(token)))
+      const good = answers.filter((answer) => answer.status === 200)
+      const bad = answers.filter((answer) => answer.status !== 200)
+      t.ok(good.length >= 1)
+      t.same([...new Set(good.map((answer) => claimsOf(answer.body.refresh).jti))].length, 1, 'one successor')
+      t.same([...new Set(bad.map((answer) => answer.body.code))], [], 'nobody is refused while it is unused')
+      successes += good.length
+      const [next] = new Set<string>(good.map((answer) => answer.body.refresh))
+      token = next!
+    }
+    const { rows } = await superuser.query(
+      'select generation, ended_at from refresh_families where user_id = $1 and ended_at is null',
+      [ada.id],
+    )
+    t.match(rows, [{ generation: rounds }], 'one live token')
+    t.equal(successes, rounds * parallel)
+    t.match(await use(token), { status: 200 })
+  },
+)
+
+t.test('the successor is answered for 10 s while it is unused, then a repeat ends the session', async (t) => {
+  const ada = await service.signUp()
+  const { body: first } = await use(ada.refresh)
+  service.advance(9 * second)
+  const repeat = await use(ada.refresh)
+  t.equal(claimsOf(repeat.body.refresh).jti, claimsOf(first.refresh).jti)
+  const { body: next } = await use(first.refresh)
+  t.match(await use(ada.refresh), { status: 401 }, 'two behind')
+  t.match(await use(first.refresh), { status: 200 }, 'one behind, within the grace')
+  service.advance(11 * second)
+  t.match(await use(first.refresh), { status: 401, body: { code: 'session_revoked' } })
+  t.match(
+    await use(next.refresh),
+    { status: 401, body: { code: 'session_revoked' } },
+    'the thief’s and the owner’s',
+  )
+  t.match(await service.call('GET', '/api/v1/users/me/', { token: next.access }), {
+    status: 401,
+    body: { code: 'session_revoked' },
+  })
+  const { rows } = await superuser.query(
+    "select data from events where type = 'identity.session_compromised' and subject = $1",
+    [ada.id],
+  )
+  t.same(rows, [{ data: { user_id: ada.id, session_id: claimsOf(ada.access).sid } }])
+})
+
+t.test('the user’s other sessions live on', async (t) => {
+  const ada = await service.signUp()
+  const other = await service.logIn(ada)
+  await use(ada.refresh)
+  service.advance(11 * second)
+  t.equal((await use(ada.refresh)).status, 401)
+  t.equal((await ada.get('/api/v1/users/me/')).status, 401)
+  t.equal((await other.get('/api/v1/users/me/')).status, 200)
+  t.equal((await use(other.refresh)).status, 200)
+})
+
+t.test(
+  'another process on the same database answers the same successor, and knows what was revoked',
+  async (t) => {
+    const ada = await service.signUp()
+    const { config } = service.deps
+    const again = readConfig({
+      NODE_ENV: 'test',
+      DATABASE_API_URL: service.databases.api,
+      DATABASE_SYSTEM_URL: service.databases.system,
+      DATABASE_WORKER_URL: service.databases.worker,
+      SECRET_KEYS: config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(','),
+    })
+    const restarted = await openDeps({
+      config: again,
+      log: service.deps.log,
+      publicUrl: () => '',
+      clock: service.now,
+    })
+    t.teardown(() => restarted.close())
+    const origin = { requestId: 'restart', ip: '127.0.0.1', userAgent: '', traceparent: null }
+    const { body: first } = await use(ada.refresh)
+    const repeat = (await refresh(restarted, origin, ada.refresh)) as { refresh: string }
+    t.equal(claimsOf(repeat.refresh).jti, claimsOf(first.refresh).jti)
+    const mixed = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) =>
+        n % 2 ? (await use(first.refresh)).body : refresh(restarted, origin, first.refresh),
+      ),
+    )
+    t.equal(new Set(mixed.map((pair) => claimsOf(pair.refresh).jti)).size, 1)
+    service.advance(11 * second)
+    await t.rejects(refresh(restarted, origin, ada.refresh), { code: 'session_revoked' })
+    t.match(await use(mixed[0].refresh), { status: 401, body: { code: 'session_revoked' } })
+  },
+)

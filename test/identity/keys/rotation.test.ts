@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto'
+import {
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  exportJWK,
+  exportPKCS8,
+  generateKeyPair,
+  jwtVerify,
+} from 'jose'
+import pg from 'pg'
+import t from 'tap'
+import { reseal } from '../../../src/cli/keys.ts'
+import { readConfig } from '../../../src/config.ts'
+import { openDeps } from '../../../src/deps.ts'
+import { loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
+import { watchKeyRing } from '../../../src/identity/keys/key-ring-watch.ts'
+import { rotateKeys } from '../../../src/identity/keys/rotate-keys.ts'
+import { createSealer } from '../../../src/platform/crypto/seal.ts'
+import { createTokenSigner } from '../../../src/platform/crypto/token-signer.ts'
+import { sealedColumns } from '../../../src/platform/db/reseal.ts'
+import { startService } from '../../helpers/service.ts'
+
+const second = 1_000
+const service = await startService(t, { workers: false })
+const { deps } = service
+const ringOf = (more: object = {}) =>
+  loadKeyRing({
+    ...deps,
+    ...more,
+    config: { ...deps.config, ...('config' in more ? (more.config as object) : {}) },
+  })
+const kids = (ring: { keys: readonly { kid: string }[] }) => ring.keys.map((key) => key.kid)
+const claims = () => ({
+  sub: 'somebody',
+  sid: 'session',
+  jti: 'id',
+  iat: Math.floor(service.now() / 1000),
+  exp: Math.floor(service.now() / 1000) + 900,
+})
+
+t.test(
+  'a new key is published first, signs after 90 s, and the old one verifies as long as tokens live',
+  async (t) => {
+    service.advance(100 * second)
+    const before = await ringOf()
+    const [old] = kids(before)
+    const signer = createTokenSigner(() => before)
+    const token = await signer.sign('refresh', { ...claims(), exp: claims().exp + 7 * 86_400 })
+    const { kid, signsAt } = await rotateKeys(deps)
+    t.equal(signsAt, service.now() + 90 * second)
+    t.same(kids(await ringOf()), [old, kid], 'published, the old one signs')
+    service.advance(89 * second)
+    t.equal(kids(await ringOf())[0], old)
+    service.advance(second)
+    const after = await ringOf()
+    t.same(kids(after), [kid, old], 'now it signs')
+    t.ok(await createTokenSigner(() => after).verify('refresh', token, service.now()))
+    service.advance(7 * 86_400 * second)
+    t.same(kids(await ringOf()), [kid, old], 'a token signed at the last moment may be alive')
+    service.advance(66 * second)
+    t.same(kids(await ringOf()), [kid])
+    await rotateKeys(deps)
+    const client = new pg.Client({ connectionString: service.databases.superuser })
+    await client.connect()
+    const { rows } = await client.query('select kid from signing_keys')
+    await client.end()
+    t.notOk(
+      rows.some((row) => row.kid === old),
+      'and the next rotation deletes it',
+    )
+  },
+)
+
+t.test('rotations at once make as many keys and leave one that signs', async (t) => {
+  const made = await Promise.all([1, 2, 3].map(() => rotateKeys(deps)))
+  service.advance(90 * second)
+  const [signs, ...others] = kids(await ringOf())
+  t.ok(made.some(({ kid }) => kid === signs))
+  for (const { kid } of made) t.ok(kid === signs || others.includes(kid))
+})
+
+t.test('a process that does not know the key yet reads the keys again, at most every 5 s', async (t) => {
+  let reads = 0
+  const watch = await watchKeyRing(() => {
+    reads++
+    return ringOf()
+  }, deps.log)
+  t.teardown(() => watch.close())
+  const { kid } = await rotateKeys(deps)
+  service.advance(90 * second)
+  const elsewhere = await ringOf()
+  const token = await createTokenSigner(() => elsewhere).sign('access', claims())
+  t.equal(decodeProtectedHeader(token).kid, kid)
+  t.notOk(kids(watch.now()).includes(kid))
+  const signer = createTokenSigner(watch.now, watch.lookAgain)
+  t.equal(reads, 1)
+  const found = await Promise.all(
+    Array.from({ length: 20 }, () => signer.verify('access', token, service.now())),
+  )
+  t.equal(found.length, 20)
+  t.equal(reads, 2)
+  const forged = `${Buffer.from(JSON.stringify({ alg: 'ES256', kid: 'no-such', typ: 'at+jwt' })).toString('base64url')}.e30.AAAA`
+  for (let n = 0; n < 50; n++)
+    await t.rejects(signer.verify('access', forged, service.now()), { code: 'token_not_valid' })
+  t.equal(reads, 2, 'forged tokens do not reach the database')
+})
+
+t.test(
+  'tokens of before and after a rotation are taken, and the JWKS has both keys and nothing private',
+  async (t) => {
+    const ada = await service.signUp()
+    await rotateKeys(deps)
+    t.equal((await ada.get('/api/v1/users/me/')).status, 200)
+    const { body } = await service.call('GET', '/.well-known/jwks.json')
+    t.ok(body.keys.length >= 1)
+    for (const key of body.keys) {
+      t.same(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+      t.match(key, { use: 'sig', alg: 'ES256' })
+    }
+    const { payload } = await jwtVerify(ada.access, createLocalJWKSet(body), {
+      issuer: (await ringOf()).issuer,
+      audience: 'bailiwick',
+      typ: 'at+jwt',
+      currentDate: new Date(service.now()),
+    })
+    t.match(payload, { sub: ada.id, user_id: ada.id, token_type: 'access' })
+  },
+)
+
+for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const)
+  t.test(`JWT_ALGORITHM=${algorithm} makes keys that sign and verify beside those of others`, async (t) => {
+    const config = { ...deps.config, JWT_ALGORITHM: algorithm }
+    service.advance(second)
+    const { kid } = await rotateKeys({ ...deps, config })
+    service.advance(90 * second)
+    const ring = await ringOf({ config })
+    const signer = createTokenSigner(() => ring)
+    const token = await signer.sign('access', claims())
+    t.match(decodeProtectedHeader(token), { alg: algorithm, kid, typ: 'at+jwt' })
+    t.match(await signer.verify('access', token, service.now()), { sub: 'somebody' })
+  })
+
+t.test(
+  'JWT_PRIVATE_KEYS as a JWK set or as PEM replaces the keys in Postgres, the first signs',
+  async (t) => {
+    const pairs = await Promise.all(
+      (['EdDSA', 'ES256', 'RS256'] as const).map((algorithm) =>
+        generateKeyPair(algorithm, { extractable: true }),
+      ),
+    )
+    const pem = (await Promise.all(pairs.map((pair) => exportPKCS8(pair.privateKey)))).join('\n')
+    const set = JSON.stringify({ keys: await Promise.all(pairs.map((pair) => exportJWK(pair.privateKey))) })
+    const rings = []
+    for (const JWT_PRIVATE_KEYS of [pem, set]) {
+      const config = { ...deps.config, JWT_PRIVATE_KEYS }
+      const ring = await ringOf({ config })
+      rings.push(ring)
+      t.same(
+        ring.keys.map((key) => key.algorithm),
+        ['EdDSA', 'ES256', 'RS256'],
+      )
+      const signer = createTokenSigner(() => ring)
+      const token = await signer.sign('access', claims())
+      t.match(decodeProtectedHeader(token), { alg: 'EdDSA', kid: ring.keys[0]!.kid })
+      t.ok(await signer.verify('access', token, service.now()))
+      for (const key of signer.jwks().keys) t.notOk('d' in key || 'p' in key)
+      await t.rejects(rotateKeys({ ...deps, config }), { message: /JWT_PRIVATE_KEYS/ })
+    }
+    t.same(kids(rings[0]!), kids(rings[1]!), 'a kid is the thumbprint, whatever the form')
+    const publicOnly = JSON.stringify({ keys: [await exportJWK(pairs[0]!.publicKey)] })
+    for (const JWT_PRIVATE_KEYS of [
+      'nonsense',
+      '{"keys":[]}',
+      '{"secret-part',
+      '{"keys":[null]}',
+      publicOnly,
+    ])
+      await t.rejects(ringOf({ config: { ...deps.config, JWT_PRIVATE_KEYS } }), {
+        message: /^JWT_PRIVATE_KEYS has to hold private keys/,
+      })
+  },
+)
+
+t.test(
+  'the issuer is JWT_ISSUER, else PUBLIC_URL, else an id of the database, and never the port',
+  async (t) => {
+    const { issuer } = await ringOf()
+    t.match(issuer, /^urn:bailiwick:[0-9a-f-]{36}$/)
+    const PUBLIC_URL = 'https://id.example.com'
+    t.equal((await ringOf({ config: { ...deps.config, PUBLIC_URL } })).issuer, PUBLIC_URL)
+    const config = { ...deps.config, PUBLIC_URL, JWT_ISSUER: 'https://issuer.example.com' }
+    t.equal((await ringOf({ config })).issuer, 'https://issuer.example.com')
+  },
+)
+
+t.test(
+  'values sealed by an older of SECRET_KEYS are sealed anew, and the older key is then not needed',
+  async (t) => {
+    const other = await startService(t, { workers: false })
+    const ada = await other.signUp()
+    const [old] = other.deps.config.SECRET_KEYS!
+    const fresh = randomBytes(32)
+    const config = { ...other.deps.config, SECRET_KEYS: [fresh, old!] }
+    const lines: string[] = []
+    const print = (line: string) => lines.push(line)
+    t.equal(await reseal({ config, json: true, print: (line) => void print(line) }), 0)
+    const [told] = lines.map((line) => JSON.parse(line))
+    t.match(
+      told.tables.find((entry: { table: string }) => entry.table === 'signing_keys'),
+      { resealed: 1, lost: 0 },
+    )
+    t.match(
+      told.tables.find((entry: { table: string }) => entry.table === 'mails'),
+      { resealed: 1, lost: 0 },
+    )
+    const sealer = createSealer([fresh])
+    const ring = await loadKeyRing({ ...other.deps, sealer, config })
+    t.ok(await createTokenSigner(() => ring).verify('access', ada.access, other.now()))
+    lines.length = 0
+    t.equal(await reseal({ config, json: false, print: (line) => void print(line) }), 0)
+    t.match(lines[0], 'signing_keys: 0 sealed anew')
+    const stranger = { ...config, SECRET_KEYS: [randomBytes(32)] }
+    t.equal(
+      await reseal({ config: stranger, json: false, print: () => undefined }),
+      1,
+      'what cannot be opened is told',
+    )
+  },
+)
+
+t.test('reseal knows every sealed column there is', async (t) => {
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  const { rows } = await client.query(
+    "select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public' and column_name like '%sealed%' and data_type = 'bytea' order by 1",
+  )
+  await client.end()
+  t.same(
+    sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(),
+    rows.map((row) => row.name),
+  )
+})
+
+t.test('a refresh token outlives a restart and a change of SECRET_KEYS that keeps the old key', async (t) => {
+  const other = await startService(t, { workers: false })
+  const ada = await other.signUp()
+  const [old] = other.deps.config.SECRET_KEYS!
+  const config = readConfig({
+    NODE_ENV: 'test',
+    DATABASE_API_URL: other.databases.api,
+    DATABASE_SYSTEM_URL: other.databases.system,
+    DATABASE_WORKER_URL: other.databases.worker,
+    SECRET_KEYS: [randomBytes(32), old!].map((key) => key.toString('base64url')).join(','),
+  })
+  const restarted = await openDeps({ config, log: deps.log, publicUrl: () => '', clock: other.now })
+  t.teardown(() => restarted.close())
+  t.ok(await restarted.signer.verify('refresh', ada.refresh, other.now()))
+})

@@ -1,0 +1,72 @@
+import { builtInAttributes } from '../../src/platform/access/built-in-attributes.ts'
+import { compilePolicy } from '../../src/platform/access/compile-policy.ts'
+import type { SlicePolicy } from '../../src/platform/access/compiled-policy.ts'
+import type { DataType } from '../../src/platform/access/conditions.ts'
+import type { PolicyDocument, PolicySource } from '../../src/platform/access/policy-document.ts'
+import type { ApplicationQuery, SentAttributes } from '../../src/platform/access/query.ts'
+import { buildSlice } from '../../src/platform/access/slice.ts'
+
+export const now = Date.UTC(2026, 6, 6, 10, 30)
+export const person = '018f0000-0000-7000-8000-0000000000a1'
+export const department = '018f0000-0000-7000-8000-0000000000d1'
+
+export type Written = Partial<PolicySource> & Pick<PolicySource, 'effect'>
+export type Built = SlicePolicy & { document: PolicyDocument }
+
+/** Policies on `doc:read` unless they say otherwise, compiled with the built-in attributes and these; roles are their names. */
+export function built(policies: readonly Written[], attributes: Record<string, DataType> = {}): Built[] {
+  const own = Object.entries(attributes).map(([name, type]) => [name, { type }] as const)
+  const catalogue = new Map<string, { type: DataType }>([...builtInAttributes, ...own])
+  return policies.map((written, index) => {
+    const source = { ...plain, ...written }
+    const result = compilePolicy(source, { attributes: catalogue, role: (name) => name })
+    if ('faults' in result) throw new Error(JSON.stringify([source, result.faults]))
+    const { policy: compiled, document } = result
+    return { id: `p${index}`, version: 1, name: `P${index}`, priority: 0, compiled, document }
+  })
+}
+
+const plain: Omit<PolicySource, 'effect'> = {
+  resource_types: [],
+  actions: ['doc:read'],
+  valid_from: null,
+  valid_until: null,
+  subjects: undefined,
+  conditions: undefined,
+  approval: undefined,
+  obligations: undefined,
+}
+
+/** An application's question about a member with the role `reader`, and what it sends along. */
+export function question(policies: readonly SlicePolicy[], sent: SentAttributes = {}): ApplicationQuery {
+  const membership = {
+    id: 'm',
+    status: 'active' as const,
+    systemRoles: [],
+    roleIds: ['reader'],
+    permissions: [],
+    departmentId: department,
+    joinedAt: now - 86_400_000,
+  }
+  return {
+    application: true,
+    requestId: 'request',
+    now,
+    phase: 'resource',
+    subject: {
+      type: 'user',
+      id: person,
+      email: 'ann@example.com',
+      emailVerified: true,
+      tenantId: 'tenant',
+      membership,
+      session: null,
+    },
+    tenant: { id: 'tenant', status: 'active', requireMfa: false },
+    action: 'doc:read',
+    resource: { type: 'doc', id: 'd1', tenantId: 'tenant', ownerId: null },
+    environment: { ip: '::ffff:10.1.2.3', userAgent: 'curl' },
+    slice: buildSlice('tenant', 1, policies),
+    sent,
+  }
+}
