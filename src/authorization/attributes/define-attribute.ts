@@ -6,9 +6,9 @@ import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
-import { isOfType, typeNames } from './check-attributes.ts'
 import { permitDefinition } from './read-attributes.ts'
 import {
   countDefinitions,

@@ -5,7 +5,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { tell } from '../../platform/http/decide.ts'
 import { actionOf, type Question, queryOf } from './question.ts'
-import { findSubject } from './subject.ts'
+import { findSubject } from './store.ts'
 
 /**
  * Answers one question about the tenant of the token (AuthZEN 1.0 §6.2). 403 for a member who asks about somebody

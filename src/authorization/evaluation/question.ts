@@ -8,7 +8,7 @@ import {
 import type { Slice } from '../../platform/access/compiled-policy.ts'
 import type { AnyQuery, SessionFacts } from '../../platform/access/query.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import type { KnownSubject } from './subject.ts'
+import type { KnownSubject } from './store.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
 const text = (what: string, most: number) =>

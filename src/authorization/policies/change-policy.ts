@@ -6,7 +6,8 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { permitPolicy } from './permit-policy.ts'
 import type { Draft, NewPolicyBody, PolicyChange } from './policy-body.ts'
-import { findVersion, type PolicyRow, type Rules } from './store.ts'
+import type { PolicyRow, Rules } from './store.ts'
+import { findVersion } from './version-store.ts'
 import { type PolicyDeps, type Written, writePolicy } from './write-policy.ts'
 
 /** Creates a policy, which counts from the next request on. 409 `limit_reached` beyond 500; 422 `policy_invalid`. */

@@ -5,8 +5,8 @@ import type { Actor } from '../../platform/http/actor.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { permitPolicy } from './permit-policy.ts'
 import { showPolicy, showVersion } from './show-policy.ts'
-import { countPolicies, findPolicy, listPolicies, listVersions, policyList, versionList } from './store.ts'
-import { listRoleNames } from './vocabulary.ts'
+import { countPolicies, findPolicy, listPolicies, listRoleNames, policyList } from './store.ts'
+import { listVersions, versionList } from './version-store.ts'
 
 /** One policy, decided; throws 404 and 403. */
 export async function readPolicy(deps: Deps, actor: Actor, id: string) {

@@ -12,8 +12,9 @@ import { newPolicy, policyChange } from './policy-body.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
 import { pageOfPolicies, pageOfVersions, readPolicy } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
-import { policyList, versionList } from './store.ts'
+import { policyList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
+import { versionList } from './version-store.ts'
 import type { PolicyDeps, Written } from './write-policy.ts'
 
 const rollback = z.object({

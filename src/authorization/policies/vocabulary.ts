@@ -1,36 +1,25 @@
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
 import { builtInAttributes } from '../../platform/access/built-in-attributes.ts'
 import type { AttributeCatalogue, DataType } from '../../platform/access/conditions.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
 import { listDefinitions } from '../attributes/store.ts'
+import { listRoleNames, type RoleName, readRevision } from './store.ts'
 
 /** What policies of a tenant may speak of: its roles and attributes, at one revision. */
 export interface Vocabulary {
   revision: number
-  roles: readonly { id: string; name: string }[]
+  roles: readonly RoleName[]
   attributes: AttributeCatalogue
 }
 
-const revisionRow = z.object({ policy_revision: z.number() })
-const roleRow = z.object({ id: z.uuid(), name: z.string() })
-
 /** Reads the tenant's vocabulary. */
 export async function readVocabulary(tx: Tx, tenantId: string): Promise<Vocabulary> {
-  const revision = await tx.oneFirst(sql.type(revisionRow)`
-    select policy_revision from tenants where id = ${tenantId}`)
+  const revision = await readRevision(tx, tenantId)
   const attributes = new Map<string, { type: DataType }>(builtInAttributes)
   for (const { category, key, data_type } of await listDefinitions(tx, tenantId))
     attributes.set(`${category}.${key}`, { type: data_type })
   return { revision, roles: await listRoleNames(tx, tenantId), attributes }
-}
-
-/** The tenant's roles by id and name. */
-export function listRoleNames(tx: Tx, tenantId: string): Promise<readonly { id: string; name: string }[]> {
-  return tx.any(
-    sql.type(roleRow)`select id, name from roles where tenant_id = ${tenantId} order by created_at, id`,
-  )
 }
 
 /** Whether a policy that was compiled with `one` means the same with `other`. */

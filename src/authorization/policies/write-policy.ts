@@ -12,12 +12,12 @@ import {
   countPolicies,
   findPolicy,
   insertPolicy,
-  insertVersion,
   listCosts,
   type NewPolicy,
   type PolicyRow,
   replacePolicy,
 } from './store.ts'
+import { insertVersion } from './version-store.ts'
 import { readVocabulary, sameVocabulary, type Vocabulary } from './vocabulary.ts'
 
 export type PolicyDeps = Deps & { patternCostUs: PatternCost }

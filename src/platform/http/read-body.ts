@@ -40,15 +40,15 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
   }
 }
 
-const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 'latin1')
-
-/** The text of a body that was read and found to be UTF-8; empty where there was none. */
-export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
-
 const unsupported = (detail: string) => new ApiError(415, 'unsupported_media_type', detail)
 const sendJson = 'Send JSON: Content-Type: application/json, in UTF-8.'
 
 const isJson = (ctx: Context) => Boolean(ctx.is('json', '+json')) && /^(utf-8)?$/i.test(ctx.request.charset)
+
+const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 'latin1')
+
+/** The text of a body that was read and found to be UTF-8; empty where there was none. */
+export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
 
 const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 

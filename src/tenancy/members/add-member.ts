@@ -1,4 +1,3 @@
-import { checkAttributes } from '../../authorization/attributes/check-attributes.ts'
 import type { Deps } from '../../deps.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
@@ -12,6 +11,7 @@ import { assertGivable, holderOf } from '../roles/ceiling.ts'
 import { holdRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
+import { checkAttributes } from './check-attributes.ts'
 import type { NewMember } from './member-schemas.ts'
 import { findMember, findPerson, insertMember, type MemberRow } from './store.ts'
 

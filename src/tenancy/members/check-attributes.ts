@@ -3,7 +3,7 @@ import { normalised } from '../../platform/access/attributes.ts'
 import type { DataType } from '../../platform/access/conditions.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { type FieldError, validationError } from '../../platform/errors.ts'
-import { type DefinitionRow, listDefinitions } from './store.ts'
+import { listSubjectAttributes, type SubjectAttribute } from './attribute-store.ts'
 
 /**
  * Throws 400 unless a member's attributes are as the tenant defined those of subjects: known keys, values of the
@@ -14,7 +14,7 @@ export async function checkAttributes(
   tenantId: string,
   attributes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const definitions = (await listDefinitions(tx, tenantId)).filter(({ category }) => category === 'subject')
+  const definitions = await listSubjectAttributes(tx, tenantId)
   const byKey = new Map(definitions.map((definition) => [definition.key, definition]))
   const errors = Object.entries(attributes).flatMap(([key, value]) => faultOf(key, value, byKey.get(key)))
   for (const { key, is_required } of definitions)
@@ -29,7 +29,7 @@ const fault = (key: string, code: string, detail: string): FieldError => ({
   detail,
 })
 
-function faultOf(key: string, value: unknown, definition: DefinitionRow | undefined): FieldError[] {
+function faultOf(key: string, value: unknown, definition: SubjectAttribute | undefined): FieldError[] {
   if (!definition)
     return [
       fault(key, 'unknown', `Members have no attribute "${key}". Define it first, with category subject.`),
