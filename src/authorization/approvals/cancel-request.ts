@@ -4,7 +4,8 @@ import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { findRequest, lockRequest, markCancelled, type RequestRow } from './store.ts'
+import { lockRequest, markCancelled } from './move-store.ts'
+import { findRequest, type RequestRow } from './store.ts'
 import { tellRequester } from './tell.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { asWorker, type Databases } from '../../platform/db/transaction.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { expireOverdue } from './store.ts'
+import { expireOverdue } from './move-store.ts'
 
 const batch = 500
 

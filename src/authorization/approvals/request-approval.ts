@@ -7,17 +7,17 @@ import type { GuardedCall } from '../../platform/http/approval-gate.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { listEligible } from './approver-store.ts'
 import {
   type CallKey,
   countPendingOf,
   findOpen,
-  type GateRef,
   insertRequest,
-  listEligible,
   type NewRequest,
   type OpenRow,
   retireStale,
-} from './store.ts'
+} from './open-store.ts'
+import type { GateRef } from './store.ts'
 import { tellApprovers } from './tell.ts'
 
 /** A call that met gates, and what they ask for. */

@@ -1,8 +1,10 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
+import { type Approver, findTenantName } from './approver-store.ts'
+import type { NewRequest } from './open-store.ts'
 import { requestUrl } from './show-request.ts'
-import { type Approver, findTenantName, type NewRequest, type RequestRow } from './store.ts'
+import type { RequestRow } from './store.ts'
 
 type TellDeps = Pick<Deps, 'sealer' | 'publicUrl'>
 

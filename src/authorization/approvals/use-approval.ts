@@ -2,7 +2,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { approvalInvalid, type GuardedCall } from '../../platform/http/approval-gate.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { hasWritten, markExecuted, wasExecutedUnder } from './store.ts'
+import { hasWritten, markExecuted, wasExecutedUnder } from './move-store.ts'
 
 /**
  * Uses an approval up in the transaction of its effect: of all that try, one, and the others' effects are rolled back

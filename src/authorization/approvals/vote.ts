@@ -4,17 +4,10 @@ import { ApiError, invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { listEligible } from './approver-store.ts'
+import { insertVote, lockRequest, markApproved, markRejected } from './move-store.ts'
 import { readerOf } from './read-requests.ts'
-import {
-  findRequest,
-  insertVote,
-  listEligible,
-  lockRequest,
-  markApproved,
-  markRejected,
-  mayDecide,
-  type RequestRow,
-} from './store.ts'
+import { findRequest, mayDecide, type RequestRow } from './store.ts'
 import { tellRequester } from './tell.ts'
 
 const selfApproval = () =>
