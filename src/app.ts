@@ -7,6 +7,7 @@ import { evaluationRoutes } from './authorization/evaluation/routes.ts'
 import { policyRoutes } from './authorization/policies/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './dev/mailbox-routes.ts'
+import { auditLogRoutes } from './events/audit-log/routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
@@ -27,6 +28,7 @@ import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
 import { departmentRoutes } from './tenancy/departments/routes.ts'
+import { invitationRoutes } from './tenancy/invitations/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
 import { roleRoutes } from './tenancy/roles/routes.ts'
 import { tenantRoutes } from './tenancy/tenants/routes.ts'
@@ -43,11 +45,13 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...memberRoutes(deps),
   ...roleRoutes(deps),
   ...departmentRoutes(deps),
+  ...invitationRoutes(deps),
   ...attributeRoutes(deps),
   ...policyRoutes(deps),
   ...approvalRoutes(deps),
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps),
+  ...auditLogRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),
 ]

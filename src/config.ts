@@ -214,6 +214,11 @@ export const settings = {
   RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
   LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),
+  LIMIT_PENDING_INVITATIONS: setting(
+    wholeNumber(0, 1_000_000),
+    1_000,
+    'Pending invitations that a tenant may have',
+  ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',

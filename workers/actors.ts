@@ -4,6 +4,7 @@ import { approvalExpiry } from './approval-expiry.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
+import { invitationExpiry } from './invitation-expiry.ts'
 import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
@@ -14,6 +15,7 @@ export const actors: readonly Actor[] = [
   outboxRelay,
   email,
   eventFanout,
+  invitationExpiry,
   tenantPurge,
   otpExpiry,
   approvalExpiry,

@@ -24,6 +24,7 @@ const answer = z.object({ 'QUERY PLAN': z.array(z.object({ Plan: z.custom<Node>(
 const names = z.object({ name: z.string() })
 const queries = new Set<PropertyKey>([
   'any',
+  'exists',
   'anyFirst',
   'many',
   'maybeOne',

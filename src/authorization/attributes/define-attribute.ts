@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { DataType, Scalar } from '../../platform/access/conditions.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -43,8 +44,9 @@ export async function defineAttribute(
       throw new ApiError(409, 'key_taken', `There is an attribute ${body.category}.${body.key} already.`)
     if ((await countDefinitions(tx, tenantId)) > mostDefinitions)
       throw new ApiError(409, 'limit_reached', `A tenant may define ${mostDefinitions} attributes.`)
-    await appendDefinitionEvent(tx, actor, { type: 'created', id: row.id, at })
-    return { ...row, created_at: at }
+    const made = { ...row, created_at: at }
+    await tellOf(tx, actor, { type: 'created', row: made, at })
+    return made
   })
 }
 
@@ -52,7 +54,7 @@ export async function defineAttribute(
 export async function removeDefinition(deps: Deps, actor: Actor, id: string): Promise<void> {
   const at = deps.clock()
   const found = await inTenant(deps.db, actor, (tx) => findDefinition(tx, actor.tenantId, id))
-  permitDefinition(actor, id, found)
+  const row = permitDefinition(actor, id, found)
   if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute stays.')
   await inTenant(deps.db, actor, async (tx) => {
     await growPolicyRevision(tx, actor.tenantId)
@@ -64,7 +66,7 @@ export async function removeDefinition(deps: Deps, actor: Actor, id: string): Pr
         'A policy or a member has this attribute. Take it out there first.',
       )
     }
-    await appendDefinitionEvent(tx, actor, { type: 'deleted', id, at })
+    await tellOf(tx, actor, { type: 'deleted', row, at })
   })
 }
 
@@ -73,14 +75,23 @@ function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): 
   if (wrong >= 0) throw invalidField(`allowed_values.${wrong}`, `This has to be ${typeNames[type]}.`)
 }
 
-const appendDefinitionEvent = (
+/** Tells of a definition that came or went, in an event and in the audit log. */
+async function tellOf(
   tx: Tx,
   actor: Actor,
-  { type, id, at }: { type: 'created' | 'deleted'; id: string; at: number },
-) =>
-  appendEvent(tx, {
+  { type, row, at }: { type: 'created' | 'deleted'; row: DefinitionRow; at: number },
+): Promise<void> {
+  const { id, created_at: _at, ...shown } = row
+  await appendEvent(tx, {
     ...causedBy(actor, at),
     type: `authorization.attribute_definition_${type}`,
     subject: id,
     data: { attribute_definition_id: id },
   })
+  await appendAudit(tx, {
+    ...doneBy(actor, at),
+    action: type === 'created' ? 'attribute_definition:create' : 'attribute_definition:delete',
+    target: { type: 'attribute_definition', id },
+    changes: type === 'created' ? changesBetween(null, shown) : changesBetween(shown, null),
+  })
+}

@@ -4,9 +4,9 @@ import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { draftOf } from './draft-of.ts'
 import { permitPolicy } from './permit-policy.ts'
 import type { Draft, NewPolicyBody, PolicyChange } from './policy-body.ts'
-import type { PolicyRow, Rules } from './store.ts'
 import { findVersion } from './version-store.ts'
 import { type PolicyDeps, type Written, writePolicy } from './write-policy.ts'
 
@@ -53,24 +53,4 @@ export async function rollBackPolicy(
     const body: Draft = { ...earlier.source, kind: 'json' }
     return { id, body, reason: reason || `Back to version ${version}` }
   })
-}
-
-/** A stored policy in the form in which one is written. */
-export function draftOf({ rules, ...row }: PolicyRow): Draft & Rules {
-  const { name, description, kind, effect, actions, resource_types, mode, priority } = row
-  const { valid_from, valid_until, is_active } = row
-  return {
-    name,
-    description,
-    kind,
-    effect,
-    actions,
-    resource_types,
-    mode,
-    priority,
-    valid_from,
-    valid_until,
-    is_active,
-    ...rules,
-  }
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -7,6 +8,7 @@ import { assertAmong, preconditionFailed } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { draftOf } from './draft-of.ts'
 import { readPolicy } from './read-policy.ts'
 import { deletePolicy } from './store.ts'
 
@@ -26,6 +28,12 @@ export async function removePolicy(deps: Deps, actor: Actor, id: string, ifMatch
       type: 'authorization.policy_deleted',
       subject: id,
       data: { policy_id: id, version },
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'policy:delete',
+      target: { type: 'policy', id },
+      changes: changesBetween(draftOf(row), null),
     })
   })
 }

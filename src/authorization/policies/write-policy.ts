@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -6,6 +7,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { type Compiled, compileBody, type PatternCost, policyInvalid } from './compile-body.ts'
+import { draftOf } from './draft-of.ts'
 import type { Draft } from './policy-body.ts'
 import { overBudget } from './slice-budget.ts'
 import {
@@ -110,6 +112,12 @@ function store(deps: Deps, actor: Actor, plan: Plan): Promise<Written> {
     })
     const row = await findPolicy(tx, tenantId, intent.id)
     if (!row) throw new Error('The policy just written cannot be seen')
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: current ? 'policy:update' : 'policy:create',
+      target: { type: 'policy', id: intent.id },
+      changes: changesBetween(current && draftOf(current), draftOf(row)),
+    })
     return { row, roles: vocabulary.roles, warnings: compiled.warnings }
   })
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { endSessions, tellRevoked } from '../sessions/end-session.ts'
@@ -11,6 +12,12 @@ export async function logout({ db, clock }: Deps, actor: Actor): Promise<void> {
   await asSystem(db, 'a session spans tenants', async (tx) => {
     if (!(await endSession(tx, { id: sessionId, userId, reason: 'logout', at }))) return
     await tellRevoked(tx, { userId, sessionId, tenantId, requestId: origin.requestId, at })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      tenantId,
+      action: 'session:logout',
+      target: { type: 'session', id: sessionId },
+    })
   })
 }
 
@@ -19,7 +26,13 @@ export async function logoutAll({ db, clock }: Deps, actor: Actor): Promise<void
   const at = clock()
   const { userId, tokenTenantId: tenantId, origin } = actor
   const { requestId } = origin
-  await asSystem(db, 'a session spans tenants', (tx) =>
-    endSessions(tx, { userId, exceptId: null, reason: 'logout', tenantId, requestId, at }),
-  )
+  await asSystem(db, 'a session spans tenants', async (tx) => {
+    await endSessions(tx, { userId, exceptId: null, reason: 'logout', tenantId, requestId, at })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      tenantId,
+      action: 'session:logout',
+      target: { type: 'user', id: userId },
+    })
+  })
 }

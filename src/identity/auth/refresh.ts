@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
@@ -139,15 +140,23 @@ async function judgeReplay(deps: Deps, tx: Tx, replay: Replay): Promise<Grant | 
     now - rotatedAt <= deps.config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000
   if (inGrace) return (entitled && behind === 1 ? liveGrant(deps, family, entitled) : null) ?? tokenNotValid()
   const { session_id: sessionId, user_id: userId, tenant_id: tenantId } = family
-  if (await endSession(tx, { id: sessionId, userId, reason: 'replay', at: now }))
-    await appendEvent(tx, {
-      type: 'identity.session_compromised',
-      tenantId,
-      subject: userId,
-      data: { user_id: userId, session_id: sessionId },
-      actorId: null,
-      requestId: origin.requestId,
-      at: now,
-    })
+  if (!(await endSession(tx, { id: sessionId, userId, reason: 'replay', at: now }))) return sessionRevoked()
+  await appendEvent(tx, {
+    type: 'identity.session_compromised',
+    tenantId,
+    subject: userId,
+    data: { user_id: userId, session_id: sessionId },
+    actorId: null,
+    requestId: origin.requestId,
+    at: now,
+  })
+  await appendAudit(tx, {
+    tenantId,
+    actor: null,
+    origin,
+    action: 'session:compromise',
+    target: { type: 'session', id: sessionId },
+    at: now,
+  })
   return sessionRevoked()
 }

@@ -1,16 +1,25 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
-import { invalidField } from '../../platform/errors.ts'
+import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import type { Offer } from '../../tenancy/invitations/accept-store.ts'
+import {
+  emailMismatch,
+  findLiveOffer,
+  invitationInvalid,
+  joinByInvitation,
+} from '../../tenancy/invitations/join-by-invitation.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { evenly } from '../guards/even-time.ts'
 import { registerUses } from '../guards/limits.ts'
 import { findCredentials, insertUser } from '../users/store.ts'
+import { verifyByInvitation } from './accept-invitation.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 // Far more than founding an account takes, so that neither it nor a mail to the owner shows in the time.
@@ -21,11 +30,14 @@ export interface RegisterBody {
   password: string
   first_name: string
   last_name: string
+  invitation_token?: string | undefined
 }
 
 /**
  * Registers a person with a tenant of their own and mails them a verification link, all or nothing. A used address
- * is 400 on `email`, or where REGISTRATION_HIDE_EXISTING is set, 201 as ever and a mail to its owner.
+ * is 400 on `email`, or where REGISTRATION_HIDE_EXISTING is set, 201 as ever and a mail to its owner. The token of an
+ * invitation makes them a member of its tenant instead, and verifies the address: 400 `invitation_invalid` for a dead
+ * one, 403 `email_mismatch` for one to another address.
  */
 export async function register(
   deps: Deps,
@@ -35,12 +47,13 @@ export async function register(
   const { config, clock, passwords, limiters } = deps
   await limiters.take(registerUses(origin.ip))
   const { email, first_name: firstName, last_name: lastName } = body
+  const offer = await offerTo(deps, email, body.invitation_token)
   refuseWeakPassword('password', body.password, { email, firstName, lastName })
   const passwordHash = await passwords.hash(body.password)
   const id = timeOrderedId(clock())
   const person = { id, email, passwordHash, firstName, lastName }
   const settle = async () => {
-    if (!(await foundAccount(deps, origin, person))) await answerForUsedAddress(deps, email, origin)
+    if (!(await foundAccount(deps, origin, person, offer))) await answerForUsedAddress(deps, email, origin)
   }
   if (config.REGISTRATION_HIDE_EXISTING) await evenly(hiddenMs, settle)
   else await settle()
@@ -56,13 +69,14 @@ interface NewPerson {
 }
 
 /** False, and nothing is kept, where the address has an account. */
-function foundAccount(deps: Deps, origin: Origin, person: NewPerson): Promise<boolean> {
+function foundAccount(deps: Deps, origin: Origin, person: NewPerson, offer: Offer | null): Promise<boolean> {
   const { id, email, firstName, lastName } = person
   const at = deps.clock()
-  const tenantId = timeOrderedId(at)
+  const tenantId = offer?.tenant_id ?? timeOrderedId(at)
+  const founder = { id, email, firstName, lastName }
   return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { ...person, at }))) return false
-    await foundPersonalTenant(tx, { id: tenantId, founder: { id, email, firstName, lastName }, origin, at })
+    if (!offer) await foundPersonalTenant(tx, { id: tenantId, founder, origin, at })
     await appendEvent(tx, {
       type: 'identity.user_created',
       tenantId,
@@ -72,9 +86,30 @@ function foundAccount(deps: Deps, origin: Origin, person: NewPerson): Promise<bo
       requestId: origin.requestId,
       at,
     })
-    await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, origin, at })
+    await appendAudit(tx, {
+      tenantId,
+      actor: founder,
+      origin,
+      action: 'user:register',
+      target: { type: 'user', id },
+      changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
+      at,
+    })
+    if (!offer) await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, origin, at })
+    if (offer) await verifyByInvitation(tx, offer, { id, origin, at })
+    if (offer) await joinByInvitation(tx, offer, { person: founder, origin, at })
     return true
   })
+}
+
+/** What an invitation's token offers to the person who registers with it; null without one. */
+async function offerTo(deps: Deps, email: string, token: string | undefined): Promise<Offer | null> {
+  if (token === undefined) return null
+  const offer = await findLiveOffer(deps, token).catch((error) => {
+    throw error instanceof ApiError && error.code === 'invitation_expired' ? invitationInvalid() : error
+  })
+  if (offer.email !== email) throw emailMismatch()
+  return offer
 }
 
 async function answerForUsedAddress(deps: Deps, email: string, origin: Origin): Promise<void> {

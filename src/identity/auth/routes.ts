@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { publicRoute, type Route, route } from '../../platform/http/route.ts'
+import { openRoute, publicRoute, type Route, route } from '../../platform/http/route.ts'
 import { bodyId, message } from '../../platform/http/schemas.ts'
+import { memberSchema } from '../../tenancy/members/member-schemas.ts'
 import { deviceTypes } from '../otp/channels.ts'
 import { chosenPassword, emailAddress, linkToken, personName, presentedPassword } from '../person.ts'
+import { acceptInvitation } from './accept-invitation.ts'
 import { attemptLogin } from './attempt-login.ts'
 import { changePassword } from './change-password.ts'
 import { confirmPasswordReset } from './confirm-password-reset.ts'
@@ -59,10 +61,13 @@ export const authRoutes = (deps: Deps): Route[] => [
       password: chosenPassword,
       first_name: personName.default(''),
       last_name: personName.default(''),
+      invitation_token: linkToken
+        .optional()
+        .meta({ description: 'Joins the tenant that sent it in place of a tenant of their own' }),
     }),
     status: 201,
     answer: z.object({ id: z.uuid(), email: z.string() }),
-    refusals: [429],
+    refusals: [403, 429],
     secret: true,
     handle: ({ origin, body }) => register(deps, origin, body),
   }),
@@ -116,6 +121,31 @@ export const authRoutes = (deps: Deps): Route[] => [
       await logout(deps, actor)
       return { message: 'Logged out' as const }
     },
+  }),
+  openRoute({
+    method: 'POST',
+    path: '/api/v1/invitations/accept',
+    action: 'invitation:accept',
+    tag: 'Invitations',
+    summary: 'Accept an invitation',
+    description: 'Logged in, with its token alone. Somebody new adds a password and names, and is logged in.',
+    body: z.object({
+      token: linkToken,
+      password: chosenPassword.optional(),
+      first_name: personName.default(''),
+      last_name: personName.default(''),
+    }),
+    status: 200,
+    answer: z.object({
+      invitation_id: z.uuid(),
+      tenant: z.object({ id: z.uuid(), name: z.string(), slug: z.string() }),
+      member: memberSchema,
+      ...tokenPair.partial().shape,
+      ...otpRequired.partial().shape,
+    }),
+    refusals: [409],
+    secret: true,
+    handle: ({ actor, origin, body }) => acceptInvitation(deps, actor, origin, body),
   }),
   route({
     method: 'POST',

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { sessionRevoked } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -27,6 +28,12 @@ export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): 
     const settled = await settleSecondFactor(deps, tx, entry, now)
     if (isChallenge(settled)) return settled
     await noteEntry(tx, { tenantId, userId, at: now })
+    await appendAudit(tx, {
+      ...doneBy(actor, now),
+      tenantId,
+      action: 'session:switch',
+      target: { type: 'session', id: sessionId },
+    })
     const { roles } = place
     const entitled = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
     return beginFamily(deps, tx, entitled, now)

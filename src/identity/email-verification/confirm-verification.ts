@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { hashOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -37,6 +38,15 @@ export async function confirmVerification(
       data,
       actorId: userId,
       requestId: origin.requestId,
+      at,
+    })
+    await appendAudit(tx, {
+      tenantId,
+      actor: { id: userId, email },
+      origin,
+      action: 'email_verification:confirm',
+      target: { type: 'user', id: userId },
+      changes: { email_verified: { before: false, after: true } },
       at,
     })
   })

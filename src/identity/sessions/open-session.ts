@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -40,6 +41,14 @@ export async function openSession(
   const data = { user_id: userId, session_id: sessionId }
   const type = 'identity.login_succeeded'
   await appendEvent(tx, { type, tenantId, subject: userId, data, actorId: userId, requestId, at: now })
+  await appendAudit(tx, {
+    tenantId,
+    actor: { id: userId, email: opening.email },
+    origin,
+    action: 'session:create',
+    target: { type: 'session', id: sessionId },
+    at: now,
+  })
   await noteSignIn(deps, tx, { userId, email: opening.email, tenantId, origin, at: now })
   return beginFamily(deps, tx, entitled, now)
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -45,6 +46,16 @@ export async function updateProfile(
     await copyProfile(tx, { id, email: now, firstName: first_name, lastName: last_name })
     if (now !== before) await settleNewAddress(deps, tx, actor, updated, at)
     await tellUpdated(tx, actor, at)
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      tenantId: actor.tokenTenantId,
+      action: 'profile:update',
+      target: { type: 'user', id },
+      changes: changesBetween(
+        { first_name: standing.user.firstName, last_name: standing.user.lastName, email: before },
+        { first_name, last_name, email: now },
+      ),
+    })
   })
 }
 

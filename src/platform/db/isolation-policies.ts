@@ -12,6 +12,9 @@ export const frozenPolicies = [
   'approval_requests worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'approval_votes worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'attribute_definitions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'audit_log system_inserts: insert to bailiwick_system check true',
+  'audit_log worker_inserts: insert to bailiwick_worker check true',
+  'audit_log worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
@@ -22,6 +25,8 @@ export const frozenPolicies = [
   'events system_inserts: insert to bailiwick_system check true',
   'events worker_all: all to bailiwick_worker using true check true',
   'installation system_all: all to bailiwick_system using true check true',
+  'invitations system_reads: select to bailiwick_system using true',
+  'invitations worker_all: all to bailiwick_worker using true check true',
   'link_tokens system_all: all to bailiwick_system using true check true',
   'link_tokens worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'link_tokens worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
@@ -60,7 +65,7 @@ export const frozenPolicies = [
   'tenants system_reads: select to bailiwick_system using true',
   'tenants worker_purges: delete to bailiwick_worker using (deleted_at IS NOT NULL)',
   'tenants worker_reads: select to bailiwick_worker using true',
-  `users fellow_members: select to bailiwick_api using (id IN ( SELECT m.user_id FROM public.memberships m WHERE (m.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid AS "nullif"))))`,
+  `users fellow_members: select to bailiwick_api using (EXISTS ( SELECT FROM public.memberships m WHERE ((m.user_id = users.id) AND (m.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid AS "nullif")))))`,
   'users system_all: all to bailiwick_system using true check true',
 ]
 
@@ -80,6 +85,7 @@ export const tablesOfPeople: Record<string, string> = {
 
 /** Unique indexes without tenant_id: a collision tells that a row exists which the writer may not see. */
 export const globalKeys: Record<string, string> = {
+  invitations_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
   link_tokens_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
   otp_devices_single: 'led by the person, whose own rows alone can collide',
   refresh_families_jti_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
@@ -89,6 +95,7 @@ export const globalKeys: Record<string, string> = {
 
 /** Which run-time roles read the columns that hold passwords, hashes of tokens, and sealed secrets. */
 export const secretReaders: Record<string, string[]> = {
+  'invitations.token_hash': ['bailiwick_system'],
   'link_tokens.token_hash': ['bailiwick_system'],
   'mails.content_sealed': ['bailiwick_worker'],
   'otp_devices.secret_sealed': ['bailiwick_system'],
@@ -104,6 +111,7 @@ export const countedTables = [
   'approval_requests',
   'attribute_definitions',
   'departments',
+  'invitations',
   'memberships',
   'policies',
   'roles',

@@ -11,7 +11,8 @@ export interface Column {
 /** A filter: the form of its value in a query string, and what it asks of a row. Values are written into links again. */
 export interface Filter {
   schema: z.ZodType<string | boolean, unknown>
-  where(value: string | boolean): FragmentSqlToken
+  /** `now` in ms since 1970, for what time changes. */
+  where(value: string | boolean, now: number): FragmentSqlToken
 }
 
 /** All that is to be said of a list; see {@link defineList}. */
@@ -33,7 +34,7 @@ export interface List {
   /** The column that the answer to `query` is ordered by. */
   orderedBy(query: ListQuery): Column
   id: Column
-  page(query: ListQuery, keyset: Keyset): ListPage
+  page(query: ListQuery, keyset: Keyset, now: number): ListPage
 }
 
 /** What a store needs of a page. Both fragments begin with `and`: they follow the condition that names the tenant. */
@@ -78,8 +79,8 @@ export function defineList(described: ListDescription): List {
     query: listQuery.extend(shape),
     id,
     orderedBy,
-    page(query, place) {
-      const asked = conditionsOf(filters, search, query)
+    page(query, place, now) {
+      const asked = conditionsOf(filters, search, query, now)
       const conditions = together(asked)
       const end = keyset(place, orderedBy(query).column, id.column, placeOf(query).startsWith('-'))
       return { filtered: asked.length > 0, conditions, tail: sql.fragment`${conditions} ${end}` }
@@ -91,10 +92,11 @@ function conditionsOf(
   filters: Record<string, Filter>,
   search: ListDescription['search'],
   query: ListQuery,
+  now: number,
 ): FragmentSqlToken[] {
   const asked = Object.entries(filters)
     .filter(([name]) => query[name] !== undefined)
-    .map(([name, filter]) => filter.where(query[name] as string | boolean))
+    .map(([name, filter]) => filter.where(query[name] as string | boolean, now))
   return search && typeof query.search === 'string' ? [...asked, beginsWith(search, query.search)] : asked
 }
 

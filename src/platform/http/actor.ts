@@ -50,6 +50,8 @@ export interface Actor {
   token: TokenKind
   standing: Standing
   origin: Origin
+  /** Of the decision that admitted the request. */
+  decisionId: string
   /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */
   permit(resource: Partial<Resource> & { type: string }): void
   /** Whether `permit` would let it pass; for verbs that show less to some. Obligations aside. */

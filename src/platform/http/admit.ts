@@ -80,7 +80,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
   const may: Actor['may'] = (resource) =>
     weigh('resource', { ...collection, ownerId: null, ...resource }).decision.effect === 'allow'
   const admission: Admission = {
-    actor: { ...bearer, origin, permit, may, beforeCommit: gate.beforeCommit },
+    actor: { ...bearer, origin, decisionId: id, permit, may, beforeCommit: gate.beforeCommit },
     bind: gate.bind,
     through: (verb) => gate.through(verb, refuse),
     decideRoute(fields) {

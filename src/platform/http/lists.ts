@@ -29,7 +29,7 @@ type Context = Asked & { sealer: Sealer; publicUrl: () => string; list: List }
  * another, and the count where the list has one. 400 for a cursor that this list never gave.
  */
 export async function answerPage<Found extends { rows: readonly object[] }, T>(
-  deps: { sealer: Sealer; publicUrl: () => string },
+  deps: { sealer: Sealer; publicUrl: () => string; clock: () => number },
   list: List,
   asked: Asked,
   load: (page: ListPage) => Promise<Found>,
@@ -37,7 +37,7 @@ export async function answerPage<Found extends { rows: readonly object[] }, T>(
 ): Promise<Omit<Found, 'rows'> & { next: string | null; previous: string | null; results: T[] }> {
   const context = { ...deps, ...asked, list }
   const keyset = openCursor(context)
-  const { rows, ...counted } = await load(list.page(asked.query, keyset))
+  const { rows, ...counted } = await load(list.page(asked.query, keyset, deps.clock()))
   const page = rows.slice(0, keyset.size)
   if (keyset.backwards) page.reverse()
   const more = rows.length > keyset.size

@@ -86,6 +86,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   summary: route.summary,
   ...descriptionOf(route),
   ...(route.action === 'public' ? { security: [] } : { 'x-action': route.action }),
+  ...(route.anonymous && { security: [{}, { bearerAuth: [] }] }),
   ...parametersOf(route),
   ...requestBodyOf(route),
   responses: {

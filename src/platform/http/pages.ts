@@ -13,6 +13,8 @@ interface LinkPage {
   done: string
   /** What the person has to choose first. */
   newPassword?: boolean
+  /** Names, for an account that is made on the way. */
+  names?: boolean
 }
 
 // A GET changes nothing: scanners of mail open every link, and would use the token up.
@@ -31,6 +33,15 @@ const pages: Record<string, LinkPage> = {
     post: '/api/v1/auth/password/reset/confirm/',
     done: 'Your password is changed. Log in with it.',
     newPassword: true,
+  },
+  '/accept-invitation': {
+    title: 'Accept the invitation',
+    lead: 'New here? Choose a password of 8 characters or more. Whoever has an account accepts where they are logged in.',
+    button: 'Join',
+    post: '/api/v1/invitations/accept/',
+    done: 'Welcome! Your account is made. Log in with your address and password.',
+    newPassword: true,
+    names: true,
   },
 }
 
@@ -68,8 +79,14 @@ const passwordField = `<label for="password">New password</label>
 <input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required autofocus>
 `
 
+const nameFields = `<label for="first_name">First name</label>
+<input id="first_name" name="first_name" autocomplete="given-name" maxlength="150">
+<label for="last_name">Last name</label>
+<input id="last_name" name="last_name" autocomplete="family-name" maxlength="150">
+`
+
 const html = (
-  { title, lead, button, post, done, newPassword }: LinkPage,
+  { title, lead, button, post, done, newPassword, names }: LinkPage,
   style: Asset,
   script: Asset,
 ) => `<!doctype html>
@@ -89,7 +106,7 @@ const html = (
 <h1>${title}</h1>
 <p>${lead}</p>
 <form data-post="${post}" data-done="${done}">
-${newPassword ? passwordField : ''}<button disabled>${button}</button>
+${newPassword ? passwordField : ''}${names ? nameFields : ''}<button disabled>${button}</button>
 <p role="status" aria-live="polite"></p>
 </form>
 <noscript><p>This page needs JavaScript to send your answer.</p></noscript>

@@ -7,6 +7,7 @@ const open: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/refresh',
   'POST /api/v1/auth/email/verify/confirm',
+  'POST /api/v1/invitations/accept',
   'POST /api/v1/auth/password/reset',
   'POST /api/v1/auth/password/reset/confirm',
   'GET /.well-known/jwks.json',
@@ -17,8 +18,10 @@ const open: ReadonlySet<string> = new Set([
 
 /** Throws for a route that is neither decided by an action of the catalogue nor listed as public. */
 export function assertDecided(routes: readonly Route[]): void {
-  for (const { method, path, action } of routes) {
-    const known = action === 'public' ? open.has(`${method} ${path}`) : Object.hasOwn(actions, action)
+  for (const { method, path, action, anonymous } of routes) {
+    const listed = open.has(`${method} ${path}`)
+    const known =
+      action === 'public' ? listed : Object.hasOwn(actions, action) && listed === Boolean(anonymous)
     if (!known) throw new Error(`${method} ${path} has the action ${action}, which nothing decides`)
   }
 }

@@ -60,6 +60,12 @@ export interface DecidedSpec<B extends ZodType, Q extends ZodObject, R extends Z
   handle(ask: Ask<z.output<B>, z.output<Q>, Actor>): Answered<R>
 }
 
+/** Open without a token; with one it is decided like any other. */
+export interface OpenSpec<B extends ZodType, Q extends ZodObject, R extends ZodType> extends Common<B, Q, R> {
+  action: ActionName
+  handle(ask: Ask<z.output<B>, z.output<Q>, Actor | null>): Answered<R>
+}
+
 export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
   extends Common<B, Q, R> {
   action: 'public'
@@ -71,29 +77,39 @@ export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' |
   action: ActionName | 'public'
   scope: TenantScope
   decides: 'route' | 'resource'
+  /** Whoever sends no token is let in as nobody. */
+  anonymous: boolean
   body: ZodType | undefined
   query: ZodObject | undefined
   answer: ZodType | null
   handle(ask: Ask<unknown, unknown, Actor | null>): Promise<unknown>
 }
 
+const usual = {
+  body: undefined,
+  query: undefined,
+  scope: 'token',
+  decides: 'route',
+  anonymous: false,
+} as const
+
 /** A route that is decided: nobody reaches its handler without a token and an allow. */
 export function route<B extends ZodType, Q extends ZodObject, R extends ZodType>(
   spec: DecidedSpec<B, Q, R>,
 ): Route {
-  return { body: undefined, query: undefined, scope: 'token', decides: 'route', ...spec } as unknown as Route
+  return { ...usual, ...spec } as unknown as Route
 }
 
 /** A route without a token; the list of them is frozen by a walk. */
 export function publicRoute<B extends ZodType, Q extends ZodObject, R extends ZodType>(
   spec: Omit<PublicSpec<B, Q, R>, 'action'>,
 ): Route {
-  return {
-    body: undefined,
-    query: undefined,
-    scope: 'token',
-    decides: 'route',
-    action: 'public',
-    ...spec,
-  } as unknown as Route
+  return { ...usual, action: 'public', ...spec } as unknown as Route
+}
+
+/** A route for nobody in particular and for whoever is logged in: a token is checked where one is sent. */
+export function openRoute<B extends ZodType, Q extends ZodObject, R extends ZodType>(
+  spec: OpenSpec<B, Q, R>,
+): Route {
+  return { ...usual, anonymous: true, ...spec } as unknown as Route
 }

@@ -18,7 +18,7 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
   const reader = route.path.includes('/auth/') ? readSmallBody : readBody
   return async (ctx) => {
     ctx.state.action = route.action
-    const admission = route.action === 'public' ? null : await admit(deps, ctx, route)
+    const admission = isNobody(ctx, route) ? null : await admit(deps, ctx, route)
     try {
       const answer = await handled(ctx, route, admission)
       respond(ctx, route, answer, admission)
@@ -46,6 +46,10 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
     return answer
   }
 }
+
+/** An Authorization header that holds no valid token is refused, never taken for none. */
+const isNobody = (ctx: Context, { action, anonymous }: Route) =>
+  action === 'public' || (anonymous && ctx.get('authorization') === '')
 
 function checked(schema: ZodType | undefined, value: unknown): unknown {
   if (!schema) return value

@@ -10,7 +10,7 @@ export function letter(subject: string, paragraphs: Paragraph[]): Letter {
 }
 
 /** Names are people's own words: without line breaks they cannot pose as a line of ours. */
-const oneLine = (words: string) => words.replace(/\s+/g, ' ').trim()
+export const oneLine = (words: string) => words.replace(/\s+/g, ' ').trim()
 
 function textOf(paragraph: Paragraph): string {
   if (typeof paragraph === 'string') return oneLine(paragraph)

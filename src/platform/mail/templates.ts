@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { letter } from './letter.ts'
+import { letter, oneLine } from './letter.ts'
 
 /** A mail as people read it. */
 export interface Letter {
@@ -38,6 +38,17 @@ export const templates = {
       'somebody, perhaps you, tried to register with this address. It already has an account; nothing was changed.',
       'If it was you, log in as usual, or reset your password if you forgot it. If not, you need do nothing.',
     ]),
+  ),
+  invitation: template(
+    { link: z.url(), tenantName: z.string(), inviter: z.string(), message: z.string() },
+    ({ link, tenantName, inviter, message }) =>
+      letter(`You are invited to ${oneLine(tenantName)}`, [
+        'Hello,',
+        `${inviter} invites you to “${tenantName}”. Accept by opening this link:`,
+        { link },
+        ...(message ? [`They write: “${message}”`] : []),
+        'If you do not know them, you need do nothing.',
+      ]),
   ),
   password_reset: template({ link: z.url(), firstName: z.string() }, ({ link, firstName }) =>
     letter('Reset your password', [

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -6,7 +7,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { lockTenant } from '../tenants/store.ts'
-import type { NewDepartment } from './department-schemas.ts'
+import { auditedDepartment, type NewDepartment } from './department-schemas.ts'
 import {
   countDepartments,
   type DepartmentRow,
@@ -39,6 +40,12 @@ export function createDepartment(
     })
     const department = await findDepartment(tx, tenantId, id)
     if (!department) throw new Error('The department just made cannot be seen')
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'department:create',
+      target: { type: 'department', id: id },
+      changes: changesBetween(null, auditedDepartment(department)),
+    })
     return department
   })
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
@@ -7,7 +8,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockTenant } from '../tenants/store.ts'
-import { showDepartment } from './department-schemas.ts'
+import { auditedDepartment, showDepartment } from './department-schemas.ts'
 import { deleteEmptyDepartment, findDepartment, lockDepartment } from './store.ts'
 
 /** Deletes a department; 409 `department_in_use` while it has members or departments below it. */
@@ -33,6 +34,12 @@ export function deleteDepartment(
       type: 'tenant.department_deleted',
       subject: id,
       data: { department_id: id },
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'department:delete',
+      target: { type: 'department', id: id },
+      changes: changesBetween(auditedDepartment(department), null),
     })
   })
 }

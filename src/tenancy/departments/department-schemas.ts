@@ -41,6 +41,13 @@ export const departmentSchema = z
   })
   .meta({ id: 'Department' })
 
+/** Of a department, what the audit log tells. */
+export const auditedDepartment = ({ name, description, parent_id }: DepartmentRow) => ({
+  name,
+  description,
+  parent_id,
+})
+
 export const showDepartment = ({ version: _version, name_key: _key, ...row }: DepartmentRow) => ({
   ...row,
   created_at: rfc3339(row.created_at),

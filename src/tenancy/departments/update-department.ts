@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { invalidField, notFound } from '../../platform/errors.ts'
@@ -8,7 +9,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { holdParent } from './create-department.ts'
-import { type DepartmentChange, showDepartment } from './department-schemas.ts'
+import { auditedDepartment, type DepartmentChange, showDepartment } from './department-schemas.ts'
 import { changeDepartment, type DepartmentRow, findDepartment, isAtOrAbove } from './store.ts'
 
 /**
@@ -42,6 +43,13 @@ export function updateDepartment(
       subject: id,
       data: { department_id: id },
     })
-    return (await findDepartment(tx, tenantId, id)) ?? department
+    const changed = (await findDepartment(tx, tenantId, id)) ?? department
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'department:update',
+      target: { type: 'department', id: id },
+      changes: changesBetween(auditedDepartment(department), auditedDepartment(changed)),
+    })
+    return changed
   })
 }

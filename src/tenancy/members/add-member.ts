@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -12,7 +13,7 @@ import { holdRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
 import { checkAttributes } from './check-attributes.ts'
-import type { NewMember } from './member-schemas.ts'
+import { auditedMember, type NewMember } from './member-schemas.ts'
 import { findMember, findPerson, insertMember, type MemberRow } from './store.ts'
 
 /**
@@ -56,6 +57,12 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     })
     const member = await findMember(tx, tenantId, id)
     if (!member) throw new Error('The member just added cannot be seen')
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'member:create',
+      target: { type: 'member', id: id },
+      changes: changesBetween(null, auditedMember(member)),
+    })
     return member
   })
 }

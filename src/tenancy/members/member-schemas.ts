@@ -40,13 +40,23 @@ export function showMember(row: MemberRow) {
   }
 }
 
-// A name may have 64 characters, each of one or two UTF-16 units.
-const roleReference = z
+/** Of a membership, what the audit log tells. */
+export const auditedMember = ({ user_id, roles, department_id, status, attributes }: MemberRow) => ({
+  user_id,
+  roles,
+  department_id,
+  status,
+  attributes,
+})
+
+/** One role, by name or id: a name may have 64 characters, each of one or two UTF-16 units. */
+export const roleReference = z
   .string('Name the role as text.')
   .min(1, 'Name the role.')
   .max(128, 'There is no such role.')
 
-const roleNames = z
+/** Roles to be given, by name or id. */
+export const roleNames = z
   .array(roleReference, 'Give roles as a list of names.')
   .min(1, 'A member needs at least one role.')
   .max(100, 'A member may have 100 roles at most.')

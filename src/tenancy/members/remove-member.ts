@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -8,6 +9,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
+import { auditedMember } from './member-schemas.ts'
 import { permitMember } from './permit-member.ts'
 import { deleteMember, findMember } from './store.ts'
 
@@ -36,6 +38,12 @@ export async function removeMember(
       type: 'tenant.member_removed',
       subject: memberId,
       data: { membership_id: memberId, user_id: member.user_id },
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'member:delete',
+      target: { type: 'member', id: memberId },
+      changes: changesBetween(auditedMember(member), null),
     })
   })
 }

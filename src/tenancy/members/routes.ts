@@ -8,9 +8,10 @@ import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { addMember } from './add-member.ts'
+import { countMembers, listMembers, memberList } from './list-store.ts'
 import { memberChange, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
-import { countMembers, findMember, listMembers, memberList } from './store.ts'
+import { findMember } from './store.ts'
 import { updateMember } from './update-member.ts'
 
 function pageOfMembers(deps: Deps, actor: Actor, query: ListQuery) {

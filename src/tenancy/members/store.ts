@@ -1,17 +1,5 @@
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
-import {
-  byFlag,
-  byId,
-  byText,
-  byWord,
-  defineList,
-  type Filter,
-  type ListPage,
-} from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { emailAddress } from '../../platform/email-address.ts'
-import { roleNameKey } from '../roles/store.ts'
 
 export const memberRow = z.object({
   id: z.uuid(),
@@ -31,7 +19,8 @@ export const memberRow = z.object({
 
 export type MemberRow = z.infer<typeof memberRow>
 
-const columns = sql.fragment`
+/** What a MemberRow is read from: memberships as m, users as u. */
+export const memberColumns = sql.fragment`
   m.id, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.status, m.attributes,
   m.joined_at, m.updated_at, m.version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
@@ -67,66 +56,10 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
   return true
 }
 
-/** Members whose roles include the one named, by name or id. */
-const byRole: Filter = {
-  schema: z.string().trim().min(1, 'Name the role.').max(64, 'A role has 64 characters at most.'),
-  where: (role) => sql.fragment`
-    m.id in (select mr.membership_id from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-             where mr.tenant_id = m.tenant_id
-               and (r.name_key = ${roleNameKey(String(role))} or r.id::text = ${String(role).toLowerCase()}))`,
-}
-
-const ofPeople = {
-  orderings: {
-    created_at: { column: sql.fragment`m.joined_at`, field: 'joined_at' },
-    email: { column: sql.fragment`m.email`, field: 'email' },
-  },
-  search: [sql.fragment`m.email`, sql.fragment`m.first_name_key`, sql.fragment`m.last_name_key`],
-}
-
-/** The members of a tenant. */
-export const memberList = defineList({
-  ...ofPeople,
-  id: { column: sql.fragment`m.id`, field: 'id' },
-  filters: {
-    role: byRole,
-    status: byWord(sql.fragment`m.status`, ['active', 'suspended']),
-    department_id: byId(sql.fragment`m.department_id`),
-    user_id: byId(sql.fragment`m.user_id`),
-  },
-})
-
-/** The same people as users. */
-export const userList = defineList({
-  ...ofPeople,
-  id: { column: sql.fragment`m.id`, field: 'membership_id' },
-  filters: {
-    email: byText(sql.fragment`m.email`, emailAddress),
-    is_active: byFlag(sql.fragment`u.is_active`),
-    role: byRole,
-    department_id: byId(sql.fragment`m.department_id`),
-  },
-})
-
-/** A page of the tenant's members. */
-export function listMembers(tx: Tx, tenantId: string, page: ListPage): Promise<readonly MemberRow[]> {
-  return tx.any(sql.type(memberRow)`
-    select ${columns} from memberships m join users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId} ${page.tail}`)
-}
-
-/** How many members of the tenant the filters leave; all of them from the counter. */
-export function countMembers(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
-  if (!page.filtered) return countRows(tx, tenantId, 'memberships')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) from memberships m join users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId} ${page.conditions}`)
-}
-
 /** One member of the tenant, or null. */
 export function findMember(tx: Tx, tenantId: string, memberId: string): Promise<MemberRow | null> {
   return tx.maybeOne(sql.type(memberRow)`
-    select ${columns} from memberships m join users u on u.id = m.user_id
+    select ${memberColumns} from memberships m join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
 }
 

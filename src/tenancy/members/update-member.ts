@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -13,7 +14,7 @@ import { lockTenant } from '../tenants/store.ts'
 import { departmentAsked, rolesAsked } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
-import type { MemberChange } from './member-schemas.ts'
+import { auditedMember, type MemberChange } from './member-schemas.ts'
 import { permitMember } from './permit-member.ts'
 import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
 
@@ -48,7 +49,14 @@ export function updateMember(
       subject: memberId,
       data: { membership_id: memberId, user_id: member.user_id },
     })
-    return (await findMember(tx, tenantId, memberId)) ?? member
+    const changed = (await findMember(tx, tenantId, memberId)) ?? member
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'member:update',
+      target: { type: 'member', id: memberId },
+      changes: changesBetween(auditedMember(member), auditedMember(changed)),
+    })
+    return changed
   })
 }
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -8,7 +9,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
 import { assertHeld, holderOf } from './ceiling.ts'
-import type { newRole } from './role-schemas.ts'
+import { auditedRole, type newRole } from './role-schemas.ts'
 import { countCustomRoles, findRole, insertRole, type RoleDetailRow } from './store.ts'
 
 export const nameTaken = () =>
@@ -38,6 +39,12 @@ export function createRole(
     })
     const role = await findRole(tx, tenantId, id)
     if (!role) throw new Error('The role just made cannot be seen')
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'role:create',
+      target: { type: 'role', id: id },
+      changes: changesBetween(null, auditedRole(role)),
+    })
     return role
   })
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
@@ -7,7 +8,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
-import { showRole } from './role-schemas.ts'
+import { auditedRole, showRole } from './role-schemas.ts'
 import { deleteUnusedRole, findRole, lockRole } from './store.ts'
 import { systemRole } from './update-role.ts'
 
@@ -36,6 +37,12 @@ export function deleteRole(
       type: 'tenant.role_deleted',
       subject: roleId,
       data: { role_id: roleId },
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'role:delete',
+      target: { type: 'role', id: roleId },
+      changes: changesBetween(auditedRole(role), null),
     })
   })
 }

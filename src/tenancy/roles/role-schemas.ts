@@ -47,6 +47,13 @@ export const roleSchema = z
   })
   .meta({ id: 'Role' })
 
+/** Of a role, what the audit log tells. */
+export const auditedRole = ({ name, description, permissions }: RoleDetailRow) => ({
+  name,
+  description,
+  permissions,
+})
+
 export const showRole = ({ version: _version, name_key: _key, ...row }: RoleDetailRow) => ({
   ...row,
   permissions: row.is_system ? permissionsOf(row.name as SystemRole) : row.permissions,

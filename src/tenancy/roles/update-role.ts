@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
@@ -9,7 +10,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
 import { assertHeld, holderOf } from './ceiling.ts'
 import { nameTaken } from './create-role.ts'
-import { type RoleChange, showRole } from './role-schemas.ts'
+import { auditedRole, type RoleChange, showRole } from './role-schemas.ts'
 import { changeRole, findRole, hasRoleNamed, type RoleDetailRow } from './store.ts'
 
 export const systemRole = () =>
@@ -50,6 +51,13 @@ export function updateRole(
       subject: roleId,
       data: { role_id: roleId },
     })
-    return (await findRole(tx, tenantId, roleId)) ?? role
+    const changed = (await findRole(tx, tenantId, roleId)) ?? role
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'role:update',
+      target: { type: 'role', id: roleId },
+      changes: changesBetween(auditedRole(role), auditedRole(changed)),
+    })
+    return changed
   })
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -24,6 +25,7 @@ interface NewTenant {
   slug: string | undefined
   founder: Founder
   origin: Origin
+  decisionId?: string
   at: number
 }
 
@@ -32,7 +34,7 @@ interface NewTenant {
  * the founder as owner, events. Gives the id of the founder's membership.
  */
 export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
-  const { id, founder, origin, at } = tenant
+  const { id, founder, origin, decisionId, at } = tenant
   await claimSlug(tx, tenant)
   const roleIds = await insertSystemRoles(tx, id, at)
   const membershipId = timeOrderedId(at)
@@ -54,6 +56,16 @@ export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
   await appendEvent(tx, { ...event, type: 'tenant.tenant_created', subject: id, data: { tenant_id: id } })
   const data = { membership_id: membershipId, user_id: founder.id }
   await appendEvent(tx, { ...event, type: 'tenant.member_added', subject: membershipId, data })
+  await appendAudit(tx, {
+    tenantId: id,
+    actor: founder,
+    origin,
+    ...(decisionId && { decisionId }),
+    action: 'tenant:create',
+    target: { type: 'tenant', id },
+    changes: changesBetween(null, { name: tenant.name }),
+    at,
+  })
   return membershipId
 }
 
@@ -93,7 +105,7 @@ export async function createTenant(
 ): Promise<TenantRow> {
   const at = clock()
   const id = timeOrderedId(at)
-  const { userId, standing, origin } = actor
+  const { userId, standing, origin, decisionId } = actor
   return inTenant(db, { tenantId: id, userId }, async (tx) => {
     const founder = {
       id: userId,
@@ -101,7 +113,7 @@ export async function createTenant(
       firstName: standing.user.firstName,
       lastName: standing.user.lastName,
     }
-    await foundTenant(tx, { id, name: body.name, slug: body.slug, founder, origin, at })
+    await foundTenant(tx, { id, name: body.name, slug: body.slug, founder, origin, decisionId, at })
     const tenant = await findTenant(tx, id, userId)
     if (!tenant) throw new Error('The tenant just made cannot be seen')
     return tenant

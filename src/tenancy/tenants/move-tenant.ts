@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
@@ -14,6 +15,7 @@ import {
   type TenantStatus,
   updateStatus,
 } from './store.ts'
+import { auditedTenant } from './tenant-schemas.ts'
 
 // active ⇄ suspended; active or suspended → archived → active; any → deleted. Asking for the state a tenant is in is
 // answered as a success and tells nobody. What a closed tenant refuses is decided where it is entered: by the
@@ -32,18 +34,25 @@ export function moveTenant({ db, clock }: Deps, actor: Actor, move: keyof typeof
   const at = clock()
   return inTenant(db, actor, async (tx) => {
     await lockTenant(tx, tenantId)
+    const before = await findTenant(tx, tenantId, userId)
     const moved = await updateStatus(tx, { id: tenantId, from, to, at })
     const tenant = await findTenant(tx, tenantId, userId)
-    if (!tenant) throw notFound()
+    if (!before || !tenant) throw notFound()
     if (tenant.status !== to)
       throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
-    if (moved)
-      await appendEvent(tx, {
-        ...causedBy(actor, at),
-        type: event,
-        subject: tenantId,
-        data: { tenant_id: tenantId },
-      })
+    if (!moved) return tenant
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: event,
+      subject: tenantId,
+      data: { tenant_id: tenantId },
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: `tenant:${move}`,
+      target: { type: 'tenant', id: tenantId },
+      changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
+    })
     return tenant
   })
 }
@@ -63,6 +72,12 @@ export function deleteTenant({ db, clock }: Deps, actor: Actor, versions: Versio
       type: 'tenant.tenant_deleted',
       subject: tenantId,
       data: { tenant_id: tenantId },
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'tenant:delete',
+      target: { type: 'tenant', id: tenantId },
+      changes: changesBetween(auditedTenant(tenant), null),
     })
   })
 }

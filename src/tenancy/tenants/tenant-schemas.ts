@@ -54,6 +54,14 @@ export const tenantSchema = z
   })
   .meta({ id: 'Tenant' })
 
+/** Of a tenant, what the audit log tells. */
+export const auditedTenant = ({ name, slug, status, settings }: TenantRow) => ({
+  name,
+  slug,
+  status,
+  settings,
+})
+
 export const showTenant = ({ version: _version, name_key: _key, ...row }: TenantRow) => ({
   ...row,
   is_active: row.status === 'active',

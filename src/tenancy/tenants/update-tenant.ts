@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -7,7 +8,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { changeTenant, findTenant, lockTenant, type TenantRow } from './store.ts'
-import type { TenantChange } from './tenant-schemas.ts'
+import { auditedTenant, type TenantChange } from './tenant-schemas.ts'
 
 /** Changes name and settings of the tenant of the path, with one event; nothing where they are so already. */
 export function updateTenant(
@@ -23,15 +24,22 @@ export function updateTenant(
     const before = await findTenant(tx, tenantId, userId)
     if (!before) throw notFound()
     assertAmong(versions, before.version)
-    if (await changeTenant(tx, { id: tenantId, name: change.name, settings: change.settings ?? {}, at }))
-      await appendEvent(tx, {
-        ...causedBy(actor, at),
-        type: 'tenant.tenant_updated',
-        subject: tenantId,
-        data: { tenant_id: tenantId },
-      })
+    const { name, settings = {} } = change
+    if (!(await changeTenant(tx, { id: tenantId, name, settings, at }))) return before
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'tenant.tenant_updated',
+      subject: tenantId,
+      data: { tenant_id: tenantId },
+    })
     const tenant = await findTenant(tx, tenantId, userId)
     if (!tenant) throw notFound()
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'tenant:update',
+      target: { type: 'tenant', id: tenantId },
+      changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
+    })
     return tenant
   })
 }

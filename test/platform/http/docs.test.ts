@@ -140,6 +140,12 @@ t.test(
   },
 )
 
+t.test('the page of an invitation asks for what a new account needs', async (t) => {
+  const html = await (await get('/accept-invitation?token=abc')).text()
+  t.match(html, '<form data-post="/api/v1/invitations/accept/"')
+  for (const name of ['password', 'first_name', 'last_name']) t.match(html, ` name="${name}"`)
+})
+
 t.test('the page posts to a route that the document has', async (t) => {
   const html = await (await get('/verify-email')).text()
   const [, post] = /data-post="([^"]+)"/.exec(html) ?? []

@@ -43,3 +43,10 @@ alter table departments add column version bigint not null default 1,
 create trigger bump_version before update of name, description, parent_id, updated_at on departments
   for each row execute function bump_version();
 create index departments_by_name_key on departments (tenant_id, name_key, id);
+
+-- Whether a person is a fellow member is asked per person shown. As `id in (select …)` it was asked of nobody before
+-- all members of the tenant had been gathered: of 100,000 for each page of 20.
+drop policy fellow_members on users;
+create policy fellow_members on users for select to bailiwick_api
+  using (exists (select from memberships m where m.user_id = users.id
+    and m.tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid)));

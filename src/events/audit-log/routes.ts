@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { answerPage, uncountedPageOf } from '../../platform/http/lists.ts'
+import { type Route, route } from '../../platform/http/route.ts'
+import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { type AuditLogRow, auditList, listAuditLog } from './store.ts'
+
+const auditEntry = z
+  .object({
+    id: z.uuid(),
+    at: timestamp,
+    actor: z.object({
+      id: z.uuid().nullable(),
+      email: z.string().nullable(),
+      type: z.enum(['user', 'system']),
+    }),
+    action: z.string(),
+    target: z.object({ type: z.string(), id: z.uuid() }),
+    ip: z.string(),
+    user_agent: z.string(),
+    request_id: z.string(),
+    decision_id: z.uuid().nullable(),
+    changes: z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })),
+  })
+  .meta({ id: 'AuditEntry' })
+
+const showEntry = (row: AuditLogRow) => ({
+  id: row.id,
+  at: rfc3339(row.at),
+  actor: { id: row.actor_id, email: row.actor_email, type: row.actor_type },
+  action: row.action,
+  target: { type: row.target_type, id: row.target_id },
+  ip: row.ip,
+  user_agent: row.user_agent,
+  request_id: row.request_id,
+  decision_id: row.decision_id,
+  changes: row.changes,
+})
+
+function pageOfAuditLog(deps: Deps, actor: Actor, query: ListQuery) {
+  const { tenantId } = actor
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({ rows: await listAuditLog(tx, tenantId, page) }))
+  return answerPage(deps, auditList, { path: '/api/v1/audit-log', tenantId, query }, load, showEntry)
+}
+
+export const auditLogRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    path: '/api/v1/audit-log',
+    action: 'audit:list',
+    tag: 'Audit log',
+    summary: 'Read who did what in your tenant, newest first',
+    query: auditList.query,
+    status: 200,
+    answer: uncountedPageOf(auditEntry),
+    handle: ({ actor, query }) => pageOfAuditLog(deps, actor, query),
+  }),
+]

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { byId, byText, defineList, type ListPage } from '../../platform/db/list.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const auditRow = z.object({
+  id: z.uuid(),
+  at: z.number(),
+  actor_type: z.enum(['user', 'system']),
+  actor_id: z.uuid().nullable(),
+  actor_email: z.string().nullable(),
+  action: z.string(),
+  target_type: z.string(),
+  target_id: z.uuid(),
+  ip: z.string(),
+  user_agent: z.string(),
+  request_id: z.string(),
+  decision_id: z.uuid().nullable(),
+  changes: z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })),
+})
+
+export type AuditLogRow = z.infer<typeof auditRow>
+
+const actionName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_.-]{0,62}:[a-z][a-z0-9_.-]{0,62}$/, 'An action has the form resource:verb.')
+
+/** The audit log of a tenant, newest first. */
+export const auditList = defineList({
+  id: { column: sql.fragment`a.id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`a.at`, field: 'at' } },
+  filters: {
+    action: byText(sql.fragment`a.action`, actionName),
+    actor_id: byId(sql.fragment`a.actor_id`),
+    target_id: byId(sql.fragment`a.target_id`),
+  },
+  newestFirst: true,
+})
+
+/** A page of the tenant's audit log. */
+export function listAuditLog(tx: Tx, tenantId: string, page: ListPage): Promise<readonly AuditLogRow[]> {
+  return tx.any(sql.type(auditRow)`
+    select a.id, a.at, a.actor_type, a.actor_id, a.actor_email, a.action, a.target_type, a.target_id, a.ip,
+           a.user_agent, a.request_id, a.decision_id, a.changes
+    from audit_log a where a.tenant_id = ${tenantId} ${page.tail}`)
+}

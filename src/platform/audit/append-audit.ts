@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ActionName } from '../access/actions.ts'
+import { sql, type Tx } from '../db/transaction.ts'
+import type { Actor } from '../http/actor.ts'
+import type { Origin } from '../http/origin.ts'
+import { timeOrderedId } from '../outbox/time-ordered-id.ts'
+
+/** What is done on public routes, or by the service itself, and so is no action of the catalogue. */
+type Deed =
+  | ActionName
+  | 'user:register'
+  | 'session:create'
+  | 'session:compromise'
+  | 'email_verification:confirm'
+  | 'invitation:expire'
+
+/** By field, what it was and what it is. */
+export type Changes = Record<string, { before: unknown; after: unknown }>
+
+/** One deed: `at` in ms since 1970; `actor` null where the service acted by itself. */
+export interface AuditRow {
+  tenantId: string
+  actor: { id: string; email: string } | null
+  origin: Pick<Origin, 'requestId' | 'ip' | 'userAgent'>
+  decisionId?: string
+  action: Deed
+  target: { type: string; id: string }
+  changes?: Changes
+  at: number
+}
+
+/** Writes who did what, in the transaction of the deed. Throws (a bug of ours) for a field that is named like a secret. */
+export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
+  const { tenantId, actor, origin, action, target, changes = {}, at } = row
+  for (const field of Object.keys(changes))
+    if (secretive.test(field)) throw new Error(`The audit log must not hold the field ${field}`)
+  await tx.query(sql.unsafe`
+    insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
+                           user_agent, request_id, decision_id, changes)
+    values (${tenantId}, ${timeOrderedId(at)}, ${sql.timestamp(new Date(at))}, ${actor ? 'user' : 'system'},
+            ${actor?.id ?? null}, ${actor?.email ?? null}, ${action}, ${target.type}, ${target.id}, ${origin.ip},
+            ${origin.userAgent}, ${origin.requestId}, ${row.decisionId ?? null}, ${sql.jsonb(changes as never)})`)
+}
+
+const secretive = /password|secret|token|hash|sealed|codes?$|jti/i
+
+/** What every row of a request says alike: spread it, and add action, target and changes. */
+export const doneBy = ({ tenantId, userId, standing, origin, decisionId }: Actor, at: number) => ({
+  tenantId,
+  actor: { id: userId, email: standing.user.email },
+  origin,
+  decisionId,
+  at,
+})
+
+/** The fields in which two states differ; null stands for a thing that is not there. */
+export function changesBetween(
+  before: Record<string, unknown> | null,
+  after: Record<string, unknown> | null,
+): Changes {
+  const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const changed = fields.map((field) => [field, before?.[field] ?? null, after?.[field] ?? null] as const)
+  return Object.fromEntries(
+    changed
+      .filter(([, was, is]) => !isDeepStrictEqual(plain(was), plain(is)))
+      .map(([field, was, is]) => [field, { before: was, after: is }]),
+  )
+}
+
+/** As JSON sees it: rows come with prototypes that two equal values need not share. */
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value))

@@ -1,0 +1,38 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { invalidState, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { cancelPending, findInvitation, type InvitationRow } from './store.ts'
+
+/** Cancels an invitation, one's own or as somebody who may; one that was cancelled stays so, any other is 409. */
+export async function cancelInvitation(
+  { db, clock }: Deps,
+  actor: Actor,
+  id: string,
+): Promise<InvitationRow> {
+  const { tenantId } = actor
+  const at = clock()
+  const found = await inTenant(db, actor, (tx) => findInvitation(tx, tenantId, id, at))
+  if (!found) throw notFound()
+  actor.permit({ type: 'invitation', id, ownerId: found.invited_by })
+  return inTenant(db, actor, async (tx) => {
+    const cancelled = await cancelPending(tx, tenantId, id, at)
+    const invitation = await findInvitation(tx, tenantId, id, at)
+    if (!invitation) throw notFound()
+    if (invitation.status !== 'cancelled')
+      throw invalidState(`An invitation that is ${invitation.status} cannot be cancelled.`, invitation.status)
+    if (!cancelled) return invitation
+    const data = { invitation_id: id }
+    await appendEvent(tx, { ...causedBy(actor, at), type: 'tenant.invitation_cancelled', subject: id, data })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'invitation:cancel',
+      target: { type: 'invitation', id },
+      changes: { status: { before: 'pending', after: 'cancelled' } },
+    })
+    return invitation
+  })
+}

@@ -1,0 +1,47 @@
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { asWorker, type Databases, type Tx } from '../../platform/db/transaction.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { expireSome } from './store.ts'
+
+/** Tells that an invitation has run out, in the transaction that marked it so: that happens once. */
+export async function tellExpired(
+  tx: Tx,
+  expired: { tenantId: string; id: string; requestId: string; at: number },
+): Promise<void> {
+  const { tenantId, id, requestId, at } = expired
+  await appendEvent(tx, {
+    type: 'tenant.invitation_expired',
+    tenantId,
+    subject: id,
+    data: { invitation_id: id },
+    actorId: null,
+    requestId,
+    at,
+  })
+  await appendAudit(tx, {
+    tenantId,
+    actor: null,
+    origin: { requestId, ip: '', userAgent: '' },
+    action: 'invitation:expire',
+    target: { type: 'invitation', id },
+    changes: { status: { before: 'pending', after: 'expired' } },
+    at,
+  })
+}
+
+const batch = 100
+
+/** Marks the invitations of all tenants whose time is over, and tells of each once; gives how many. `now` in ms. */
+export async function expireInvitations(db: Pick<Databases, 'worker'>, now: number): Promise<number> {
+  let total = 0
+  for (;;) {
+    const expired = await asWorker(db, async (tx) => {
+      const rows = await expireSome(tx, now, batch)
+      for (const { tenant_id: tenantId, id } of rows)
+        await tellExpired(tx, { tenantId, id, requestId: 'invitation-expiry', at: now })
+      return rows.length
+    })
+    total += expired
+    if (expired < batch) return total
+  }
+}

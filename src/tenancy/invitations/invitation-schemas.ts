@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { emailAddress } from '../../platform/email-address.ts'
+import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { roleNames, roleReference } from '../members/member-schemas.ts'
+import { type InvitationRow, invitationStatus, type ReceivedRow } from './store.ts'
+
+export const invitationSchema = z
+  .object({
+    id: z.uuid(),
+    email: z.string(),
+    roles: z.array(z.string()),
+    department_id: z.uuid().nullable(),
+    status: invitationStatus,
+    invited_by: z.object({ id: z.uuid(), email: z.string() }),
+    message: z.string(),
+    expires_at: timestamp,
+    created_at: timestamp,
+    accepted_at: timestamp.nullable(),
+    accepted_by: z.uuid().nullable(),
+    send_count: z.int(),
+  })
+  .meta({ id: 'Invitation' })
+
+export const showInvitation = (row: InvitationRow) => ({
+  id: row.id,
+  email: row.email,
+  roles: row.roles,
+  department_id: row.department_id,
+  status: row.status,
+  invited_by: { id: row.invited_by, email: row.invited_by_email },
+  message: row.message,
+  expires_at: rfc3339(row.expires_at),
+  created_at: rfc3339(row.created_at),
+  accepted_at: row.accepted_at === null ? null : rfc3339(row.accepted_at),
+  accepted_by: row.accepted_by,
+  send_count: row.send_count,
+})
+
+/** An invitation as its recipient sees it. */
+export const receivedSchema = invitationSchema
+  .extend({ tenant: z.object({ id: z.uuid(), name: z.string(), slug: z.string() }) })
+  .meta({ id: 'ReceivedInvitation' })
+
+export const showReceived = (row: ReceivedRow) => ({
+  ...showInvitation(row),
+  tenant: { id: row.tenant_id, name: row.tenant_name, slug: row.tenant_slug },
+})
+
+const message = z
+  .string('Give the message as text.')
+  .refine((text) => [...text].length <= 1000, 'A message may have 1000 characters at most.')
+
+export const newInvitation = z
+  .object({
+    email: emailAddress,
+    roles: roleNames.optional(),
+    role: roleReference.optional(),
+    department_id: bodyId.nullable().default(null),
+    message: message.nullish().transform((text) => text ?? ''),
+  })
+  .transform(({ roles, role, ...rest }) => ({ ...rest, roles: roles ?? [role ?? 'member'] }))
+  .meta({
+    override: {
+      type: 'object',
+      required: ['email'],
+      properties: {
+        email: { type: 'string', format: 'email' },
+        roles: { type: 'array', items: { type: 'string' }, default: ['member'], description: 'Names or ids' },
+        role: { type: 'string', description: 'In place of roles, for one' },
+        department_id: { type: ['string', 'null'], format: 'uuid' },
+        message: { type: 'string', maxLength: 1000 },
+      },
+    },
+  })
+
+export type NewInvitation = z.output<typeof newInvitation>

@@ -1,0 +1,114 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { hashOneTimeToken } from '../../platform/crypto/one-time-token.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { findMember, insertMember, type MemberRow } from '../members/store.ts'
+import { exceedsCeiling, holds } from '../roles/ceiling.ts'
+import { assertDomainAllowed } from '../tenants/email-domains.ts'
+import { findInviter, findOffer, holdRoles, markAccepted, type Offer } from './accept-store.ts'
+
+export const invitationInvalid = () =>
+  new ApiError(
+    400,
+    'invitation_invalid',
+    'This invitation is not valid: it was used, replaced or withdrawn, or never was one. Ask for another.',
+  )
+
+const invitationExpired = () =>
+  new ApiError(400, 'invitation_expired', 'This invitation has expired. Ask for it to be sent again.')
+
+export const emailMismatch = () =>
+  new ApiError(403, 'email_mismatch', 'This invitation is to another address than yours.')
+
+/**
+ * What a token offers, while it can be accepted. 400 `invitation_expired` for one that is only too old, else 400
+ * `invitation_invalid`; 403 for a tenant that is suspended or archived.
+ */
+export async function findLiveOffer({ db, clock }: Deps, token: string): Promise<Offer> {
+  const offer = await asSystem(db, 'whoever holds the token need not be logged in', (tx) =>
+    findOffer(tx, hashOneTimeToken(token)),
+  )
+  if (!offer || offer.tenant_deleted) throw invitationInvalid()
+  if (offer.status === 'accepted' || offer.status === 'cancelled') throw invitationInvalid()
+  if (offer.status === 'expired' || offer.expires_at <= clock()) throw invitationExpired()
+  const { tenant_status: status } = offer
+  if (status !== 'active') throw new ApiError(403, `tenant_${status}`, `This tenant is ${status}.`)
+  return offer
+}
+
+interface Newcomer {
+  person: { id: string; email: string; firstName: string; lastName: string }
+  origin: Origin
+  decisionId?: string | undefined
+  at: number
+}
+
+/**
+ * Makes a person, whose address is that of the invitation, a member by it. The scope must be the tenant and the
+ * person. Everything is asked again, for it may have changed since the mail: 400 `invitation_invalid` where the
+ * invitation is dead, a role is gone or permits more than the inviter may, or the inviter may not invite any more.
+ */
+export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer): Promise<MemberRow> {
+  const { person, at } = newcomer
+  const { tenant_id: tenantId, id, send_count: sendCount } = offer
+  const accepted = await markAccepted(tx, { tenantId, id, sendCount, userId: person.id, at })
+  if (!accepted) throw invitationInvalid()
+  assertDomainAllowed(offer.allowed_email_domains, person.email, 'email')
+  const roleIds = await rolesStillOffered(tx, tenantId, accepted)
+  const memberId = timeOrderedId(at)
+  const departmentId = accepted.department_id
+  if (!(await insertMember(tx, { id: memberId, tenantId, user: person, departmentId, roleIds, at })))
+    throw new ApiError(409, 'already_member', 'You are a member of this tenant already.')
+  await tellJoined(tx, offer, memberId, newcomer)
+  const member = await findMember(tx, tenantId, memberId)
+  if (!member) throw new Error('The member just joined cannot be seen')
+  return member
+}
+
+async function rolesStillOffered(
+  tx: Tx,
+  tenantId: string,
+  { role_ids, invited_by }: { role_ids: string[]; invited_by: string },
+): Promise<string[]> {
+  const inviter = await findInviter(tx, tenantId, invited_by)
+  if (!inviter || !holds(inviter, 'invitation:create')) throw invitationInvalid()
+  const roles = await holdRoles(tx, tenantId, role_ids)
+  if (roles.length < role_ids.length || exceedsCeiling(inviter, roles)) throw invitationInvalid()
+  return role_ids
+}
+
+async function tellJoined(tx: Tx, offer: Offer, memberId: string, newcomer: Newcomer): Promise<void> {
+  const { person, origin, decisionId, at } = newcomer
+  const { tenant_id: tenantId, id } = offer
+  const { requestId } = origin
+  const event = { tenantId, actorId: person.id, requestId, traceparent: origin.traceparent ?? undefined, at }
+  await appendEvent(tx, {
+    ...event,
+    type: 'tenant.invitation_accepted',
+    subject: id,
+    data: { invitation_id: id },
+  })
+  await appendEvent(tx, {
+    ...event,
+    type: 'tenant.member_added',
+    subject: memberId,
+    data: { membership_id: memberId, user_id: person.id },
+  })
+  await appendAudit(tx, {
+    tenantId,
+    actor: person,
+    origin,
+    ...(decisionId && { decisionId }),
+    action: 'invitation:accept',
+    target: { type: 'invitation', id },
+    changes: {
+      status: { before: 'pending', after: 'accepted' },
+      membership_id: { before: null, after: memberId },
+    },
+    at,
+  })
+}

@@ -1,0 +1,31 @@
+import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+
+interface Letter {
+  email: string
+  message: string
+  tenantName: string
+  token: string
+  at: number
+}
+
+/** Leaves the mail with the link that accepts, in the caller's transaction: the only place where the token is. */
+export async function mailInvitation(deps: Deps, tx: Tx, actor: Actor, letter: Letter): Promise<void> {
+  const { tenantId, origin, standing } = actor
+  const { email, message, tenantName, token, at } = letter
+  const { firstName, lastName, email: from } = standing.user
+  const inviter = [firstName, lastName, `(${from})`].filter(Boolean).join(' ')
+  await sendMail(tx, deps.sealer, {
+    tenantId,
+    to: email,
+    template: 'invitation',
+    variables: { link: linkTo(deps, token), tenantName, inviter, message },
+    requestId: origin.requestId,
+    at,
+  })
+}
+
+const linkTo = ({ config, publicUrl }: Deps, token: string) =>
+  (config.EMAIL_LINK_INVITATION ?? `${publicUrl()}/accept-invitation?token={token}`).replace('{token}', token)

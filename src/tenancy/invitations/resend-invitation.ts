@@ -1,0 +1,60 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { invalidState, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { assertGivable, holderOf } from '../roles/ceiling.ts'
+import { assertDomainAllowed } from '../tenants/email-domains.ts'
+import { findTenant, lockTenant } from '../tenants/store.ts'
+import { holdRoles } from './accept-store.ts'
+import { invitationPending } from './create-invitation.ts'
+import { mailInvitation } from './mail-invitation.ts'
+import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } from './store.ts'
+
+/**
+ * Sends an invitation again, with another token and its whole time; the token before is dead, and one that expired
+ * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled.
+ */
+export function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
+  const { tenantId, userId } = actor
+  const at = deps.clock()
+  const { token, hash: tokenHash } = makeOneTimeToken()
+  const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
+  return inTenant(deps.db, actor, async (tx) => {
+    await lockTenant(tx, tenantId)
+    const found = await findInvitation(tx, tenantId, id, at)
+    const tenant = await findTenant(tx, tenantId, userId)
+    if (!found || !tenant) throw notFound()
+    const { email, message } = found
+    assertGivable(holderOf(actor), await holdRoles(tx, tenantId, found.role_ids))
+    assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
+    if (await hasOtherPending(tx, tenantId, email, id)) throw invitationPending()
+    const renewed = await renewInvitation(tx, { tenantId, id, tokenHash, at, expiresAt })
+    const invitation = await findInvitation(tx, tenantId, id, at)
+    if (!invitation) throw notFound()
+    if (!renewed)
+      throw invalidState(
+        `An invitation that is ${invitation.status} cannot be sent again.`,
+        invitation.status,
+      )
+    await mailInvitation(deps, tx, actor, { email, message, tenantName: tenant.name, token, at })
+    const data = { invitation_id: id }
+    await appendEvent(tx, { ...causedBy(actor, at), type: 'tenant.invitation_resent', subject: id, data })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'invitation:resend',
+      target: { type: 'invitation', id },
+      changes: changesBetween(statesOf(found), statesOf(invitation)),
+    })
+    return invitation
+  })
+}
+
+const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({
+  status,
+  send_count,
+  expires_at: new Date(expires_at).toISOString(),
+})

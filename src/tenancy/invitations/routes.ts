@@ -1,0 +1,142 @@
+import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
+import { asSystem, inTenant } from '../../platform/db/transaction.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { type Route, route } from '../../platform/http/route.ts'
+import { cancelInvitation } from './cancel-invitation.ts'
+import { createInvitation } from './create-invitation.ts'
+import {
+  invitationSchema,
+  newInvitation,
+  receivedSchema,
+  showInvitation,
+  showReceived,
+} from './invitation-schemas.ts'
+import { resendInvitation } from './resend-invitation.ts'
+import {
+  countInvitations,
+  countInvitationsTo,
+  findInvitation,
+  invitationList,
+  listInvitations,
+  listInvitationsTo,
+  ownInvitationList,
+} from './store.ts'
+
+function pageOfInvitations(deps: Deps, actor: Actor, query: ListQuery) {
+  const { tenantId } = actor
+  const asked = { path: `/api/v1/tenants/${tenantId}/invitations`, tenantId, query }
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listInvitations(tx, tenantId, page, deps.clock()),
+      count: await countInvitations(tx, tenantId, page),
+    }))
+  return answerPage(deps, invitationList, asked, load, showInvitation)
+}
+
+async function readInvitation(deps: Deps, actor: Actor, id: string) {
+  const { tenantId } = actor
+  const invitation = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, deps.clock()))
+  if (!invitation) throw notFound()
+  return new Versioned(invitation.version, showInvitation(invitation))
+}
+
+/** Whoever only claims an address learns nothing of what was sent to it. */
+function pageOfOwn(deps: Deps, actor: Actor, query: ListQuery) {
+  const { email, emailVerified } = actor.standing.user
+  const asked = { path: '/api/v1/users/me/invitations', tenantId: actor.userId, query }
+  const load = async (page: ListPage) => {
+    if (!emailVerified) return { rows: [], count: 0 }
+    const now = deps.clock()
+    return asSystem(deps.db, 'invitations to a person lie in many tenants', async (tx) => ({
+      rows: await listInvitationsTo(tx, email, page, now),
+      count: await countInvitationsTo(tx, email, page, now),
+    }))
+  }
+  return answerPage(deps, ownInvitationList, asked, load, showReceived)
+}
+
+export const invitationRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    path: '/api/v1/users/me/invitations',
+    action: 'invitation:list_own',
+    tag: 'Invitations',
+    summary: 'List the invitations to your address',
+    description: 'Those that can be accepted now; none while the address is not verified.',
+    query: ownInvitationList.query,
+    status: 200,
+    answer: pageOf(receivedSchema),
+    handle: ({ actor, query }) => pageOfOwn(deps, actor, query),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tenants/:id/invitations',
+    action: 'invitation:list',
+    scope: 'inside',
+    tag: 'Invitations',
+    summary: 'List the invitations of your tenant',
+    query: invitationList.query,
+    status: 200,
+    answer: pageOf(invitationSchema),
+    handle: ({ actor, query }) => pageOfInvitations(deps, actor, query),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/tenants/:id/invitations',
+    action: 'invitation:create',
+    scope: 'inside',
+    tag: 'Invitations',
+    summary: 'Invite an address to your tenant',
+    description: 'The token is in the mail alone.',
+    body: newInvitation,
+    status: 201,
+    answer: invitationSchema,
+    refusals: [409],
+    handle: async ({ actor, body }) => showInvitation(await createInvitation(deps, actor, body)),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/tenants/:id/invitations/:iid',
+    action: 'invitation:list',
+    scope: 'inside',
+    tag: 'Invitations',
+    summary: 'Read an invitation',
+    status: 200,
+    answer: invitationSchema,
+    versioned: true,
+    handle: ({ actor, params }) => readInvitation(deps, actor, pathId(params.iid)),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/tenants/:id/invitations/:iid/cancel',
+    action: 'invitation:cancel',
+    scope: 'inside',
+    decides: 'resource',
+    tag: 'Invitations',
+    summary: 'Cancel a pending invitation',
+    status: 200,
+    answer: invitationSchema,
+    refusals: [409],
+    handle: async ({ actor, params }) =>
+      showInvitation(await cancelInvitation(deps, actor, pathId(params.iid))),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/tenants/:id/invitations/:iid/resend',
+    action: 'invitation:resend',
+    scope: 'inside',
+    tag: 'Invitations',
+    summary: 'Send an invitation again',
+    description: 'With a new token and its whole time; the token before is dead.',
+    status: 200,
+    answer: invitationSchema,
+    refusals: [409],
+    handle: async ({ actor, params }) =>
+      showInvitation(await resendInvitation(deps, actor, pathId(params.iid))),
+  }),
+]

@@ -1,0 +1,224 @@
+import t from 'tap'
+import { expireInvitations } from '../../../src/tenancy/invitations/expire-invitations.ts'
+import { openWorkerDeps } from '../../../workers/deps.ts'
+import { type Client, startService, tokenIn } from '../../helpers/service.ts'
+import { expect, foundFirm, look } from '../staff.ts'
+
+// What two do at once, and what changed between the mail and the click.
+
+t.setTimeout(180_000)
+const service = await startService(t)
+const { config, log, clock } = service.deps
+const worker = await openWorkerDeps(config, log, clock)
+t.teardown(() => worker.close())
+const firm = await foundFirm(service)
+const path = `${firm.path}/invitations/`
+let people = 0
+const newAddress = () => `racer${++people}.${process.pid}@example.com`
+const newAccount = { password: 'a quiet harbour' }
+
+async function invited(more: Record<string, unknown> = {}, by: Client = firm.owner) {
+  const email = newAddress()
+  const { id } = await expect(201, by.post(path, { email, ...more }))
+  return { id, email, token: tokenIn(await service.mailTo(email, 'invited')) }
+}
+
+const accept = (token: string, by?: Client) =>
+  service.call('POST', '/api/v1/invitations/accept/', { token: by?.access, body: { token, ...newAccount } })
+const invalid = { status: 400, body: { code: 'invitation_invalid' } }
+const typesAbout = async (id: string) =>
+  (await look(service, 'select type from events where subject = $1 order by id', [id])).map((row) => row.type)
+const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort()
+
+t.test('of many who accept with one token at once, one is taken in', async (t) => {
+  const { id, token } = await invited()
+  const answers = await Promise.all(Array.from({ length: 6 }, () => accept(token)))
+  t.equal(statuses(answers)[0], 200)
+  t.notOk(
+    statuses(answers)
+      .slice(1)
+      .some((status) => status !== 400 && status !== 401),
+  )
+  t.same(await typesAbout(id), ['tenant.invitation_created', 'tenant.invitation_accepted'])
+  const person = await service.signUp()
+  const { id: second } = await expect(201, firm.owner.post(path, { email: person.email }))
+  const theirs = tokenIn(await service.mailTo(person.email, 'invited'))
+  const mine = await Promise.all(Array.from({ length: 6 }, () => accept(theirs, person)))
+  t.same(statuses(mine), [200, 400, 400, 400, 400, 400])
+  t.same(await typesAbout(second), ['tenant.invitation_created', 'tenant.invitation_accepted'])
+})
+
+t.test('accepting while it is cancelled: one of both happens', async (t) => {
+  for (let round = 0; round < 4; round++) {
+    const { id, token } = await invited()
+    const [joined, cancelled] = await Promise.all([accept(token), firm.owner.post(`${path}${id}/cancel/`)])
+    t.same(
+      [joined.status, cancelled.status],
+      joined.status === 200 ? [200, 409] : [400, 200],
+      `${joined.status} ${cancelled.status}`,
+    )
+    t.equal((await typesAbout(id)).length, 2)
+  }
+})
+
+t.test('accepting while it is sent again: the token was used, or is dead', async (t) => {
+  for (let round = 0; round < 4; round++) {
+    const { id, token } = await invited()
+    const [joined, resent] = await Promise.all([accept(token), firm.owner.post(`${path}${id}/resend/`)])
+    t.same([joined.status, resent.status], joined.status === 200 ? [200, 409] : [400, 200])
+  }
+})
+
+t.test('of many invitations to one address at once, one is made', async (t) => {
+  const email = newAddress()
+  const answers = await Promise.all(Array.from({ length: 6 }, () => firm.owner.post(path, { email })))
+  t.same(statuses(answers), [201, 409, 409, 409, 409, 409])
+})
+
+t.test('a token with any byte changed is no token', async (t) => {
+  const { token } = await invited()
+  for (let at = 0; at < token.length - 1; at++) {
+    const other = token[at] === 'A' ? 'B' : 'A'
+    t.match(await accept(`${token.slice(0, at)}${other}${token.slice(at + 1)}`), invalid, `byte ${at}`)
+  }
+  for (const text of [`${token}x`, token.slice(1), ` ${token}`, 'null'])
+    t.match(await accept(text), invalid, text)
+  t.equal((await accept('')).status, 400)
+})
+
+t.test('tokens for something else are no invitations, nor invitations those', async (t) => {
+  const person = await service.signUp()
+  const verify = tokenIn(await service.mailTo(person.email, 'Confirm'))
+  t.match(await accept(verify, person), invalid)
+  t.match(await accept(person.access), { status: 400 })
+  const { token } = await invited()
+  t.match(await service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } }), {
+    status: 400,
+    body: { code: 'token_invalid' },
+  })
+  t.equal((await service.call('GET', '/api/v1/users/me/', { token })).status, 401)
+})
+
+t.test('a role that is gone, or was raised above the inviter, voids the invitation', async (t) => {
+  const name = await firm.role('member:list')
+  const { token } = await invited({ roles: [name] })
+  const roles = (await firm.owner.get(`${firm.path}/roles/?search=${encodeURIComponent(name)}`)).body.results
+  await expect(204, firm.owner.delete(`${firm.path}/roles/${roles[0].id}/`) as never)
+  t.match(await accept(token), invalid)
+
+  const inviterRole = await firm.role('invitation:create', 'member:list')
+  const inviter = await firm.hire(inviterRole)
+  const given = await firm.role('member:list')
+  const raised = await invited({ roles: [given] }, inviter)
+  const { results } = (await firm.owner.get(`${firm.path}/roles/?search=${encodeURIComponent(given)}`)).body
+  const target = results.find((role: { name: string }) => role.name === given)
+  await expect(200, firm.owner.put(`${firm.path}/roles/${target.id}/`, { permissions: ['member:delete'] }))
+  t.match(await accept(raised.token), invalid)
+  await expect(200, firm.owner.put(`${firm.path}/roles/${target.id}/`, { permissions: ['member:list'] }))
+  t.equal((await accept(raised.token)).status, 200, 'and lowered again it is good')
+})
+
+t.test('an inviter who was demoted, suspended or removed invites nobody any more', async (t) => {
+  const changes: ((memberId: string) => Promise<unknown>)[] = [
+    (id) => expect(200, firm.owner.put(`${firm.path}/members/${id}/`, { roles: ['member'] })),
+    (id) => expect(200, firm.owner.put(`${firm.path}/members/${id}/`, { status: 'suspended' })),
+    (id) => expect(204, firm.owner.delete(`${firm.path}/members/${id}/`)),
+  ]
+  for (const change of changes) {
+    const admin = await firm.hire('admin')
+    const { token, id } = await invited({}, admin)
+    await change(admin.memberId)
+    t.match(await accept(token), invalid)
+    t.same(await typesAbout(id), ['tenant.invitation_created'], 'nothing of the attempt remains')
+  }
+})
+
+t.test('a tenant that takes no such address, is closed or gone takes nobody in', async (t) => {
+  const house = await foundFirm(service)
+  const email = newAddress()
+  await expect(201, house.owner.post(`${house.path}/invitations/`, { email }))
+  const token = tokenIn(await service.mailTo(email, 'invited'))
+  const settings = (allowed_email_domains: string[]) =>
+    expect(200, house.owner.put(`${house.path}/`, { settings: { allowed_email_domains } }))
+  await settings(['elsewhere.example'])
+  const refusal = { status: 400, body: { errors: [{ field: 'email', code: 'email_domain_not_allowed' }] } }
+  t.match(await accept(token), refusal)
+  t.match(await house.owner.post(`${house.path}/invitations/`, { email: newAddress() }), refusal)
+  await settings([])
+  await expect(200, house.owner.post(`${house.path}/suspend/`))
+  t.match(await accept(token), { status: 403, body: { code: 'tenant_suspended' } })
+  await expect(200, house.owner.post(`${house.path}/archive/`))
+  t.match(await accept(token), { status: 403, body: { code: 'tenant_archived' } })
+  await expect(204, house.owner.delete(`${house.path}/`))
+  t.match(await accept(token), invalid)
+})
+
+t.test('one second too late is too late, though nobody has tidied up', async (t) => {
+  const { id, email, token } = await invited()
+  const expired = { status: 400, body: { code: 'invitation_expired' } }
+  service.advance(7 * 86_400_000 + 1_000)
+  Object.assign(firm.owner, await service.logIn(firm.owner))
+  await firm.owner.switchTo(firm.id)
+  t.match(await accept(token), expired)
+  t.match(
+    await service.call('POST', '/api/v1/auth/register/', {
+      body: { ...newAccount, email, invitation_token: token },
+    }),
+    invalid,
+  )
+  t.match((await firm.owner.get(`${path}${id}/`)).body, { status: 'expired' })
+  t.match(await firm.owner.post(`${path}${id}/cancel/`), { status: 409, body: { current_state: 'expired' } })
+
+  t.test('another to the address takes its place, and tells of the end', async (t) => {
+    t.equal((await firm.owner.post(path, { email })).status, 201)
+    t.same(await typesAbout(id), ['tenant.invitation_created', 'tenant.invitation_expired'])
+    t.match(await firm.owner.post(`${path}${id}/resend/`), {
+      status: 409,
+      body: { code: 'invitation_pending' },
+    })
+  })
+
+  t.test('the worker tells of each end once, in however many processes', async (t) => {
+    const due = await look(
+      service,
+      "select id from invitations where status = 'pending' and expires_at <= $1",
+      [new Date(clock())],
+    )
+    t.ok(due.length > 0)
+    const found = await Promise.all([1, 2, 3].map(() => expireInvitations(worker.db, clock())))
+    t.equal(
+      found.reduce((a, b) => a + b),
+      due.length,
+    )
+    for (const row of due)
+      t.equal((await typesAbout(row.id)).filter((type) => type === 'tenant.invitation_expired').length, 1)
+    t.equal(await expireInvitations(worker.db, clock()), 0)
+  })
+
+  t.test('sent again it is pending, and its new token good', async (t) => {
+    const [old] = await look(
+      service,
+      "select id, email from invitations where status = 'expired' and id <> $1 and send_count = 1",
+      [id],
+    )
+    const before = tokenIn(await service.mailTo(old.email, 'invited'))
+    await expect(200, firm.owner.post(`${path}${old.id}/resend/`))
+    t.match((await firm.owner.get(`${path}${old.id}/`)).body, { status: 'pending', send_count: 2 })
+    let again = before
+    while (again === before) again = tokenIn(await service.mailTo(old.email, 'invited'))
+    t.match(await accept(before), invalid)
+    t.equal((await accept(again)).status, 200)
+  })
+})
+
+t.test('so many are pending at a time, and no more, however many ask', async (t) => {
+  const small = await startService(t, { env: { LIMIT_PENDING_INVITATIONS: '3' }, workers: false })
+  const { owner, path: at } = await foundFirm(small)
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => owner.post(`${at}/invitations/`, { email: `n${n}@example.com` })),
+  )
+  t.same(statuses(answers), [201, 201, 201, 409, 409, 409, 409, 409])
+  const [{ id }] = (await owner.get(`${at}/invitations/`)).body.results
+  await expect(200, owner.post(`${at}/invitations/${id}/cancel/`))
+  t.equal((await owner.post(`${at}/invitations/`, { email: 'late@example.com' })).status, 201)
+})
