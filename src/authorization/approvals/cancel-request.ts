@@ -2,11 +2,10 @@ import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockRequest, markCancelled } from './move-store.ts'
 import { findRequest, type RequestRow } from './store.ts'
 import { tellRequester } from './tell.ts'
+import { moverOf, tellMove } from './tell-move.ts'
 
 /**
  * Cancels a request: the requester, an owner or an admin while it is pending, the requester also while it is approved
@@ -22,12 +21,7 @@ export function cancelRequest(deps: Deps, actor: Actor, id: string): Promise<Req
     actor.permit({ type: 'approval_request', id, ownerId: request.requester_id })
     if (!(await markCancelled(tx, { tenantId, userId }, id, at)))
       throw invalidState(`This request is ${request.status}.`, request.status)
-    await appendEvent(tx, {
-      ...causedBy(actor, at),
-      type: 'authorization.approval_cancelled',
-      subject: id,
-      data: { approval_request_id: id },
-    })
+    await tellMove(tx, moverOf(actor, at), { id, from: request.status, to: 'cancelled' })
     if (request.requester_id !== userId)
       await tellRequester(tx, deps, {
         request,

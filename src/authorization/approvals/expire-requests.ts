@@ -1,6 +1,6 @@
 import { asWorker, type Databases } from '../../platform/db/transaction.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { expireOverdue } from './move-store.ts'
+import { tellMove } from './tell-move.ts'
 
 const batch = 500
 
@@ -17,16 +17,10 @@ export async function expireRequests(
   for (let count = batch; count === batch; total += count)
     count = await asWorker(db, async (tx) => {
       const expired = await expireOverdue(tx, now, batch)
-      for (const { tenant_id: tenantId, id } of expired)
-        await appendEvent(tx, {
-          type: 'authorization.approval_expired',
-          tenantId,
-          subject: id,
-          data: { approval_request_id: id },
-          actorId: null,
-          requestId,
-          at: now,
-        })
+      for (const { tenant_id: tenantId, id, was } of expired) {
+        const mover = { tenantId, person: null, origin: { requestId, ip: '', userAgent: '' }, at: now }
+        await tellMove(tx, mover, { id, from: was, to: 'expired' })
+      }
       return expired.length
     })
   return total

@@ -25,8 +25,8 @@ export function approvalGate(deps: GateDeps): Approvals {
       const row = await inTenant(deps.db, scopeOf(call), (tx) => findRequest(tx, call.tenantId, id, call.now))
       return row && isFor(call, row) ? presented(row, open) : null
     },
-    async request(call, resource, decision) {
-      const row = await requestApproval(deps, { call, resource, decision, digest: digestOf(call) })
+    async request(call, met) {
+      const row = await requestApproval(deps, { ...met, call, digest: digestOf(call) })
       return row && open(row)
     },
     use: useApproval,

@@ -103,7 +103,7 @@ export function hasWritten(tx: Tx): Promise<boolean> {
     select pg_current_xact_id_if_assigned() is not null as wrote`)
 }
 
-const expiredRow = z.object({ tenant_id: z.uuid(), id: z.uuid() })
+const expiredRow = z.object({ tenant_id: z.uuid(), id: z.uuid(), was: z.enum(['pending', 'approved']) })
 
 /** Writes down at most `most` expiries of all tenants; gives the requests, each to one caller; as the worker role. */
 export function expireOverdue(
@@ -112,10 +112,10 @@ export function expireOverdue(
   most: number,
 ): Promise<readonly z.infer<typeof expiredRow>[]> {
   return tx.any(sql.type(expiredRow)`
-    update approval_requests set status = 'expired'
-    where status in ('pending', 'approved') and (tenant_id, id) in (
-      select tenant_id, id from approval_requests
-      where status in ('pending', 'approved') and expires_at <= ${moment(now)}
-      order by expires_at limit ${most} for update skip locked)
-    returning tenant_id, id`)
+    update approval_requests r set status = 'expired'
+    from (select tenant_id, id, status from approval_requests
+          where status in ('pending', 'approved') and expires_at <= ${moment(now)}
+          order by expires_at limit ${most} for update skip locked) overdue
+    where r.tenant_id = overdue.tenant_id and r.id = overdue.id and r.status = overdue.status
+    returning r.tenant_id, r.id, overdue.status as was`)
 }

@@ -1,11 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import type { Decision } from '../../platform/access/decision.ts'
-import type { Resource } from '../../platform/access/query.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
-import type { GuardedCall } from '../../platform/http/approval-gate.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
+import type { GuardedCall, MetGate } from '../../platform/http/approval-gate.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { listEligible } from './approver-store.ts'
 import {
@@ -19,23 +16,24 @@ import {
 } from './open-store.ts'
 import type { GateRef } from './store.ts'
 import { tellApprovers } from './tell.ts'
+import { callerOf, tellMove } from './tell-move.ts'
 
 /** A call that met gates, and what they ask for. */
-export interface Gated {
+export interface Gated extends MetGate {
   call: GuardedCall
-  resource: Resource
-  decision: Decision
   /** of the validated body */
   digest: string
 }
 
 const mostPending = 100
+const mostBody = 64 * 1024
 const mostMails = 50
 const mostTries = 3
 
 /**
  * Gives the request that is open for a call, or makes one and tells its approvers; null where nobody is eligible.
- * However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a person.
+ * However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a
+ * person, 413 for a body that nobody would read.
  */
 export async function requestApproval(
   deps: Pick<Deps, 'db' | 'sealer' | 'publicUrl'>,
@@ -45,25 +43,22 @@ export async function requestApproval(
   const { tenantId, userId, now } = call
   const spec = decision.approval
   if (!spec) throw new Error('A gate asks for nothing')
+  if (JSON.stringify(call.body).length > mostBody) throw tooLarge()
   const key = keyOf(gated)
   const gates = gatesOf(decision)
+  const needed = gated.mends ? spec.quorum : 1
   const attempt = async (tx: Tx): Promise<OpenRow | 'nobody' | 'overtaken'> => {
     const open = await findOpen(tx, key, gates, now)
     if (open?.status === 'approved') return open
     const asked = { approvers: spec.approvers, requesterId: userId, most: mostMails }
     const approvers = await listEligible(tx, tenantId, asked)
-    if (approvers.length === 0) return 'nobody'
+    if (approvers.length < needed) return 'nobody'
     if (open) return open
     await retire(tx, call, key, gates)
     if ((await countPendingOf(tx, key, now)) >= mostPending) throw tooMany()
     const request = newRequest(gated, key, gates)
     if (!(await insertRequest(tx, request))) return (await findOpen(tx, key, gates, now)) ?? 'overtaken'
-    await appendEvent(tx, {
-      ...causedBy(call, now),
-      type: 'authorization.approval_requested',
-      subject: request.id,
-      data: { approval_request_id: request.id },
-    })
+    await tellMove(tx, callerOf(call), { id: request.id, from: null, to: 'pending' })
     await tellApprovers(tx, deps, { request, approvers, requestId: call.origin.requestId })
     return { id: request.id, status: 'pending', expires_at: request.expiresAt }
   }
@@ -107,14 +102,16 @@ function newRequest({ call, decision }: Gated, key: CallKey, gates: GateRef[]): 
 /** A request whose time is over, or that other policies asked for, stands in the way of the next. */
 async function retire(tx: Tx, call: GuardedCall, key: CallKey, gates: GateRef[]): Promise<void> {
   const stale = await retireStale(tx, key, gates, call.now)
-  if (!stale) return
-  await appendEvent(tx, {
-    ...causedBy(call, call.now),
-    type: `authorization.approval_${stale.status}`,
-    subject: stale.id,
-    data: { approval_request_id: stale.id },
-  })
+  if (stale) await tellMove(tx, callerOf(call), { id: stale.id, from: 'pending', to: stale.status })
 }
+
+/** Approvers have to see what they approve, all of it. */
+const tooLarge = () =>
+  new ApiError(
+    413,
+    'payload_too_large',
+    `A call that needs an approval may have a body of ${mostBody} characters at most.`,
+  )
 
 const tooMany = () =>
   new ApiError(

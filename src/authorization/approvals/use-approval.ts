@@ -1,8 +1,7 @@
 import type { Tx } from '../../platform/db/transaction.ts'
 import { approvalInvalid, type GuardedCall } from '../../platform/http/approval-gate.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { hasWritten, markExecuted, wasExecutedUnder } from './move-store.ts'
+import { callerOf, tellMove } from './tell-move.ts'
 
 /**
  * Uses an approval up in the transaction of its effect: of all that try, one, and the others' effects are rolled back
@@ -18,8 +17,6 @@ export async function useApproval(
   if (!whatever && !(await hasWritten(tx))) return
   const { tenantId, decisionId, now } = call
   if (await markExecuted(tx, tenantId, { id, decisionId, at: now })) {
-    const data = { approval_request_id: id }
-    const event = { type: 'authorization.approval_executed', subject: id, data } as const
-    await appendEvent(tx, { ...causedBy(call, now), ...event })
+    await tellMove(tx, callerOf(call), { id, from: 'approved', to: 'executed' })
   } else if (!(await wasExecutedUnder(tx, tenantId, { id, decisionId }))) throw approvalInvalid()
 }

@@ -2,13 +2,12 @@ import type { Deps } from '../../deps.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { listEligible } from './approver-store.ts'
 import { insertVote, lockRequest, markApproved, markRejected } from './move-store.ts'
 import { readerOf } from './read-requests.ts'
 import { findRequest, mayDecide, type RequestRow } from './store.ts'
 import { tellRequester } from './tell.ts'
+import { auditVote, moverOf, tellMove } from './tell-move.ts'
 
 const selfApproval = () =>
   new ApiError(403, 'self_approval_forbidden', 'Nobody decides about their own request. Ask somebody else.')
@@ -69,18 +68,14 @@ interface Cast {
 async function decide(tx: Tx, deps: Deps, actor: Actor, { request, said, at }: Cast): Promise<void> {
   const { tenantId } = actor
   const { id } = request
-  if (said.decision === 'approve' && !(await isQuorum(tx, tenantId, request, actor.userId))) return
+  if (said.decision === 'approve' && !(await isQuorum(tx, tenantId, request, actor.userId)))
+    return auditVote(tx, moverOf(actor, at), id)
   const [mark, outcome] =
     said.decision === 'approve'
       ? ([markApproved, 'approved'] as const)
       : ([markRejected, 'rejected'] as const)
   if (!(await mark(tx, tenantId, id, at))) throw new Error('A locked request was moved by somebody else')
-  await appendEvent(tx, {
-    ...causedBy(actor, at),
-    type: `authorization.approval_${outcome}`,
-    subject: id,
-    data: { approval_request_id: id },
-  })
+  await tellMove(tx, moverOf(actor, at), { id, from: 'pending', to: outcome })
   await tellRequester(tx, deps, { request, tenantId, outcome, requestId: actor.origin.requestId, at })
 }
 

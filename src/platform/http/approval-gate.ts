@@ -35,12 +35,22 @@ export type Presented =
   | { resource: Pick<Resource, 'type' | 'id'>; pending: OpenRequest }
   | null
 
+/** What was decided about which resource; `mends` says that without it the caller could not mend the policies. */
+export interface MetGate {
+  resource: Resource
+  decision: Decision
+  mends: boolean
+}
+
 /** Approvals as the gate needs them: who keeps them is handed in. */
 export interface Approvals {
   /** The request of this id, where it is the caller's for this very call. */
   find(call: GuardedCall, id: string): Promise<Presented>
-  /** Makes a request of the call, or gives the one that is open; null where nobody is eligible to approve. */
-  request(call: GuardedCall, resource: Resource, decision: Decision): Promise<OpenRequest | null>
+  /**
+   * Makes a request of the call, or gives the one that is open; null where nobody is eligible to approve, or for a call
+   * that nobody must be locked out of not as many as have to.
+   */
+  request(call: GuardedCall, gate: MetGate): Promise<OpenRequest | null>
   /** Uses an approval up in the transaction of the effect, once; throws 403 `approval_invalid` where it is gone. */
   use(tx: Tx, call: GuardedCall, id: string): Promise<void>
   /** Uses up what a verb that changed nothing has left. */

@@ -77,7 +77,7 @@ export function callGate(approvals: Approvals, { ctx, route, bearer, decisionId,
   }
   /** Throws 403, but for an owner who alone could mend the policies: to them the gate is open from now on. */
   const request = async ({ decision, resource }: ApprovalNeeded, refuse: Refuse) => {
-    const open = await approvals.request(bound(), resource, decision)
+    const open = await approvals.request(bound(), { resource, decision, mends: mendable })
     if (open) throw approvalRequired(decision, decisionId, open)
     if (!mendable || alone) throw refuse(decision)
     alone = true
