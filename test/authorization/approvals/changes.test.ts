@@ -248,3 +248,70 @@ t.test('several gates ask for the most of all: quorum, and a role of each', asyn
   const { body } = await approve(approver, id)
   t.match(body, { status: 'approved', reason: /Four eyes.*Auditors, too|Auditors, too.*Four eyes/ })
 })
+
+t.test('no owner is locked out of the policies by a quorum that cannot come together', async (t) => {
+  const owner = await service.signUp()
+  await colleague(service, owner, 'admin')
+  const { body: policy } = await owner.post(policies, {
+    name: 'Three pairs of eyes',
+    effect: 'require_approval',
+    actions: ['policy:*'],
+    approval: { quorum: 2 },
+  })
+  t.equal((await owner.patch(`${policies}${policy.id}/`, { description: 'of two people' })).status, 200)
+  await colleague(service, owner, 'admin')
+  t.match(await owner.delete(`${policies}${policy.id}/`), {
+    status: 403,
+    body: { code: 'approval_required' },
+  })
+})
+
+t.test('a body that no approver would read is not asked for', async (t) => {
+  const office = await openOffice(service, {}, { actions: ['role:create'] })
+  const permissions = Array.from({ length: 2_000 }, (_, n) => `document${n}:read_something_of_it`)
+  const answer = await office.asker.post(`/api/v1/tenants/${office.owner.tenantId}/roles/`, {
+    name: 'Reader',
+    permissions,
+  })
+  t.ok([400, 413].includes(answer.status), `${answer.status}`)
+  t.equal((await office.owner.get(approvals)).body.count, 0)
+})
+
+t.test(
+  'what happens to a request stands in the audit log, votes that decide nothing yet included',
+  async (t) => {
+    const office = await openOffice(service, { quorum: 2 })
+    const { owner, asker, approver } = office
+    const body = newBody()
+    const id = await ask(office, asker, body)
+    await approve(approver, id)
+    await approve(owner, id)
+    t.equal((await repeat(office, asker, id, body)).status, 201)
+    const { body: log } = await owner.get(`/api/v1/audit-log/?target_id=${id}`)
+    t.match(
+      log.results.map(({ action, actor, changes }: Record<string, object>) => ({ action, actor, changes })),
+      [
+        {
+          action: 'approval_request:execute',
+          actor: { id: asker.id },
+          changes: { status: { after: 'executed' } },
+        },
+        {
+          action: 'approval_request:approve',
+          actor: { id: owner.id },
+          changes: { status: { after: 'approved' } },
+        },
+        {
+          action: 'approval_request:approve',
+          actor: { id: approver.id },
+          changes: { vote: { after: 'approve' } },
+        },
+        {
+          action: 'approval_request:request',
+          actor: { id: asker.id },
+          changes: { status: { after: 'pending' } },
+        },
+      ],
+    )
+  },
+)
