@@ -61,6 +61,18 @@ export const tokenNotValid = (
 export const sessionRevoked = () =>
   unauthorized('session_revoked', 'The session has ended. Log in again.', 'error="invalid_token"')
 
+/** RFC 9470 §3: what the client has to do before it repeats the call; `maxAge` in seconds, null where any will do. */
+export function stepUp(acr: 'aal1' | 'aal2', maxAge: number | null, message: string): ApiError {
+  const age = maxAge === null ? '' : `, max_age="${maxAge}"`
+  const error = unauthorized(
+    'insufficient_user_authentication',
+    message,
+    `error="insufficient_user_authentication", acr_values="${acr}"${age}`,
+  )
+  Object.assign(error.members, { acr_values: acr, ...(maxAge !== null && { max_age: maxAge }) })
+  return error
+}
+
 /** 409: the move is not one that the object's present state allows. */
 export const invalidState = (message: string, currentState: string) =>
   new ApiError(409, 'invalid_state', message, { members: { current_state: currentState } })

@@ -1,19 +1,8 @@
-import { unauthorized } from '../../platform/errors.ts'
+import { stepUp } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 
 const secondFactorSeconds = 600
 const signInSeconds = 900
-
-/** RFC 9470 §3: what the client has to do before it repeats the call. */
-function stepUp(acr: 'aal1' | 'aal2', maxAge: number, message: string) {
-  const error = unauthorized(
-    'insufficient_user_authentication',
-    message,
-    `error="insufficient_user_authentication", acr_values="${acr}", max_age="${maxAge}"`,
-  )
-  Object.assign(error.members, { acr_values: acr, max_age: maxAge })
-  return error
-}
 
 /** Throws 401 where MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
 export function assertFreshSecondFactor({ standing }: Actor, now: number): void {
