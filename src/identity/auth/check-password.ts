@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { invalidField, unauthorized } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -16,6 +17,7 @@ export interface Person {
 /** With the hash it was compared with, which has to be in force still when a session begins. */
 export type Proven = Person & { passwordHash: string }
 
+/** 401, the same for an unknown address, a wrong password and an inactive person. */
 export const invalidCredentials = () =>
   unauthorized('invalid_credentials', 'No active account has this address and password.')
 
@@ -28,7 +30,7 @@ export async function checkPassword(
   { email, password }: { email: string; password: string },
 ): Promise<Proven> {
   const { db, passwords } = deps
-  const found = await asSystem(db, 'nobody is logged in yet', (tx) => findCredentials(tx, email))
+  const found = await readAsSystem(db, 'nobody is logged in yet', (read) => findCredentials(read, email))
   const right = await passwords.verify(found?.password_hash, password)
   if (!found || !right || !found.is_active) throw invalidCredentials()
   const { id, email: address, first_name: firstName, last_name: lastName, password_hash: from } = found

@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import {
   type RateLimiterAbstract,
@@ -34,9 +34,13 @@ const none: Limiters = {
  * Opens the limits on Redis where REDIS_URL is set, else on Postgres, so that all processes count together. While
  * the store is away each process counts for itself, in memory, without waiting.
  */
-export function openLimiters(config: Config, db: Pick<Databases, 'system'>, log: Logger): Limiters {
+export async function openLimiters(
+  config: Config,
+  db: Pick<Databases, 'system'>,
+  log: Logger,
+): Promise<Limiters> {
   if (!config.rateLimits) return none
-  const redis = config.REDIS_URL === undefined ? undefined : connect(config.REDIS_URL, log)
+  const redis = config.REDIS_URL === undefined ? undefined : await connect(config.REDIS_URL, log)
   const limits = limitsOf(config)
   const limiters = Object.fromEntries(
     Object.entries(limits).map(([name, limit]) => [name, limiterOf(name, limit, redis, db)]),
@@ -106,7 +110,8 @@ async function uncount(limiter: RateLimiterAbstract, key: string): Promise<void>
 }
 
 /** Commands fail at once while Redis is away; one that hangs is dropped, after which it is away. */
-function connect(url: string, log: Logger): Redis {
+async function connect(url: string, log: Logger): Promise<Redis> {
+  const { Redis } = await import('ioredis') // a third of the start, for those who have a Redis
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

@@ -1,4 +1,4 @@
-import { stepUp } from '../../platform/errors.ts'
+import { insufficientAuthentication } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 
 const secondFactorSeconds = 600
@@ -10,11 +10,19 @@ export function assertFreshSecondFactor({ standing }: Actor, now: number): void 
   const fresh =
     acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
   if (standing.user.mfaEnabled && !fresh)
-    throw stepUp('aal2', secondFactorSeconds, 'Show a second factor first: POST /api/v1/auth/otp/verify/.')
+    throw insufficientAuthentication(
+      'aal2',
+      secondFactorSeconds,
+      'Show a second factor first: POST /api/v1/auth/otp/verify/.',
+    )
 }
 
 /** Throws 401 where the person signed in more than 15 minutes ago. `now` in ms. */
 export function assertRecentSignIn({ standing }: Actor, now: number): void {
   if (now - standing.session.authTime > signInSeconds * 1000)
-    throw stepUp('aal1', signInSeconds, 'Log in again first, or send your current_password along.')
+    throw insufficientAuthentication(
+      'aal1',
+      signInSeconds,
+      'Log in again first, or send your current_password along.',
+    )
 }

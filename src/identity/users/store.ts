@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { invalidField } from '../../platform/errors.ts'
@@ -50,7 +51,7 @@ const credentialsRow = z.object({
 })
 
 /** What a login compares with; as the system role. */
-export function findCredentials(tx: Tx, email: string): Promise<z.infer<typeof credentialsRow> | null> {
+export function findCredentials(tx: Read, email: string): Promise<z.infer<typeof credentialsRow> | null> {
   return tx.maybeOne(sql.type(credentialsRow)`
     select id, email, first_name, last_name, password_hash, is_active from users where email = ${email}`)
 }
@@ -93,7 +94,7 @@ export function resetPassword(
 }
 
 /** A person whom the scope of the transaction may see: oneself, or a member of the tenant. */
-export function findUser(tx: Tx, userId: string): Promise<UserRow | null> {
+export function findUser(tx: Read, userId: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)
 }
 
@@ -119,7 +120,7 @@ export function listUsersOf(tx: Tx, tenantId: string, page: ListPage): Promise<r
 }
 
 /** One person of a tenant, or null. */
-export function findUserOf(tx: Tx, tenantId: string, userId: string): Promise<MemberUserRow | null> {
+export function findUserOf(tx: Read, tenantId: string, userId: string): Promise<MemberUserRow | null> {
   return tx.maybeOne(sql.type(memberUserRow)`
     select ${memberColumns} from memberships m join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)

@@ -13,6 +13,10 @@ export interface Standing {
     isActive: boolean
     /** Has a confirmed TOTP device, and one-time passwords are on. */
     mfaEnabled: boolean
+    /** ms since 1970 */
+    dateJoined: number
+    /** That of the person's row. */
+    version: number
   }
   session: {
     acr: 'aal1' | 'aal2'
@@ -53,4 +57,6 @@ export interface Actor {
   decisionId: string
   /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */
   permit(resource: Partial<Resource> & { type: string }): void
+  /** Whether `permit` would let it pass; for verbs that show less to some. Obligations aside. */
+  may(resource: Partial<Resource> & { type: string }): boolean
 }

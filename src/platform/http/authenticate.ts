@@ -1,6 +1,13 @@
 import type { Context } from 'koa'
 import type { TokenSigner } from '../crypto/token-signer.ts'
-import { ApiError, notFound, sessionRevoked, stepUp, tokenNotValid, unauthorized } from '../errors.ts'
+import {
+  ApiError,
+  insufficientAuthentication,
+  notFound,
+  sessionRevoked,
+  tokenNotValid,
+  unauthorized,
+} from '../errors.ts'
 import type { LoadStanding, Standing } from './actor.ts'
 import type { Route } from './route.ts'
 
@@ -105,5 +112,9 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, sta
 /** Whoever changes a tenant without having entered it shows what entering it takes, else that would protect nothing. */
 function assertMayReachIn({ method }: Route, { tenant, session }: Standing) {
   if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return
-  throw stepUp('aal2', null, 'This tenant requires a second factor: POST /api/v1/auth/otp/verify/ first.')
+  throw insufficientAuthentication(
+    'aal2',
+    null,
+    'This tenant requires a second factor: POST /api/v1/auth/otp/verify/ first.',
+  )
 }

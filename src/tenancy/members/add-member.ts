@@ -12,6 +12,7 @@ import { assertGivable, holderOf } from '../roles/ceiling.ts'
 import { holdRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
+import { checkAttributes } from './check-attributes.ts'
 import { auditedMember, type NewMember } from './member-schemas.ts'
 import { findMember, findPerson, insertMember, type MemberRow } from './store.ts'
 
@@ -37,6 +38,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
     const roleIds = roles.map((role) => role.id)
     const { attributes } = body
+    if (attributes) await checkAttributes(tx, tenantId, attributes)
     if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
       throw new ApiError(409, 'already_member', 'This person is a member already.')
     await appendEvent(tx, {

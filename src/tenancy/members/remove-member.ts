@@ -11,6 +11,7 @@ import { cancelInvitationOf } from '../invitations/cancel-invitation.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
+import { permitMember } from './permit-member.ts'
 import { deleteMember, findMember } from './store.ts'
 
 /** Takes a person out of the tenant, or lets them leave it; 409 `last_owner`. The person stays what they are elsewhere. */
@@ -23,7 +24,7 @@ export async function removeMember(
   const { tenantId } = actor
   const found = await inTenant(db, actor, (tx) => findMember(tx, tenantId, memberId))
   if (!found) throw notFound()
-  actor.permit({ type: 'member', id: memberId, ownerId: found.user_id })
+  permitMember(actor, found)
   const at = clock()
   await inTenant(db, actor, async (tx) => {
     await lockTenant(tx, tenantId)
