@@ -5,6 +5,17 @@ const { availableParallelism } = require('node:os')
 const { join } = require('node:path')
 const names = ['start', 'api', 'worker', 'cli', 'tour', 'bench', 'test']
 const elsewhere = { api: './main.ts', worker: '../workers/main.ts', bench: '../bench/main.ts' }
+const usages = {
+  start:
+    'npm start [-- --no-demo] [--json]\n\n  Everything in one process, for development: Postgres, demo tenant, API, workers',
+  api: 'npm run api\n\n  The API alone; settings from the environment, see: npm run cli -- settings',
+  worker:
+    'npm run worker [-- <actor> ...]\n\n  Workers alone: all, or those named; settings from the environment',
+  tour: 'npm run tour [-- --url <url>]\n\n  A walk through the running service',
+  bench:
+    'npm run bench [-- --seconds 5] [--rounds 3] [--clients 32] [--only <suite>,...] [--json] [--profile] [--write]\n\n  Measure; --write makes the figures the baseline',
+  test: 'npm test [-- <file> ...]\n\n  Every test, or those of the files named; other options go to tap',
+}
 const [name = '', ...rest] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)
 
@@ -21,6 +32,10 @@ function missing() {
 const why = missing()
 if (why) console.error(why)
 if (why) process.exit(1)
+if (usages[name] && rest.includes('--help')) {
+  console.log(usages[name])
+  process.exit(0)
+}
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 3)
 const file = elsewhere[name] ?? `./cli/${name}.ts`
 process.argv.splice(1, 2, join(__dirname, file))

@@ -124,6 +124,7 @@ async function main() {
   })
   const [name = ''] = positionals
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (name && !command) console.error(`There is no command ${name}.\n`)
   if (values.help || !command) {
     console.log(command ? `${command.about}\n\n  npm run cli -- ${name} ${command.options}` : usage())
     process.exit(values.help ? 0 : 2)

@@ -13,7 +13,6 @@ import { type DemoAccount, seedDemo } from './seed.ts'
 
 /** Everything in one process, for development: Postgres, migrations, demo data, API, workers. */
 async function main() {
-  const begun = performance.now()
   const { values } = parseArgs({
     options: { demo: { type: 'boolean', default: true }, json: { type: 'boolean' } },
     allowNegative: true,
@@ -42,7 +41,7 @@ async function main() {
     onStopSignal(stop)
     if (values.json)
       console.log(JSON.stringify({ url: serving.url, pid: process.pid, data_dir: config.DATA_DIR }))
-    else printBanner(development, serving.url, demo, performance.now() - begun)
+    else printBanner(development, serving.url, demo, performance.now())
   } catch (error) {
     await stop()
     throw error

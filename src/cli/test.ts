@@ -24,6 +24,12 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
+// Read by a pager or head that has seen enough: end what runs, and clean up.
+process.stdout.on('error', () => {
+  interrupted = true
+  end('SIGTERM')
+})
+
 const folder = await mkdtemp(join(tmpdir(), 'bailiwick-test-'))
 await chmod(folder, 0o711) // as root, the server is another user and has to pass through
 try {

@@ -46,7 +46,8 @@ export const validationError = (...errors: FieldError[]) =>
 export const invalidField = (field: string, detail: string, code = 'invalid') =>
   validationError({ field, code, detail })
 
-export const notFound = () => new ApiError(404, 'not_found', 'There is nothing here that you can see.')
+export const notFound = (message = 'There is nothing here that you can see.') =>
+  new ApiError(404, 'not_found', message)
 
 /** RFC 6750 §3: every 401 names the scheme, and why where a token was presented. */
 export const unauthorized = (code: string, message: string, challenge = '') =>

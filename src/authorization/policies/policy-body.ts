@@ -63,9 +63,15 @@ const fields = {
   is_active: z.boolean('Give is_active as true or false.'),
 }
 
+const conditionsForm = `\`{all|any|none: […]}\`, nested, or one comparison: \`attribute\` is a defined \`category.key\`,
+\`operator\` one of \`exists not_exists eq ne in not_in lt lte gt gte between contains starts_with ends_with matches
+in_cidr not_in_cidr contains_any contains_all subset_of\`, as its type permits, with a \`value\` or, in \`value_from\`,
+another attribute. Absent or null: always. 422 \`policy_invalid\` says what is wrong and where.`
+const conditionsExample = { attribute: 'resource.tonnage', operator: 'gt', value: 5000 }
+
 const rulesFields = {
   subjects: rules.optional(),
-  conditions: rules.optional(),
+  conditions: z.unknown().optional().meta({ description: conditionsForm, example: conditionsExample }),
   approval: rules.optional(),
   obligations: rules.optional(),
 }

@@ -60,7 +60,7 @@ export const authRoutes = (deps: Deps): Route[] => [
       email: emailAddress,
       password: chosenPassword,
       first_name: personName.default(''),
-      last_name: personName.default(''),
+      last_name: personName.meta({ example: 'Lovelace' }).default(''),
       invitation_token: linkToken
         .optional()
         .meta({ description: 'Joins the tenant that sent it in place of a tenant of their own' }),
@@ -133,7 +133,7 @@ export const authRoutes = (deps: Deps): Route[] => [
       token: linkToken,
       password: chosenPassword.optional(),
       first_name: personName.default(''),
-      last_name: personName.default(''),
+      last_name: personName.meta({ example: 'Lovelace' }).default(''),
     }),
     status: 200,
     answer: z.object({

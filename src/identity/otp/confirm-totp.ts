@@ -12,6 +12,7 @@ import { assertMayEnrol } from './enrolment.ts'
 import { confirmTotpDevice, findDevice, listTotpDevices } from './store.ts'
 import { tellOfDevice } from './tell-of-device.ts'
 
+const nothingSetUp = () => notFound('No such app is being set up: POST /api/v1/auth/otp/totp/setup/ first.')
 const alreadyConfirmed = () => invalidState('This device is confirmed already.', 'confirmed')
 
 /**
@@ -58,5 +59,5 @@ async function findUnconfirmed({ db }: Deps, actor: Actor, named: string | undef
   const asked = devices.filter(({ id }) => named === undefined || id === named)
   const open = asked.find((device) => !device.confirmed)
   if (open) return open.id
-  throw asked.length > 0 ? alreadyConfirmed() : notFound()
+  throw asked.length > 0 ? alreadyConfirmed() : nothingSetUp()
 }

@@ -19,7 +19,7 @@ import { memberUserSchema, profileSchema, showMemberUser } from './user-schemas.
 
 const profileChange = z.object({
   first_name: personName.optional(),
-  last_name: personName.optional(),
+  last_name: personName.meta({ example: 'Lovelace' }).optional(),
   email: emailAddress.optional(),
   current_password: presentedPassword
     .optional()

@@ -68,7 +68,7 @@ export const catalogueChecks: CatalogueCheck[] = [
   },
   {
     name: 'owner_role',
-    holds: 'bailiwick_owner does not pass row-level security by',
+    holds: 'bailiwick_owner does not bypass row-level security',
     sql: `select rolname as object, case when rolsuper then 'is a superuser' when rolbypassrls then 'has BYPASSRLS' end as fault
       from pg_roles where rolname = 'bailiwick_owner'`,
   },

@@ -17,9 +17,7 @@ function faultOf(permission: string): string | null {
   if (!hasServiceResource(permission)) return null
   const [resource, verb] = permission.split(':')
   const known = verb === '*' ? grantableResources.has(resource!) : grantable.has(permission)
-  return known
-    ? null
-    : `The service has no permission ${permission}. Permissions are listed in the documentation.`
+  return known ? null : `The service has no permission ${permission}. The role owner lists them all.`
 }
 
 const permission = z.string('Name permissions as text.').superRefine((text, context) => {
