@@ -14,6 +14,7 @@ import { createPasswordHasher, type PasswordHasher } from './platform/crypto/pas
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { openPool } from './platform/db/pool.ts'
+import { openReadPool } from './platform/db/read-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
@@ -25,7 +26,7 @@ export interface Deps {
   log: Logger
   /** ms since 1970; the only source of time. */
   clock: () => number
-  db: Pick<Databases, 'api' | 'system'>
+  db: Omit<Databases, 'worker'>
   passwords: PasswordHasher
   sealer: Sealer
   signer: TokenSigner
@@ -57,21 +58,22 @@ export async function openDeps(settings: {
     throw new Error(
       'The API needs DATABASE_API_URL, DATABASE_SYSTEM_URL and SECRET_KEYS. Without them, use npm start.',
     )
-  const options = {
-    size: config.DATABASE_POOL_SIZE ?? availableParallelism() + 2,
-    prepared: config.DATABASE_PREPARED_STATEMENTS,
-    applicationName: 'bailiwick-api',
-  }
+  const common = { prepared: config.DATABASE_PREPARED_STATEMENTS, applicationName: 'bailiwick-api' }
+  const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
+  // Half of a role's connections are for reads of one statement, which leave them at once.
+  const reading = { ...common, size: Math.floor(size / 2) }
+  const writing = { ...common, size: size - reading.size }
   const [api, system, passwords, access] = await Promise.all([
-    openPool(apiUrl, options),
-    openPool(systemUrl, options),
+    openPool(apiUrl, writing),
+    openPool(systemUrl, writing),
     createPasswordHasher(),
     openAccessEngine(),
   ])
-  const db = { api, system }
+  const [apiReads, systemReads] = [openReadPool(apiUrl, reading), openReadPool(systemUrl, reading)]
+  const db = { api, apiReads, system, systemReads }
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
-  const limiters = openLimiters(config, db, log)
+  const limiters = await openLimiters(config, db, log)
   const budget = openCallBudget(config, db, clock, log)
   const endSweeping = sweepGuards(db, clock, log)
   const close = async () => {
@@ -79,7 +81,7 @@ export async function openDeps(settings: {
     endSweeping()
     budget.close()
     limiters.close()
-    await Promise.all([api.end(), system.end()])
+    await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
   const loadPolicies = policyLoader({ db })

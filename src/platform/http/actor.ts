@@ -14,6 +14,10 @@ export interface Standing {
     isActive: boolean
     /** Has a confirmed TOTP device, and one-time passwords are on. */
     mfaEnabled: boolean
+    /** ms since 1970 */
+    dateJoined: number
+    /** That of the person's row. */
+    version: number
   }
   session: {
     acr: 'aal1' | 'aal2'

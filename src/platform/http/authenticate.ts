@@ -1,6 +1,13 @@
 import type { Context } from 'koa'
 import type { TokenSigner } from '../crypto/token-signer.ts'
-import { ApiError, notFound, sessionRevoked, tokenNotValid, unauthorized } from '../errors.ts'
+import {
+  ApiError,
+  insufficientAuthentication,
+  notFound,
+  sessionRevoked,
+  tokenNotValid,
+  unauthorized,
+} from '../errors.ts'
 import type { LoadStanding, Standing } from './actor.ts'
 import type { Route } from './route.ts'
 
@@ -36,6 +43,7 @@ export async function authenticate(deps: AuthenticateDeps, ctx: Context, route: 
   const standing = await deps.loadStanding({ ...claims, tenantId })
   assertAlive(claims.token, standing)
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, standing)
+  if (tenantId !== claims.tenantId) assertMayReachIn(route, standing)
   return { ...claims, tokenTenantId: claims.tenantId, tenantId, standing }
 }
 
@@ -99,4 +107,14 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, sta
       'tenant_mismatch',
       'Your token is for another tenant: POST /api/v1/auth/switch-tenant/ first.',
     )
+}
+
+/** Whoever changes a tenant without having entered it shows what entering it takes, else that would protect nothing. */
+function assertMayReachIn({ method }: Route, { tenant, session }: Standing) {
+  if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return
+  throw insufficientAuthentication(
+    'aal2',
+    null,
+    'This tenant requires a second factor: POST /api/v1/auth/otp/verify/ first.',
+  )
 }
