@@ -1,9 +1,11 @@
 import t from 'tap'
+import { policyInput } from '../../src/platform/access/query.ts'
 import { startService, tokenIn } from '../helpers/service.ts'
+import { question } from '../policies/stage.ts'
 import { expect, foundFirm } from '../tenancy/staff.ts'
 
 const service = await startService(t, {
-  env: { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_REGISTER_PER_HOUR: '1000' },
+  env: { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_REGISTER_PER_HOUR: '1000', RATE_LIMIT_PER_USER: '40' },
 })
 
 t.test('a tenant cannot be used to flood an address with mail', async (t) => {
@@ -43,4 +45,27 @@ t.test('who is removed cannot come back by an invitation that was never used', a
     status: 400,
     body: { code: 'invitation_invalid' },
   })
+})
+
+t.test('the token of a session that was ended spends nothing of what its owner has', async (t) => {
+  const ada = await service.signUp()
+  const thief = await service.logIn(ada)
+  await ada.post('/api/v1/auth/logout-all/')
+  for (let n = 0; n < 40; n++) await thief.get('/api/v1/users/me/')
+  const again = await service.logIn(ada)
+  t.equal((await again.get('/api/v1/users/me/')).status, 200)
+})
+
+t.test('a person cannot be given so many permissions that their requests hold up others', async (t) => {
+  const { owner, path } = await foundFirm(service)
+  const roles = Array.from({ length: 33 }, (_, n) => `role ${n}`)
+  const { body } = await owner.get(`${path}/members/`)
+  const member = `${path}/members/${body.results[0].id}/`
+  t.match(await owner.put(member, { roles }), { status: 400, body: { roles: [/32/] } })
+  const query = question([])
+  query.subject.membership = {
+    ...query.subject.membership!,
+    permissions: ['doc:write', 'doc:read', 'doc:*', 'docs:*', 'do:read'],
+  }
+  t.same(policyInput(query).subject.membership?.permissions, ['doc:read', 'doc:*'], 'only what can decide')
 })

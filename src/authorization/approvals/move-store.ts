@@ -115,7 +115,7 @@ export function expireOverdue(
     update approval_requests r set status = 'expired'
     from (select tenant_id, id, status from approval_requests
           where status in ('pending', 'approved') and expires_at <= ${moment(now)}
-          order by expires_at limit ${most} for update skip locked) overdue
+          order by expires_at limit ${most} for update of approval_requests skip locked) overdue
     where r.tenant_id = overdue.tenant_id and r.id = overdue.id and r.status = overdue.status
     returning r.tenant_id, r.id, overdue.status as was`)
 }

@@ -100,7 +100,10 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
   }
   const shown = (row: unknown): Resource => {
     const fields = fieldsOf(row)
-    const ownerId = ownerOf(fields) ?? (actions[action].self ? bearer.userId : null)
+    const { self, roles } = actions[action]
+    // What is about oneself alone shows nothing else, whoever wrote the row: an invitation, a request to decide.
+    const onlyOwn = self && roles.length === 0
+    const ownerId = onlyOwn ? bearer.userId : (ownerOf(fields) ?? (self ? bearer.userId : null))
     return { ...collection, id: textOf(fields.id), ownerId, fields }
   }
   const pageSeen = (page: Page, { provisional, obligations }: Decision): Page => {

@@ -31,6 +31,8 @@ export interface AuthenticateDeps {
 
 /** Counts the calls of people and tenants. */
 export interface CallBudget {
+  /** Throws 429 `throttled` where nothing is left; counts nothing. */
+  assertLeft(caller: { userId: string; tenantId: string }): void
   /** Counts a call; gives headers that tell what is left (none where nothing is limited); throws 429 `throttled`. */
   spend(caller: { userId: string; tenantId: string }): Record<string, string>
 }
@@ -38,10 +40,12 @@ export interface CallBudget {
 /** Gives the bearer of a request; throws 401, and for another tenant's path 403 `tenant_mismatch` or 404. */
 export async function authenticate(deps: AuthenticateDeps, ctx: Context, route: Route): Promise<Bearer> {
   const claims = await verifiedClaims(deps, bearerToken(ctx))
-  ctx.set(deps.budget.spend(claims))
+  deps.budget.assertLeft(claims)
   const tenantId = scopeOf(route, claims.tenantId, ctx.params)
   const standing = await deps.loadStanding({ ...claims, tenantId })
   assertAlive(claims.token, standing)
+  // Only now: whoever keeps a token of an ended session could else spend what its owner has.
+  ctx.set(deps.budget.spend(claims))
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, standing)
   if (tenantId !== claims.tenantId) assertMayReachIn(route, standing)
   return { ...claims, tokenTenantId: claims.tenantId, tenantId, standing }

@@ -276,3 +276,23 @@ t.test(
     t.match((await approve(judge, id)).body, { status: 'approved' })
   },
 )
+
+t.test(
+  'what may be decided is listed also where a policy looks at each row, which it can hide',
+  async (t) => {
+    const office = await openOffice(service)
+    const { owner, asker, approver } = office
+    const [shown, hidden] = [await ask(office, asker, newBody()), await ask(office, asker, newBody())]
+    await owner.post(policies, {
+      name: 'Not this one',
+      effect: 'deny',
+      actions: ['approval_request:list_pending'],
+      conditions: { all: [{ attribute: 'resource.id', operator: 'eq', value: hidden }] },
+    })
+    const { body } = await approver.get(`${approvals}pending/`)
+    t.same(
+      body.results.map(({ id }: { id: string }) => id),
+      [shown],
+    )
+  },
+)
