@@ -12,6 +12,7 @@ type Deed =
   | 'session:create'
   | 'session:compromise'
   | 'email_verification:confirm'
+  | 'password:reset'
   | 'invitation:expire'
 
 /** By field, what it was and what it is. */
