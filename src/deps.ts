@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { openCallBudget } from './identity/guards/call-budget.ts'
-import { type Limiters, openLimiters } from './identity/guards/limiters.ts'
+import { openLimiters } from './identity/guards/limiters.ts'
+import type { LimitName } from './identity/guards/limits.ts'
 import { sweepGuards } from './identity/guards/sweep.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
@@ -13,6 +14,7 @@ import { createTokenSigner, type TokenSigner } from './platform/crypto/token-sig
 import { openPool } from './platform/db/pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
+import type { Limiters } from './platform/limits/limit.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
 export interface Deps {
@@ -26,7 +28,7 @@ export interface Deps {
   signer: TokenSigner
   access: AccessEngine
   /** Limits of RATE_LIMIT_ENABLED on what anybody can ask for. */
-  limiters: Limiters
+  limiters: Limiters<LimitName>
   /** The same on the calls of people and tenants. */
   budget: CallBudget
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { asSystem, type Databases } from '../../platform/db/transaction.ts'
 import type { CallBudget } from '../../platform/http/authenticate.ts'
-import { type Limit, throttled } from './limits.ts'
+import { type Limit, throttled } from '../../platform/limits/limit.ts'
 import { addCalls } from './store.ts'
 
 // Every call is counted, so counting has to cost next to nothing: each process counts in memory, in windows of one

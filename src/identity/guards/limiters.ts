@@ -9,19 +9,11 @@ import {
 } from 'rate-limiter-flexible'
 import type { Config } from '../../config.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
-import { type Limit, type LimitName, limitsOf, throttled, type Use } from './limits.ts'
+import { type Limit, type Limiters, throttled, type Use } from '../../platform/limits/limit.ts'
+import { type LimitName, limitsOf } from './limits.ts'
 import { rateLimitClient } from './store.ts'
 
-/** The limits of RATE_LIMIT_ENABLED. Windows are fixed and run by the wall clock, not by `deps.clock`. */
-export interface Limiters {
-  /** Counts one use of every limit named, or none: throws 429 `throttled` where one is spent. */
-  take(uses: readonly Use[]): Promise<void>
-  /** Uncounts what {@link take} counted. */
-  giveBack(uses: readonly Use[]): Promise<void>
-  close(): void
-}
-
-const none: Limiters = {
+const none: Limiters<LimitName> = {
   take: async () => undefined,
   giveBack: async () => undefined,
   close: () => undefined,
@@ -31,14 +23,18 @@ const none: Limiters = {
  * Opens the limits on Redis where REDIS_URL is set, else on Postgres, so that all processes count together. While
  * the store is away each process counts for itself, in memory, without waiting.
  */
-export function openLimiters(config: Config, db: Pick<Databases, 'system'>, log: Logger): Limiters {
+export function openLimiters(
+  config: Config,
+  db: Pick<Databases, 'system'>,
+  log: Logger,
+): Limiters<LimitName> {
   if (!config.rateLimits) return none
   const redis = config.REDIS_URL === undefined ? undefined : connect(config.REDIS_URL, log)
   const limits = limitsOf(config)
   const limiters = Object.fromEntries(
     Object.entries(limits).map(([name, limit]) => [name, limiterOf(name, limit, redis, db)]),
   ) as unknown as Record<LimitName, RateLimiterAbstract>
-  const giveBack = async (uses: readonly Use[]) => {
+  const giveBack = async (uses: readonly Use<LimitName>[]) => {
     for (const { limit, key } of uses) await uncount(limiters[limit], key)
   }
   return {

@@ -1,9 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { spending } from '../../platform/limits/limit.ts'
+import { mailUses } from '../../platform/limits/mail-uses.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertGivable, holderOf } from '../roles/ceiling.ts'
@@ -16,14 +18,17 @@ import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } 
 
 /**
  * Sends an invitation again, with another token and its whole time; the token before is dead, and one that expired
- * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled.
+ * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429 `throttled`
+ * where the address was sent enough.
  */
-export function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
+export async function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
   const { tenantId, userId } = actor
   const at = deps.clock()
+  const asked = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, at))
+  if (!asked) throw notFound()
   const { token, hash: tokenHash } = makeOneTimeToken()
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
-  return inTenant(deps.db, actor, async (tx) => {
+  const resend = async (tx: Tx) => {
     await lockTenant(tx, tenantId)
     const found = await findInvitation(tx, tenantId, id, at)
     const tenant = await findTenant(tx, tenantId, userId)
@@ -50,7 +55,8 @@ export function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<
       changes: changesBetween(statesOf(found), statesOf(invitation)),
     })
     return invitation
-  })
+  }
+  return spending(deps.limiters, mailUses(asked.email), () => inTenant(deps.db, actor, resend))
 }
 
 const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({
