@@ -40,7 +40,10 @@ export async function acceptInvitation(deps: Deps, actor: Actor | null, origin: 
 }
 
 const accountExists = () =>
-  unauthorized('not_authenticated', 'This address has an account: log in with it, then accept.')
+  unauthorized(
+    'not_authenticated',
+    'This address has an account: log in with it, then send the token of the link with your access token.',
+  )
 
 const shownTo = (offer: Offer, member: MemberRow) => ({
   invitation_id: offer.id,
