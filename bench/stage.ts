@@ -113,6 +113,7 @@ async function serve(args: string[], env: Record<string, string>, path: string) 
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: size,
+      MALLOC_ARENA_MAX: '1', // as in the image
       HOST: '127.0.0.1',
       PORT: String(port),
       ...env,

@@ -1,5 +1,10 @@
 import { Router } from '@koa/router'
 import Koa from 'koa'
+import { approvalRoutes } from './authorization/approvals/routes.ts'
+import { attributeRoutes } from './authorization/attributes/routes.ts'
+import { decisionRoutes } from './authorization/decisions/routes.ts'
+import { evaluationRoutes } from './authorization/evaluation/routes.ts'
+import { policyRoutes } from './authorization/policies/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './dev/mailbox-routes.ts'
 import { auditLogRoutes } from './events/audit-log/routes.ts'
@@ -41,6 +46,11 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...roleRoutes(deps),
   ...departmentRoutes(deps),
   ...invitationRoutes(deps),
+  ...attributeRoutes(deps),
+  ...policyRoutes(deps),
+  ...approvalRoutes(deps),
+  ...decisionRoutes(deps),
+  ...evaluationRoutes(deps),
   ...auditLogRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),
@@ -48,12 +58,12 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
 
 /** The whole service behind one port. Throws where a route has no action of the catalogue: nothing is open by omission. */
 export function buildApp(deps: Deps, readiness: Readiness): Koa {
-  const { config, log, clock, signer, access, budget } = deps
+  const { config, log } = deps
   const routes = listRoutes(deps, readiness)
   assertDecided(routes)
 
   const router = new Router()
-  const gate = { signer, access, clock, budget, loadStanding: standingLoader(deps) }
+  const gate = { ...deps, loadStanding: standingLoader(deps) }
   for (const route of routes) router.register(route.path, [route.method], serve(gate, route) as never)
   const pages = {
     ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),

@@ -121,9 +121,9 @@ export const settings = {
     '`false` for poolers that cannot keep prepared statements',
   ),
   DATABASE_POOL_SIZE: setting(
-    wholeNumber(1, 100),
+    wholeNumber(2, 100),
     undefined,
-    'Connections per process and role; more than cores + 2 make it slower',
+    'Connections per process and role, 2 or more, half of them for reads; more than cores + 2 make it slower',
     { shown: 'cores + 2' },
   ),
   REDIS_URL: setting(url('redis:', 'rediss:'), undefined, 'Queues on Redis; unset, queues on Postgres', {

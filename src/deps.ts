@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
+import { approvalGate } from './authorization/approvals/gate.ts'
+import { decisionLog } from './authorization/decisions/record-decision.ts'
+import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
 import { openCallBudget } from './identity/guards/call-budget.ts'
-import { openLimiters } from './identity/guards/limiters.ts'
-import type { LimitName } from './identity/guards/limits.ts'
+import { type Limiters, openLimiters } from './identity/guards/limiters.ts'
 import { sweepGuards } from './identity/guards/sweep.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
@@ -12,9 +14,11 @@ import { createPasswordHasher, type PasswordHasher } from './platform/crypto/pas
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { openPool } from './platform/db/pool.ts'
+import { openReadPool } from './platform/db/read-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
+import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
-import type { Limiters } from './platform/limits/limit.ts'
+import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
 export interface Deps {
@@ -22,13 +26,16 @@ export interface Deps {
   log: Logger
   /** ms since 1970; the only source of time. */
   clock: () => number
-  db: Pick<Databases, 'api' | 'system'>
+  db: Omit<Databases, 'worker'>
   passwords: PasswordHasher
   sealer: Sealer
   signer: TokenSigner
   access: AccessEngine
+  loadPolicies: LoadPolicies
+  recordDecision: RecordDecision
+  approvals: Approvals
   /** Limits of RATE_LIMIT_ENABLED on what anybody can ask for. */
-  limiters: Limiters<LimitName>
+  limiters: Limiters
   /** The same on the calls of people and tenants. */
   budget: CallBudget
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
@@ -51,21 +58,22 @@ export async function openDeps(settings: {
     throw new Error(
       'The API needs DATABASE_API_URL, DATABASE_SYSTEM_URL and SECRET_KEYS. Without them, use npm start.',
     )
-  const options = {
-    size: config.DATABASE_POOL_SIZE ?? availableParallelism() + 2,
-    prepared: config.DATABASE_PREPARED_STATEMENTS,
-    applicationName: 'bailiwick-api',
-  }
+  const common = { prepared: config.DATABASE_PREPARED_STATEMENTS, applicationName: 'bailiwick-api' }
+  const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
+  // Half of a role's connections are for reads of one statement, which leave them at once.
+  const reading = { ...common, size: Math.floor(size / 2) }
+  const writing = { ...common, size: size - reading.size }
   const [api, system, passwords, access] = await Promise.all([
-    openPool(apiUrl, options),
-    openPool(systemUrl, options),
+    openPool(apiUrl, writing),
+    openPool(systemUrl, writing),
     createPasswordHasher(),
     openAccessEngine(),
   ])
-  const db = { api, system }
+  const [apiReads, systemReads] = [openReadPool(apiUrl, reading), openReadPool(systemUrl, reading)]
+  const db = { api, apiReads, system, systemReads }
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
-  const limiters = openLimiters(config, db, log)
+  const limiters = await openLimiters(config, db, log)
   const budget = openCallBudget(config, db, clock, log)
   const endSweeping = sweepGuards(db, clock, log)
   const close = async () => {
@@ -73,8 +81,26 @@ export async function openDeps(settings: {
     endSweeping()
     budget.close()
     limiters.close()
-    await Promise.all([api.end(), system.end()])
+    await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
-  return { config, log, clock, db, passwords, sealer, signer, access, limiters, budget, publicUrl, close }
+  const loadPolicies = policyLoader({ db })
+  const recordDecision = decisionLog({ db, log }, access.revision)
+  return {
+    config,
+    log,
+    clock,
+    db,
+    passwords,
+    sealer,
+    signer,
+    access,
+    loadPolicies,
+    recordDecision,
+    limiters,
+    budget,
+    approvals: approvalGate({ db, sealer, publicUrl }),
+    publicUrl,
+    close,
+  }
 }

@@ -61,6 +61,18 @@ export const tokenNotValid = (
 export const sessionRevoked = () =>
   unauthorized('session_revoked', 'The session has ended. Log in again.', 'error="invalid_token"')
 
+/**
+ * RFC 9470 §3: what the client has to do before it repeats the call: an authentication of this class, `maxAge`
+ * seconds ago at most (null: whenever).
+ */
+export function insufficientAuthentication(acr: 'aal1' | 'aal2', maxAge: number | null, message: string) {
+  const within = maxAge === null ? '' : `, max_age="${maxAge}"`
+  const challenge = `error="insufficient_user_authentication", acr_values="${acr}"${within}`
+  const error = unauthorized('insufficient_user_authentication', message, challenge)
+  Object.assign(error.members, { acr_values: acr, ...(maxAge !== null && { max_age: maxAge }) })
+  return error
+}
+
 /** 409: the move is not one that the object's present state allows. */
 export const invalidState = (message: string, currentState: string) =>
   new ApiError(409, 'invalid_state', message, { members: { current_state: currentState } })

@@ -15,12 +15,26 @@ const secretFields = [
 
 /**
  * The process's log on standard output: JSON lines in production; in development short readable ones. Fields that
- * may hold a secret are taken out wherever they stand, up to two levels deep.
+ * may hold a secret are taken out wherever they stand, up to two levels deep. Lines in production are gathered, and
+ * written after a fifth of a second at the latest, and when the process exits, be it by an uncaught error.
  */
 export function createLogger(level: string, production: boolean): Logger {
   const redact = secretFields.flatMap((field) => [`*.${field}`, `*.*.${field}`])
   const options = { level, redact, serializers: { err: told }, timestamp: pino.stdTimeFunctions.isoTime }
-  return production ? pino(options) : pino(options, { write: printReadable })
+  return production ? pino(options, gatheredOutput()) : pino(options, { write: printReadable })
+}
+
+/** Written synchronously: an asynchronous write may be under way at the exit, and its lines come twice or not at all. */
+function gatheredOutput() {
+  const output = pino.destination({ dest: 1, sync: true, minLength: 4096, periodicFlush: 200 })
+  process.on('exit', () => {
+    try {
+      output.flushSync()
+    } catch {
+      // Whoever read the log is gone.
+    }
+  })
+  return output
 }
 
 /** What a log may hold of an error: kind, codes and where it was thrown; never SQL, a stack, or what it was given. */

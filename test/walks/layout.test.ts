@@ -206,9 +206,9 @@ t.test(
   'who acts as the role that sees more than one tenant stands in system-role.md, with the reason',
   async (t) => {
     const golden = new URL('system-role.md', import.meta.url)
-    const calls = /\basSystem\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
+    const calls = /\b(?:as|readAs)System\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
     const rows = sources
-      .filter(({ path }) => path !== 'src/platform/db/transaction.ts')
+      .filter(({ path }) => !/^src\/platform\/db\/(transaction|read)\.ts$/.test(path))
       .flatMap(({ path, text }) =>
         [...text.matchAll(calls)].map(
           ([, single, double, name]) =>

@@ -29,6 +29,7 @@ const idsOf = (route: Route) => (route.scope === 'token' ? [] : [ada.tenantId])
 t.test('the routes without a token are these', async (t) => {
   const open = routes.filter(({ action, anonymous }) => action === 'public' || anonymous).map(nameOf)
   t.same(open.sort(), [
+    'GET /.well-known/authzen-configuration',
     'GET /.well-known/jwks.json',
     'GET /healthz',
     'GET /readyz',

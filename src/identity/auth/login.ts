@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { asSystem, inTenant } from '../../platform/db/transaction.ts'
+import { readAsSystem } from '../../platform/db/read.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
@@ -32,7 +33,9 @@ async function findPlace(
   tenantId: string | undefined,
   origin: Origin,
 ): Promise<Place> {
-  const places = await asSystem(deps.db, 'no tenant is known yet', (tx) => listPlacesOf(tx, person.id))
+  const places = await readAsSystem(deps.db, 'no tenant is known yet', (read) =>
+    listPlacesOf(read, person.id),
+  )
   const place = tenantId === undefined ? choosePlace(places) : places.find((p) => p.tenant_id === tenantId)
   if (tenantId === undefined && !place) return foundPlace(deps, person, origin)
   assertEnterable(place)
@@ -46,7 +49,9 @@ async function foundPlace(deps: Deps, person: Person, origin: Origin): Promise<P
   await inTenant(deps.db, { tenantId: id, userId: person.id }, (tx) =>
     foundPersonalTenant(tx, { id, founder: person, origin, at }),
   )
-  const places = await asSystem(deps.db, 'no tenant is known yet', (tx) => listPlacesOf(tx, person.id))
+  const places = await readAsSystem(deps.db, 'no tenant is known yet', (read) =>
+    listPlacesOf(read, person.id),
+  )
   const place = choosePlace(places)
   assertEnterable(place)
   return place

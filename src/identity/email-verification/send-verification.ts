@@ -3,9 +3,9 @@ import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import type { Origin } from '../../platform/http/origin.ts'
-import { mailUses } from '../../platform/limits/mail-uses.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { mailUses } from '../guards/limits.ts'
 import { insertLinkToken } from './store.ts'
 
 interface Recipient {

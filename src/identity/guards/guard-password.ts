@@ -2,9 +2,8 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
-import { accountKey } from '../../platform/limits/mail-uses.ts'
 import { addressKey } from './address-key.ts'
-import { loginUses } from './limits.ts'
+import { accountKey, loginUses } from './limits.ts'
 import {
   type Attempt,
   accountLockEnds,

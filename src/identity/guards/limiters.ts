@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import {
   type RateLimiterAbstract,
@@ -9,13 +9,24 @@ import {
 } from 'rate-limiter-flexible'
 import type { Config } from '../../config.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
-import { type Limit, type Limiters, throttled, type Use } from '../../platform/limits/limit.ts'
-import { type LimitName, limitsOf } from './limits.ts'
+import { type Limit, type LimitName, limitsOf, mailUses, throttled, type Use } from './limits.ts'
 import { rateLimitClient } from './store.ts'
 
-const none: Limiters<LimitName> = {
+/** The limits of RATE_LIMIT_ENABLED. Windows are fixed and run by the wall clock, not by `deps.clock`. */
+export interface Limiters {
+  /** Counts one use of every limit named, or none: throws 429 `throttled` where one is spent. */
+  take(uses: readonly Use[]): Promise<void>
+  /** Uncounts what {@link take} counted. */
+  giveBack(uses: readonly Use[]): Promise<void>
+  /** Runs `work`, which mails an address on somebody's behalf; counts it unless it fails. 429 `throttled`. */
+  mailing<T>(email: string, work: () => Promise<T>): Promise<T>
+  close(): void
+}
+
+const none: Limiters = {
   take: async () => undefined,
   giveBack: async () => undefined,
+  mailing: (_email, work) => work(),
   close: () => undefined,
 }
 
@@ -23,31 +34,40 @@ const none: Limiters<LimitName> = {
  * Opens the limits on Redis where REDIS_URL is set, else on Postgres, so that all processes count together. While
  * the store is away each process counts for itself, in memory, without waiting.
  */
-export function openLimiters(
+export async function openLimiters(
   config: Config,
   db: Pick<Databases, 'system'>,
   log: Logger,
-): Limiters<LimitName> {
+): Promise<Limiters> {
   if (!config.rateLimits) return none
-  const redis = config.REDIS_URL === undefined ? undefined : connect(config.REDIS_URL, log)
+  const redis = config.REDIS_URL === undefined ? undefined : await connect(config.REDIS_URL, log)
   const limits = limitsOf(config)
   const limiters = Object.fromEntries(
     Object.entries(limits).map(([name, limit]) => [name, limiterOf(name, limit, redis, db)]),
   ) as unknown as Record<LimitName, RateLimiterAbstract>
-  const giveBack = async (uses: readonly Use<LimitName>[]) => {
+  const giveBack = async (uses: readonly Use[]) => {
     for (const { limit, key } of uses) await uncount(limiters[limit], key)
   }
+  const take = async (uses: readonly Use[]) => {
+    for (const [index, { limit, key }] of uses.entries()) {
+      const spent = await count(limiters[limit], key)
+      if (!spent) continue
+      // A refused use counts nowhere, the limit included that refused it.
+      await giveBack(uses.slice(0, index + 1))
+      throw throttled(limit, limits[limit], spent.msBeforeNext)
+    }
+  }
   return {
-    async take(uses) {
-      for (const [index, { limit, key }] of uses.entries()) {
-        const spent = await count(limiters[limit], key)
-        if (!spent) continue
-        // A refused use counts nowhere, the limit included that refused it.
-        await giveBack(uses.slice(0, index + 1))
-        throw throttled(limit, limits[limit], spent.msBeforeNext)
-      }
-    },
+    take,
     giveBack,
+    async mailing(email, work) {
+      const uses = mailUses(email)
+      await take(uses)
+      return work().catch(async (error) => {
+        await giveBack(uses)
+        throw error
+      })
+    },
     close: () => redis?.disconnect(),
   }
 }
@@ -90,7 +110,8 @@ async function uncount(limiter: RateLimiterAbstract, key: string): Promise<void>
 }
 
 /** Commands fail at once while Redis is away; one that hangs is dropped, after which it is away. */
-function connect(url: string, log: Logger): Redis {
+async function connect(url: string, log: Logger): Promise<Redis> {
+  const { Redis } = await import('ioredis') // a third of the start, for those who have a Redis
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

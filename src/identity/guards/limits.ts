@@ -1,9 +1,15 @@
+import { createHash } from 'node:crypto'
 import type { Config } from '../../config.ts'
-import type { Limit, Use } from '../../platform/limits/limit.ts'
-import { accountKey, type MailLimit } from '../../platform/limits/mail-uses.ts'
+import { ApiError } from '../../platform/errors.ts'
 import { addressKey } from './address-key.ts'
 
-export type LimitName = MailLimit | 'login-account' | 'login-address' | 'register'
+/** So many uses of one key in a window of so many seconds. */
+export interface Limit {
+  points: number
+  seconds: number
+}
+
+export type LimitName = 'login-account' | 'login-address' | 'mail-minute' | 'mail-hour' | 'register'
 
 /** Limits on what anybody can ask for, by name. */
 export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
@@ -14,11 +20,41 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   register: { points: config.RATE_LIMIT_REGISTER_PER_HOUR, seconds: 3_600 },
 })
 
+/** One use of a limit, by whom or against what. */
+export interface Use {
+  limit: LimitName
+  key: string
+}
+
 /** A failed login of an account (any text, known or not) from an address; refused by address first. */
-export const loginUses = (email: string, ip: string): Use<LimitName>[] => [
+export const loginUses = (email: string, ip: string): Use[] => [
   { limit: 'login-address', key: addressKey(ip) },
   { limit: 'login-account', key: `${accountKey(email).toString('hex')}:${addressKey(ip)}` },
 ]
 
+/** A mail that somebody asks for, to a normalised address; the same for one that has no account. */
+export const mailUses = (email: string): Use[] => {
+  const key = accountKey(email).toString('hex')
+  return [
+    { limit: 'mail-minute', key },
+    { limit: 'mail-hour', key },
+  ]
+}
+
 /** A registration from an address. */
-export const registerUses = (ip: string): Use<LimitName>[] => [{ limit: 'register', key: addressKey(ip) }]
+export const registerUses = (ip: string): Use[] => [{ limit: 'register', key: addressKey(ip) }]
+
+/** Under what an account is counted before it is known whether it exists: SHA-256 of its normalised address. */
+export const accountKey = (email: string): Buffer => createHash('sha256').update(email).digest()
+
+/** 429 with the headers of draft-ietf-httpapi-ratelimit-headers; `ms` until the window ends. */
+export function throttled(name: string, { points, seconds }: Limit, ms: number): ApiError {
+  const wait = Math.max(1, Math.ceil(ms / 1000))
+  return new ApiError(429, 'throttled', `Too many requests. Try again in ${wait} s.`, {
+    headers: {
+      'RateLimit-Policy': `"${name}";q=${points};w=${seconds}`,
+      RateLimit: `"${name}";r=0;t=${wait}`,
+      'Retry-After': String(wait),
+    },
+  })
+}

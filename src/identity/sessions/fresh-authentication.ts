@@ -1,19 +1,8 @@
-import { unauthorized } from '../../platform/errors.ts'
+import { insufficientAuthentication } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 
 const secondFactorSeconds = 600
 const signInSeconds = 900
-
-/** RFC 9470 §3: what the client has to do before it repeats the call. */
-function stepUp(acr: 'aal1' | 'aal2', maxAge: number, message: string) {
-  const error = unauthorized(
-    'insufficient_user_authentication',
-    message,
-    `error="insufficient_user_authentication", acr_values="${acr}", max_age="${maxAge}"`,
-  )
-  Object.assign(error.members, { acr_values: acr, max_age: maxAge })
-  return error
-}
 
 /** Throws 401 where MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
 export function assertFreshSecondFactor({ standing }: Actor, now: number): void {
@@ -21,11 +10,19 @@ export function assertFreshSecondFactor({ standing }: Actor, now: number): void 
   const fresh =
     acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
   if (standing.user.mfaEnabled && !fresh)
-    throw stepUp('aal2', secondFactorSeconds, 'Show a second factor first: POST /api/v1/auth/otp/verify/.')
+    throw insufficientAuthentication(
+      'aal2',
+      secondFactorSeconds,
+      'Show a second factor first: POST /api/v1/auth/otp/verify/.',
+    )
 }
 
 /** Throws 401 where the person signed in more than 15 minutes ago. `now` in ms. */
 export function assertRecentSignIn({ standing }: Actor, now: number): void {
   if (now - standing.session.authTime > signInSeconds * 1000)
-    throw stepUp('aal1', signInSeconds, 'Log in again first, or send your current_password along.')
+    throw insufficientAuthentication(
+      'aal1',
+      signInSeconds,
+      'Log in again first, or send your current_password along.',
+    )
 }

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { readInTenant } from '../../platform/db/read.ts'
 import type { LoadStanding, Standing } from '../../platform/http/actor.ts'
 import { findPendingStanding, findStanding, type StandingRow } from './store.ts'
 
@@ -8,7 +8,7 @@ export const standingLoader =
   ({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): LoadStanding =>
   async (bearer) => {
     const find = bearer.token === 'otp_pending' ? findPendingStanding : findStanding
-    const row = await inTenant(db, bearer, (tx) => find(tx, { ...bearer, now: clock() }))
+    const row = await readInTenant(db, bearer, (read) => find(read, { ...bearer, now: clock() }))
     return row && standingOf(row, config.OTP_ENABLED)
   }
 
@@ -22,6 +22,8 @@ const standingOf = (row: StandingRow, otpEnabled: boolean): Standing => ({
     emailVerified: row.email_verified,
     isActive: row.is_active,
     mfaEnabled: row.mfa_enabled && otpEnabled,
+    dateJoined: row.date_joined,
+    version: row.user_version,
   },
   session: {
     acr: row.acr,
@@ -30,14 +32,15 @@ const standingOf = (row: StandingRow, otpEnabled: boolean): Standing => ({
     secondFactorAt: row.second_factor_at,
     over: row.over,
   },
-  tenant: row.tenant_id === null || row.membership_id === null ? null : tenantOf(row, row.tenant_id),
+  tenant:
+    row.tenant_id === null || row.membership_id === null ? null : tenantOf(row, row.tenant_id, otpEnabled),
   membership: row.membership_id === null ? null : membershipOf(row, row.membership_id),
 })
 
-const tenantOf = (row: StandingRow, id: string): Standing['tenant'] => ({
+const tenantOf = (row: StandingRow, id: string, otpEnabled: boolean): Standing['tenant'] => ({
   id,
   status: row.tenant_status!,
-  requireMfa: row.require_mfa ?? false,
+  requireMfa: (row.require_mfa ?? false) && otpEnabled,
   policyRevision: row.policy_revision!,
 })
 
@@ -50,4 +53,5 @@ const membershipOf = (row: StandingRow, id: string): Standing['membership'] => (
   permissions: row.permissions,
   departmentId: row.department_id,
   joinedAt: row.joined_at!,
+  attributes: row.attributes ?? {},
 })

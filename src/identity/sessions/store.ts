@@ -2,6 +2,7 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { endPendingSessions } from './pending-store.ts'
 
@@ -40,6 +41,8 @@ const standingRow = z.object({
   email_verified: z.boolean(),
   is_active: z.boolean(),
   mfa_enabled: z.boolean(),
+  date_joined: z.number(),
+  user_version: z.number(),
   acr,
   amr: z.array(z.string()),
   auth_time: z.number(),
@@ -53,6 +56,7 @@ const standingRow = z.object({
   membership_status: z.enum(['active', 'suspended']).nullable(),
   department_id: z.uuid().nullable(),
   joined_at: z.number().nullable(),
+  attributes: z.record(z.string(), z.unknown()).nullable(),
   roles: z.array(z.string()),
   role_ids: z.array(z.uuid()),
   system_roles: z.array(z.enum(systemRoles)),
@@ -69,7 +73,7 @@ interface BearerKey {
 }
 
 /** Everything a request needs to know of its bearer, in one query: session, person, tenant, membership, roles. */
-export function findStanding(tx: Tx, bearer: BearerKey): Promise<StandingRow | null> {
+export function findStanding(tx: Read, bearer: BearerKey): Promise<StandingRow | null> {
   const session = sql.fragment`
     select acr, amr, auth_time, second_factor_at,
            ended_at is not null or expires_at <= ${sql.timestamp(new Date(bearer.now))} as over
@@ -81,7 +85,7 @@ export function findStanding(tx: Tx, bearer: BearerKey): Promise<StandingRow | n
  * The same for the bearer of a temporary token. A tenant counts as active here: whether its state admits the person
  * is judged when the sign-in completes, for owners may enter one that is closed.
  */
-export async function findPendingStanding(tx: Tx, bearer: BearerKey): Promise<StandingRow | null> {
+export async function findPendingStanding(tx: Read, bearer: BearerKey): Promise<StandingRow | null> {
   const now = sql.timestamp(new Date(bearer.now))
   const session = sql.fragment`
     select 'aal1' as acr, '{pwd}'::text[] as amr, p.auth_time, null::timestamptz as second_factor_at,
@@ -92,15 +96,16 @@ export async function findPendingStanding(tx: Tx, bearer: BearerKey): Promise<St
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
-function standingWith(tx: Tx, bearer: BearerKey, session: FragmentSqlToken): Promise<StandingRow | null> {
+function standingWith(tx: Read, bearer: BearerKey, session: FragmentSqlToken): Promise<StandingRow | null> {
   return tx.maybeOne(sql.type(standingRow)`
     select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
-           u.is_active,
+           u.is_active, u.date_joined, u.version as user_version,
            exists (select 1 from otp_devices d
                    where d.user_id = u.id and d.type = 'totp' and d.confirmed_at is not null) as mfa_enabled,
            s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
            t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
+           m.attributes,
            r.roles, r.role_ids, r.system_roles, r.permissions
     from (${session}) s
     join users u on u.id = ${bearer.userId}
@@ -169,6 +174,19 @@ export async function endSessionsOf(
     where session_id = any(${sql.array(ended, 'uuid')}) and ended_at is null`)
   await endPendingSessions(tx, sessions)
   return ended
+}
+
+/** Ends what sessions a person has beyond the newest `most`; gives their ids; as the system role. */
+export function endOldestSessions(
+  tx: Tx,
+  sessions: { userId: string; most: number; at: number },
+): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    update sessions set ended_at = ${sql.timestamp(new Date(sessions.at))}, end_reason = 'revoked'
+    where ended_at is null and id in (
+      select id from sessions where user_id = ${sessions.userId} and ended_at is null
+      order by created_at desc, id desc offset ${sessions.most})
+    returning id`)
 }
 
 const listedRow = z.object({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
+import { readInTenant } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -11,7 +12,7 @@ import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { countMembers, userList } from '../../tenancy/members/list-store.ts'
 import { emailAddress, personName, presentedPassword } from '../person.ts'
-import { readProfile } from './read-profile.ts'
+import { readProfile, rereadProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf } from './store.ts'
 import { updateProfile } from './update-profile.ts'
 import { memberUserSchema, profileSchema, showMemberUser } from './user-schemas.ts'
@@ -36,7 +37,7 @@ function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
 }
 
 async function readUser(deps: Deps, actor: Actor, id: string) {
-  const user = await inTenant(deps.db, actor, (tx) => findUserOf(tx, actor.tenantId, id))
+  const user = await readInTenant(deps.db, actor, (read) => findUserOf(read, actor.tenantId, id))
   if (!user) throw notFound()
   actor.permit({ type: 'user', id: user.id, ownerId: user.id })
   return new Versioned(user.version, showMemberUser(user))
@@ -52,7 +53,7 @@ async function updateUser(
 ) {
   actor.permit({ type: 'user', id, ownerId: id })
   await updateProfile(deps, actor, change, versions)
-  const user = await inTenant(deps.db, actor, (tx) => findUserOf(tx, actor.tenantId, id))
+  const user = await readInTenant(deps.db, actor, (read) => findUserOf(read, actor.tenantId, id))
   if (!user) throw notFound()
   return new Versioned(user.version, showMemberUser(user))
 }
@@ -93,7 +94,7 @@ export const userRoutes = (deps: Deps): Route[] => [
       versioned: true,
       handle: async ({ actor, body, ifMatch }) => {
         await updateProfile(deps, actor, body, ifMatch)
-        return readProfile(deps, actor)
+        return rereadProfile(deps, actor)
       },
     }),
   ),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { invalidField } from '../../platform/errors.ts'
@@ -51,18 +52,22 @@ const credentialsRow = z.object({
 })
 
 /** What a login compares with; as the system role. */
-export function findCredentials(tx: Tx, email: string): Promise<z.infer<typeof credentialsRow> | null> {
+export function findCredentials(tx: Read, email: string): Promise<z.infer<typeof credentialsRow> | null> {
   return tx.maybeOne(sql.type(credentialsRow)`
     select id, email, first_name, last_name, password_hash, is_active from users where email = ${email}`)
 }
 
-/** Replaces a password's hash by one of today's parameters, unless the password changed meanwhile; as the system role. */
-export async function replaceStaleHash(tx: Tx, userId: string, stale: string, fresh: string): Promise<void> {
-  await tx.query(sql.unsafe`
-    update users set password_hash = ${fresh} where id = ${userId} and password_hash = ${stale}`)
+/**
+ * Whether the hash that a password was compared with is still that of an active person; if so it stays until the
+ * transaction ends, and whoever replaces it waits. As the system role.
+ */
+export async function holdPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
+  const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    select id from users where id = ${user.id} and password_hash = ${user.passwordHash} and is_active for share`)
+  return held !== null
 }
 
-/** Sets another password, if it still is the one that was compared; true when it was set; as the system role. */
+/** Sets another hash, if it still is the one that was compared; true when it was set; as the system role. */
 export async function replacePassword(
   tx: Tx,
   user: { id: string; from: string; to: string },
@@ -90,7 +95,7 @@ export function resetPassword(
 }
 
 /** A person whom the scope of the transaction may see: oneself, or a member of the tenant. */
-export function findUser(tx: Tx, userId: string): Promise<UserRow | null> {
+export function findUser(tx: Read, userId: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)
 }
 
@@ -119,7 +124,7 @@ export function listUsersOf(
 }
 
 /** One person of a tenant, or null. */
-export function findUserOf(tx: Tx, tenantId: string, userId: string): Promise<MemberUserRow | null> {
+export function findUserOf(tx: Read, tenantId: string, userId: string): Promise<MemberUserRow | null> {
   return tx.maybeOne(sql.type(memberUserRow)`
     select ${memberColumns} from memberships m join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)

@@ -40,7 +40,7 @@ export const profileSchema = userSchema
   })
   .meta({ id: 'Profile' })
 
-export const showUser = (row: UserRow) => ({
+export const showUser = (row: Omit<UserRow, 'email_verified_at' | 'updated_at' | 'version'>) => ({
   id: row.id,
   email: row.email,
   first_name: row.first_name,

@@ -17,7 +17,11 @@ export function sliceFault(slice: Slice): Fault | undefined {
 }
 
 /** Whether a policy is about an action on a resource type: `*`, `resource:*` or the action itself. */
-export function concerns(policy: CompiledPolicy, action: string, resourceType: string): boolean {
+export function concerns(
+  policy: Pick<CompiledPolicy, 'actions' | 'resourceTypes'>,
+  action: string,
+  resourceType: string,
+): boolean {
   const wildcard = `${action.slice(0, action.indexOf(':'))}:*`
   const named = policy.actions.some((name) => name === '*' || name === wildcard || name === action)
   return named && (policy.resourceTypes.length === 0 || policy.resourceTypes.includes(resourceType))

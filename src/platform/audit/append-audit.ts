@@ -14,6 +14,9 @@ type Deed =
   | 'email_verification:confirm'
   | 'password:reset'
   | 'invitation:expire'
+  | 'approval_request:request'
+  | 'approval_request:execute'
+  | 'approval_request:expire'
 
 /** By field, what it was and what it is. */
 export type Changes = Record<string, { before: unknown; after: unknown }>

@@ -8,12 +8,18 @@
  */
 export const frozenPolicies = [
   'account_attempts system_all: all to bailiwick_system using true check true',
+  "approval_requests worker_expires: all to bailiwick_worker using (status = ANY (ARRAY['pending'::text, 'approved'::text, 'expired'::text])) check (status = 'expired'::text)",
+  'approval_requests worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'approval_votes worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'attribute_definitions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'audit_log system_inserts: insert to bailiwick_system check true',
   'audit_log worker_inserts: insert to bailiwick_worker check true',
   'audit_log worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
+  'decisions system_inserts: insert to bailiwick_system check true',
+  'decisions worker_all: all to bailiwick_worker using true check true',
   'departments worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'event_sequences worker_all: all to bailiwick_worker using true check true',
   'events system_inserts: insert to bailiwick_system check true',
@@ -42,6 +48,8 @@ export const frozenPolicies = [
   'pending_sessions system_all: all to bailiwick_system using true check true',
   'pending_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'pending_sessions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'policies worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'policy_versions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'rate_limits system_all: all to bailiwick_system using true check true',
   'refresh_families system_all: all to bailiwick_system using true check true',
   'refresh_families worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
@@ -99,7 +107,15 @@ export const secretReaders: Record<string, string[]> = {
 }
 
 /** Tables whose rows row_counts follows. */
-export const countedTables = ['departments', 'invitations', 'memberships', 'roles']
+export const countedTables = [
+  'approval_requests',
+  'attribute_definitions',
+  'departments',
+  'invitations',
+  'memberships',
+  'policies',
+  'roles',
+]
 
 /** Functions that run with their owner's rights, by schema.name: none, for the owner sees every tenant. */
 export const definerFunctions: string[] = []

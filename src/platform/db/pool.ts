@@ -6,6 +6,7 @@ import {
   type DatabasePool,
   type Interceptor,
   type QueryResultRow,
+  type QuerySqlToken,
 } from 'slonik'
 
 /** How a pool is opened: at most `size` connections; `prepared` names statements so that they are parsed once. */
@@ -23,52 +24,71 @@ export function openPool(
   url: string,
   { size, prepared, applicationName }: PoolOptions,
 ): Promise<DatabasePool> {
+  return createPool(addressOf(url, applicationName), {
+    driverFactory: createPgDriverFactory(),
+    maxPoolSize: size,
+    connectionTimeout: timeouts.connect,
+    connectionRetryLimit: 0,
+    idleTimeout: timeouts.idle,
+    statementTimeout: timeouts.statement,
+    idleInTransactionSessionTimeout: timeouts.idleInTransaction,
+    resetConnection: async () => {},
+    typeParsers,
+    interceptors: prepared ? [nameStatements, validateRows] : [validateRows],
+  })
+}
+
+/** What connections are given (ms). */
+export const timeouts = { connect: 2_000, idle: 60_000, statement: 5_000, idleInTransaction: 10_000 }
+
+/** A database's address, with the settings that every connection of ours begins with. */
+export function addressOf(url: string, applicationName: string): string {
   const address = new URL(url)
   address.searchParams.set('application_name', applicationName)
   address.searchParams.set('options', '-c lock_timeout=3s')
-  return createPool(address.href, {
-    driverFactory: createPgDriverFactory(),
-    maxPoolSize: size,
-    connectionTimeout: 2_000,
-    connectionRetryLimit: 0,
-    idleTimeout: 60_000,
-    statementTimeout: 5_000,
-    idleInTransactionSessionTimeout: 10_000,
-    resetConnection: async () => {},
-    typeParsers: [...createTypeParserPreset().filter(({ name }) => name !== 'int8'), wholeNumbers],
-    interceptors: prepared ? [nameStatements(), validateRows] : [validateRows],
-  })
+  return address.href
 }
 
 /** Counts, sequences and revisions stay far below 2^53. */
 const wholeNumbers = { name: 'int8', parse: Number }
 
-/** Slonik attaches the zod schema of `sql.type` but leaves checking to us: a row that does not fit is a bug of ours. */
+/** How columns are read, by the name of their type: times as ms since 1970. */
+export const typeParsers = [...createTypeParserPreset().filter(({ name }) => name !== 'int8'), wholeNumbers]
+
+/** Slonik attaches the zod schema of `sql.type` but leaves checking to us. */
 const validateRows: Interceptor = {
   name: 'validate-rows',
-  transformRow: ({ resultParser }, query, row) => {
-    const checked = resultParser?.['~standard'].validate(row)
-    if (!checked) return row
-    if (checked instanceof Promise) throw new Error('Row schemas are checked synchronously')
-    if (!checked.issues) return checked.value as QueryResultRow
-    // Names of columns and what is wrong with them; never the row, which may hold a secret.
-    const faults = checked.issues.map(({ path, message }) => `${path?.join('.')}: ${message}`)
-    throw new Error(`A row of ${query.sql.trim().slice(0, 60)}… does not fit: ${faults.join('; ')}`)
-  },
+  transformRow: ({ resultParser }, query, row) =>
+    checkedRow({ sql: query.sql, ...(resultParser && { parser: resultParser }) }, row),
 }
 
-/** Names each statement by a digest of its text; texts are few, for values are always bound. */
-function nameStatements(): Interceptor {
-  const names = new Map<string, string>()
-  return {
-    name: 'name-statements',
-    transformQuery: (_context, query) => {
-      let name = names.get(query.sql)
-      if (!name) {
-        name = createHash('sha256').update(query.sql).digest('base64url').slice(0, 20)
-        names.set(query.sql, name)
-      }
-      return { ...query, name }
-    },
+/** A row as its statement's schema reads it. Throws where it does not fit, which is a bug of ours. */
+export function checkedRow(
+  { sql, parser }: { sql: string; parser?: QuerySqlToken['parser'] },
+  row: QueryResultRow,
+): QueryResultRow {
+  const checked = parser?.['~standard'].validate(row)
+  if (!checked) return row
+  if (checked instanceof Promise) throw new Error('Row schemas are checked synchronously')
+  if (!checked.issues) return checked.value as QueryResultRow
+  // Names of columns and what is wrong with them; never the row, which may hold a secret.
+  const faults = checked.issues.map(({ path, message }) => `${path?.join('.')}: ${message}`)
+  throw new Error(`A row of ${sql.trim().slice(0, 60)}… does not fit: ${faults.join('; ')}`)
+}
+
+const nameStatements: Interceptor = {
+  name: 'name-statements',
+  transformQuery: (_context, query) => ({ ...query, name: statementName(query.sql) }),
+}
+
+const names = new Map<string, string>()
+
+/** The name of a statement: a digest of its text. Texts are few, for values are always bound. */
+export function statementName(text: string): string {
+  let name = names.get(text)
+  if (!name) {
+    name = createHash('sha256').update(text).digest('base64url').slice(0, 20)
+    names.set(text, name)
   }
+  return name
 }

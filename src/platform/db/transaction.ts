@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
 import { z } from 'zod'
 import { sqlState } from './database-errors.ts'
+import type { ReadPool } from './read-pool.ts'
 import { watchStatements } from './watch-statements.ts'
 
 export { sql } from 'slonik'
@@ -10,10 +11,12 @@ export { isDatabaseUnavailable, sqlState } from './database-errors.ts'
 /** Inside a transaction: SQL and nothing else, for the callback runs again after a serialization failure. */
 export type Tx = DatabaseTransactionConnection
 
-/** The pools of one process, one per database role. */
+/** The pools of one process, one per database role, and those for reads of one statement. */
 export interface Databases {
   api: DatabasePool
+  apiReads: ReadPool
   system: DatabasePool
+  systemReads: ReadPool
   worker: DatabasePool
 }
 
@@ -21,6 +24,8 @@ export interface Databases {
 export interface Scope {
   tenantId: string
   userId: string
+  /** What has to commit with the work, or undo it by throwing; called once the work is done. */
+  beforeCommit?(tx: Tx): Promise<void>
 }
 
 const scopeSet = z.object({ tenant: z.string(), person: z.string() })
@@ -39,7 +44,9 @@ export function inTenant<T>(
       select set_config('app.tenant_id', ${scope.tenantId}, true) as tenant,
              set_config('app.user_id', ${scope.userId}, true) as person`)
     if (set.tenant !== scope.tenantId || set.person !== scope.userId) throw new Error('The scope was not set')
-    return work(tx)
+    const value = await work(tx)
+    await scope.beforeCommit?.(tx)
+    return value
   }
   return transact(db.api, scoped, patienceMs)
 }
@@ -72,11 +79,15 @@ const patienceMs = 4_000
 const noAnswer = () => Object.assign(new Error('Postgres did not answer in time'), { code: 'ETIMEDOUT' })
 
 /**
- * A transaction inside of another would hold two connections of a pool, which is a deadlock under load, and commit
- * on its own. Work that was only begun inside, and goes on after it, is free.
+ * Throws inside of a transaction: another one in it would hold two connections of a pool, which is a deadlock under
+ * load, and commit on its own. Work that was only begun inside, and goes on after it, is free.
  */
-async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, patience?: number): Promise<T> {
+export function assertOutside(): void {
   if (surrounding.getStore()?.open) throw new Error('A transaction began inside of another: hand that one in')
+}
+
+async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, patience?: number): Promise<T> {
+  assertOutside()
   const mark = { open: true, late: false }
   const outcome = await within(
     patience,

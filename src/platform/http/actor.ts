@@ -1,5 +1,6 @@
 import type { TokenKind } from '../access/actions.ts'
 import type { Membership, Resource, TenantFacts } from '../access/query.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { Origin } from './origin.ts'
 
 /** What the database says about the bearer of a token, read in one query on each request. */
@@ -13,6 +14,10 @@ export interface Standing {
     isActive: boolean
     /** Has a confirmed TOTP device, and one-time passwords are on. */
     mfaEnabled: boolean
+    /** ms since 1970 */
+    dateJoined: number
+    /** That of the person's row. */
+    version: number
   }
   session: {
     acr: 'aal1' | 'aal2'
@@ -53,4 +58,8 @@ export interface Actor {
   decisionId: string
   /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */
   permit(resource: Partial<Resource> & { type: string }): void
+  /** Whether `permit` would let it pass; for verbs that show less to some. Obligations aside. */
+  may(resource: Partial<Resource> & { type: string }): boolean
+  /** Uses up the approval by which this was permitted, with the first change that is written. */
+  beforeCommit(tx: Tx): Promise<void>
 }

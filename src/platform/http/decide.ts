@@ -1,16 +1,46 @@
 import type { ActionName } from '../access/actions.ts'
-import type { Decision, Reason } from '../access/decision.ts'
+import type { Slice } from '../access/compiled-policy.ts'
+import type { Decision, Matched, Reason } from '../access/decision.ts'
 import type { AccessEngine } from '../access/engine.ts'
-import type { DecisionQuery, Resource, Subject } from '../access/query.ts'
+import type { AnyQuery, DecisionQuery, GrantedApproval, Resource, Subject } from '../access/query.ts'
 import { reasonSentence } from '../access/reasons.ts'
-import { emptySlice } from '../access/slice.ts'
 import { ApiError, notFound, unauthorized } from '../errors.ts'
+import type { Approvals } from './approval-gate.ts'
 import type { Bearer } from './authenticate.ts'
 import type { Origin } from './origin.ts'
+
+/** A tenant's policies at one revision. */
+export interface PoliciesInForce {
+  readonly tenantId: string
+  readonly revision: number
+  /** Those that an action on a type of resource can meet at `now` (ms). */
+  slice(resourceType: string, action: string, now: number): Slice
+}
+
+/** Gives a tenant's policies at the revision that its standing names; at once where they are in memory. */
+export type LoadPolicies = (
+  scope: { tenantId: string; userId: string },
+  revision: number,
+) => PoliciesInForce | Promise<PoliciesInForce>
+
+/** A decision on its way to the log. */
+export interface DecisionRecord {
+  id: string
+  query: AnyQuery
+  decision: Decision
+  /** Changes, denials and gates are always kept, allowed reads as a sample. */
+  always: boolean
+}
+
+/** Keeps a decision; resolved once it is kept where it has to be. Never rejects: an answer does not wait for ever. */
+export type RecordDecision = (record: DecisionRecord) => Promise<void>
 
 export interface DecideDeps {
   access: AccessEngine
   clock: () => number
+  loadPolicies: LoadPolicies
+  recordDecision: RecordDecision
+  approvals: Approvals
 }
 
 /** One question about an action; the id goes into the answer, the log and, for denials, to the caller. */
@@ -19,27 +49,21 @@ export interface Asked {
   phase: DecisionQuery['phase']
   bearer: Bearer
   origin: Origin
-  decisionId: string
   resource: Resource
+  slice: Slice
+  approval: GrantedApproval | null
+  othersCanApprove: boolean
+  now: number
 }
 
-/** Decides; gives the decision when it is an allow, throws 401, 403 or 404 when it is not. */
-export function decide(deps: DecideDeps, asked: Asked): Decision {
-  const { bearer, origin, action, phase, resource } = asked
-  const decision = deps.access.decide({
-    requestId: origin.requestId,
-    now: deps.clock(),
-    phase,
-    subject: subjectOf(bearer),
-    tenant: bearer.standing.tenant,
-    action,
-    resource,
-    environment: { ip: origin.ip, userAgent: origin.userAgent },
-    slice: emptySlice(bearer.tenantId, bearer.standing.tenant?.policyRevision ?? 0),
-  })
-  if (decision.effect !== 'allow') throw refusal(decision, asked.decisionId)
-  return decision
-}
+/** The question as the engine takes it. */
+export const queryOf = ({ bearer, origin, ...asked }: Asked): DecisionQuery => ({
+  ...asked,
+  requestId: origin.requestId,
+  subject: subjectOf(bearer),
+  tenant: bearer.standing.tenant,
+  environment: { ip: origin.ip, userAgent: origin.userAgent },
+})
 
 const subjectOf = ({ standing, userId, tenantId, sessionId, token }: Bearer): Subject => ({
   type: 'user',
@@ -64,15 +88,43 @@ const namedRefusals: ReadonlySet<string> = new Set([
   'tenant_archived',
 ])
 
-function refusal(decision: Decision, decisionId: string): ApiError {
-  const first = decision.reasons[0]
+/** What a caller is told who is not permitted: 401, 403, or 404 for what is another tenant's. */
+export function refusal(decision: Decision, decisionId: string): ApiError {
+  const { reasons } = decision
+  const first = reasons[0]
   if (first?.code === 'tenant_isolation') return notFound()
   if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
   const code = first && namedRefusals.has(first.code) ? first.code : 'permission_denied'
   const detail = first ? reasonSentence(first.code) : 'You are not permitted to do this.'
   return new ApiError(403, code, detail, {
-    members: { decision_id: decisionId, reasons: decision.reasons.map(told) },
+    members: {
+      decision_id: decisionId,
+      reasons: reasons.map(tell),
+      matched: decision.matched.map(tellMatched),
+    },
   })
 }
 
-const told = ({ code, layer }: Reason) => ({ code, layer, message: reasonSentence(code) })
+/** A gate that nobody can open is a denial, and says so. */
+export const deniedForever = (decision: Decision): Decision => ({
+  ...decision,
+  effect: 'deny',
+  approval: null,
+  reasons: [{ code: 'no_eligible_approver', layer: 'policy' }, ...decision.reasons],
+})
+
+/** A reason as callers read it. */
+export const tell = ({ code, layer, policy_id }: Reason) => ({
+  code,
+  layer,
+  message: reasonSentence(code),
+  ...(policy_id && { policy_id }),
+})
+
+/** A policy that had a say, as callers read it. */
+export const tellMatched = ({ policy_id, version, name, effect }: Matched) => ({
+  policy_id,
+  version,
+  name,
+  effect,
+})

@@ -34,7 +34,7 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
     if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
     ctx.req.headers['content-type'] ||= 'application/octet-stream' // else the reader would not look
     await read(ctx, async () => {})
-    const bytes = Buffer.from(String(ctx.request.body ?? ''), 'latin1')
+    const bytes = bodyBytes(ctx)
     if (bytes.length > 0 && !isJson(ctx)) throw unsupported(sendJson)
     return parse(bytes)
   }
@@ -44,6 +44,11 @@ const unsupported = (detail: string) => new ApiError(415, 'unsupported_media_typ
 const sendJson = 'Send JSON: Content-Type: application/json, in UTF-8.'
 
 const isJson = (ctx: Context) => Boolean(ctx.is('json', '+json')) && /^(utf-8)?$/i.test(ctx.request.charset)
+
+const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 'latin1')
+
+/** The text of a body that was read and found to be UTF-8; empty where there was none. */
+export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
 
 const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 

@@ -11,6 +11,7 @@ const open: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/password/reset',
   'POST /api/v1/auth/password/reset/confirm',
   'GET /.well-known/jwks.json',
+  'GET /.well-known/authzen-configuration',
   'GET /healthz',
   'GET /readyz',
 ])

@@ -16,6 +16,8 @@ export interface Ask<Body, Query, A> {
   origin: Origin
   /** Of `If-Match`: the versions that may be changed; the statement that changes the row has to ask for them. */
   ifMatch: Versions
+  /** The body as it was sent, to say where in it something is. */
+  text: () => string
 }
 
 type Answered<R extends ZodType> = Promise<z.input<R> | Versioned<z.input<R>> | undefined>

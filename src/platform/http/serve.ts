@@ -1,14 +1,10 @@
-import { randomUUIDv7 } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import type { ZodError, ZodType } from 'zod'
-import type { Resource } from '../access/query.ts'
 import type { Versions } from '../db/version.ts'
 import { type FieldError, invalidField, validationError } from '../errors.ts'
-import type { Actor } from './actor.ts'
-import { type AuthenticateDeps, authenticate, type Bearer } from './authenticate.ts'
-import { type DecideDeps, decide } from './decide.ts'
+import { type Admission, type AdmitDeps, admit } from './admit.ts'
 import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
-import { bodyReader } from './read-body.ts'
+import { bodyReader, bodyText } from './read-body.ts'
 import type { Route } from './route.ts'
 
 const readSmallBody = bodyReader(16 * 1024)
@@ -18,57 +14,42 @@ const readBody = bodyReader(1024 * 1024)
  * One route as middleware, in the order of checks that the contract fixes: authenticate 401, could this be permitted
  * at all 403, body and query 400; then the handler: the resource 404, the decision about it 403, its state 409.
  */
-export function serve(deps: AuthenticateDeps & DecideDeps, route: Route): Middleware {
+export function serve(deps: AdmitDeps, route: Route): Middleware {
   const reader = route.path.includes('/auth/') ? readSmallBody : readBody
   return async (ctx) => {
     ctx.state.action = route.action
-    const actor = isNobody(ctx, route) ? null : await admit(deps, ctx, route)
+    const admission = isNobody(ctx, route) ? null : await admit(deps, ctx, route)
+    try {
+      const answer = await handled(ctx, route, admission)
+      respond(ctx, route, answer, admission)
+    } finally {
+      await admission?.conclude()
+    }
+  }
+
+  async function handled(ctx: Context, route: Route, admission: Admission | null): Promise<unknown> {
     const body = route.method === 'GET' ? undefined : checked(route.body, await reader(ctx))
     const query = route.query ? checked(route.query, flatQuery(ctx)) : undefined
     const ifMatch = precondition(ctx, route)
+    await admission?.bind(body)
+    const actor = admission?.actor ?? null
     const { origin } = ctx.state
-    const answer = await route.handle({ params: ctx.params, body, query, actor, origin, ifMatch })
+    const text = () => bodyText(ctx)
+    const verb = () => route.handle({ params: ctx.params, body, query, actor, origin, ifMatch, text })
+    const decided = async () => {
+      admission?.decideRoute(body)
+      return verb()
+    }
+    const answer = await (admission ? admission.through(decided) : verb())
     if (actor && ctx.state.undecided)
       throw new Error(`${route.method} ${route.path} acted on a resource it never decided`)
-    respond(ctx, route, answer)
+    return answer
   }
 }
 
 /** An Authorization header that holds no valid token is refused, never taken for none. */
 const isNobody = (ctx: Context, { action, anonymous }: Route) =>
   action === 'public' || (anonymous && ctx.get('authorization') === '')
-
-async function admit(deps: AuthenticateDeps & DecideDeps, ctx: Context, route: Route): Promise<Actor> {
-  if (route.action === 'public') throw new Error('A public route has no actor')
-  const { action } = route
-  const bearer = await authenticate(deps, ctx, route)
-  const { origin } = ctx.state
-  const decisionId = randomUUIDv7()
-  Object.assign(ctx.state, { userId: bearer.userId, tenantId: bearer.tenantId, decisionId })
-  const collection = collectionOf(route.action, bearer)
-  decide(deps, { action, phase: 'route', bearer, origin, decisionId, resource: collection })
-  const permit: Actor['permit'] = (resource) => {
-    ctx.state.undecided = false
-    decide(deps, {
-      action,
-      phase: 'resource',
-      bearer,
-      origin,
-      decisionId,
-      resource: { ...collection, ownerId: null, ...resource },
-    })
-  }
-  ctx.state.undecided = route.decides === 'resource'
-  return { ...bearer, origin, decisionId, permit }
-}
-
-/** Before a resource is loaded the question is about the caller's own, inside the tenant of the request. */
-const collectionOf = (action: string, bearer: Bearer): Resource => ({
-  type: action.split(':')[0] ?? '',
-  id: null,
-  tenantId: bearer.tenantId,
-  ownerId: bearer.userId,
-})
 
 function checked(schema: ZodType | undefined, value: unknown): unknown {
   if (!schema) return value
@@ -81,7 +62,7 @@ function checked(schema: ZodType | undefined, value: unknown): unknown {
 export const fieldErrors = (error: ZodError): FieldError[] =>
   error.issues.map((issue) => ({
     field: issue.path.join('.'),
-    code: issue.code === 'custom' ? 'invalid' : issue.code,
+    code: issue.code === 'custom' || issue.code === 'invalid_key' ? 'invalid' : issue.code,
     detail: issue.message,
   }))
 
@@ -107,7 +88,7 @@ function precondition(ctx: Context, { method, versioned }: Route): Versions {
 }
 
 /** RFC 9110 §9.3.4: no validator with the answer to a PUT, which is not what was sent. */
-function respond(ctx: Context, route: Route, answer: unknown) {
+function respond(ctx: Context, route: Route, answer: unknown, admission: Admission | null) {
   const versioned = answer instanceof Versioned ? answer : undefined
   if (versioned && route.method !== 'PUT') ctx.set('ETag', entityTag(versioned.version))
   else if (route.versioned && route.method === 'GET') throw new Error(`${route.path} answered no version`)
@@ -115,5 +96,6 @@ function respond(ctx: Context, route: Route, answer: unknown) {
   ctx.set('Cache-Control', route.cache ?? (route.secret ? 'no-store' : 'private, no-cache'))
   if (route.status === 204) return
   ctx.type = 'application/json; charset=utf-8'
-  ctx.body = JSON.stringify(versioned ? versioned.body : answer)
+  const body = versioned ? versioned.body : answer
+  ctx.body = JSON.stringify(admission ? admission.show(body) : body)
 }

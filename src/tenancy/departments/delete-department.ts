@@ -8,7 +8,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockTenant } from '../tenants/store.ts'
-import { auditedDepartment } from './department-schemas.ts'
+import { auditedDepartment, showDepartment } from './department-schemas.ts'
 import { deleteEmptyDepartment, findDepartment, lockDepartment } from './store.ts'
 
 /** Deletes a department; 409 `department_in_use` while it has members or departments below it. */
@@ -25,6 +25,7 @@ export function deleteDepartment(
     await lockDepartment(tx, tenantId, id)
     const department = await findDepartment(tx, tenantId, id)
     if (!department) throw notFound()
+    actor.permit({ type: 'department', id, fields: showDepartment(department) })
     assertAmong(versions, department.version)
     if (!(await deleteEmptyDepartment(tx, tenantId, id)))
       throw new ApiError(409, 'department_in_use', 'Move its members and the departments below it first.')

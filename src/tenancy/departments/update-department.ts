@@ -9,7 +9,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { holdParent } from './create-department.ts'
-import { auditedDepartment, type DepartmentChange } from './department-schemas.ts'
+import { auditedDepartment, type DepartmentChange, showDepartment } from './department-schemas.ts'
 import { changeDepartment, type DepartmentRow, findDepartment, isAtOrAbove } from './store.ts'
 
 /**
@@ -29,6 +29,7 @@ export function updateDepartment(
     await lockTenant(tx, tenantId)
     const department = await findDepartment(tx, tenantId, id)
     if (!department) throw notFound()
+    actor.permit({ type: 'department', id, fields: showDepartment(department) })
     assertAmong(versions, department.version)
     const { name = department.name, description = department.description } = change
     const { parent_id: parentId = department.parent_id } = change

@@ -4,8 +4,6 @@ import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { spending } from '../../platform/limits/limit.ts'
-import { mailUses } from '../../platform/limits/mail-uses.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -28,7 +26,7 @@ import {
 /**
  * Invites an address to the caller's tenant, by a mail that alone holds the token. 400 for an unknown role or
  * department or a domain that the tenant does not take, 403 for a role above the caller's own, 409 `already_member`,
- * `invitation_pending` or `limit_reached`, 429 `throttled` where the address was sent enough.
+ * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, whoever sends them.
  */
 export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation): Promise<InvitationRow> {
   const { tenantId, userId, standing } = actor
@@ -76,7 +74,7 @@ export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation):
     if (!made) throw new Error('The invitation just made cannot be seen')
     return made
   }
-  return spending(deps.limiters, mailUses(email), () => inTenant(deps.db, actor, invite))
+  return deps.limiters.mailing(email, () => inTenant(deps.db, actor, invite))
 }
 
 /** Whoever belongs here needs no invitation, and one that has run out does not stand in the way of another. */

@@ -4,8 +4,6 @@ import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { spending } from '../../platform/limits/limit.ts'
-import { mailUses } from '../../platform/limits/mail-uses.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertGivable, holderOf } from '../roles/ceiling.ts'
@@ -18,14 +16,12 @@ import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } 
 
 /**
  * Sends an invitation again, with another token and its whole time; the token before is dead, and one that expired
- * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429 `throttled`
- * where the address was sent enough.
+ * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429
+ * `throttled` for too many mails to the address.
  */
 export async function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
   const { tenantId, userId } = actor
   const at = deps.clock()
-  const asked = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, at))
-  if (!asked) throw notFound()
   const { token, hash: tokenHash } = makeOneTimeToken()
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
   const resend = async (tx: Tx) => {
@@ -56,7 +52,9 @@ export async function resendInvitation(deps: Deps, actor: Actor, id: string): Pr
     })
     return invitation
   }
-  return spending(deps.limiters, mailUses(asked.email), () => inTenant(deps.db, actor, resend))
+  const sent = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, at))
+  if (!sent) throw notFound()
+  return deps.limiters.mailing(sent.email, () => inTenant(deps.db, actor, resend))
 }
 
 const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({

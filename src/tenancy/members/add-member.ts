@@ -3,8 +3,6 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { spending } from '../../platform/limits/limit.ts'
-import { mailUses } from '../../platform/limits/mail-uses.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -14,13 +12,13 @@ import { assertGivable, holderOf } from '../roles/ceiling.ts'
 import { holdRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
+import { checkAttributes } from './check-attributes.ts'
 import { auditedMember, type NewMember } from './member-schemas.ts'
 import { findMember, findPerson, insertMember, type MemberRow } from './store.ts'
 
 /**
  * Adds a person, known by id, to the caller's tenant and tells them by mail. 400 for an unknown person, role or
- * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled`
- * where the person was sent enough mail.
+ * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them.
  */
 export async function addMember(deps: Deps, actor: Actor, body: NewMember): Promise<MemberRow> {
   const { db, clock, sealer, limiters } = deps
@@ -40,6 +38,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
     const roleIds = roles.map((role) => role.id)
     const { attributes } = body
+    if (attributes) await checkAttributes(tx, tenantId, attributes)
     if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
       throw new ApiError(409, 'already_member', 'This person is a member already.')
     await appendEvent(tx, {
@@ -66,7 +65,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     })
     return member
   }
-  return spending(limiters, mailUses(user.email), () => inTenant(db, actor, add))
+  return limiters.mailing(user.email, () => inTenant(db, actor, add))
 }
 
 /** The roles asked for by name or id, held until the transaction ends; 400 on `roles` for one that is unknown. */

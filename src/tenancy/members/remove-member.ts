@@ -7,9 +7,11 @@ import type { Actor } from '../../platform/http/actor.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { cancelInvitationOf } from '../invitations/cancel-invitation.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
+import { permitMember } from './permit-member.ts'
 import { deleteMember, findMember } from './store.ts'
 
 /** Takes a person out of the tenant, or lets them leave it; 409 `last_owner`. The person stays what they are elsewhere. */
@@ -22,7 +24,7 @@ export async function removeMember(
   const { tenantId } = actor
   const found = await inTenant(db, actor, (tx) => findMember(tx, tenantId, memberId))
   if (!found) throw notFound()
-  actor.permit({ type: 'member', id: memberId, ownerId: found.user_id })
+  permitMember(actor, found)
   const at = clock()
   await inTenant(db, actor, async (tx) => {
     await lockTenant(tx, tenantId)
@@ -31,6 +33,7 @@ export async function removeMember(
     assertAmong(versions, member.version)
     assertMayTouch(actor, member)
     await deleteMember(tx, tenantId, memberId)
+    await cancelInvitationOf(tx, actor, member.email, at)
     if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
     await appendEvent(tx, {
       ...causedBy(actor, at),

@@ -76,6 +76,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
       path: '/api/v1/tenants/:id/members/:mid',
       action: 'member:update',
       scope: 'inside',
+      decides: 'resource',
       tag: 'Members',
       summary: "Change a member's roles, department, status or attributes",
       description: 'Counts from their next request on. Roles and attributes replace what was there.',

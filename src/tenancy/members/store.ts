@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 export const memberRow = z.object({
@@ -138,7 +139,7 @@ export type Place = z.infer<typeof placeRow>
  * Every tenant a person belongs to that is not deleted, most recently entered first, then oldest membership first;
  * read as the system role.
  */
-export function listPlacesOf(tx: Tx, userId: string): Promise<readonly Place[]> {
+export function listPlacesOf(tx: Read, userId: string): Promise<readonly Place[]> {
   return tx.any(sql.type(placeRow)`
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status,
            m.id as membership_id, m.status as membership_status, r.roles, r.is_owner, coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa

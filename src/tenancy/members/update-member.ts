@@ -12,8 +12,10 @@ import { assertGivable, holderOf, holds, refused } from '../roles/ceiling.ts'
 import type { RoleRow } from '../roles/store.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { departmentAsked, rolesAsked } from './add-member.ts'
+import { checkAttributes } from './check-attributes.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
+import { permitMember } from './permit-member.ts'
 import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
@@ -33,10 +35,12 @@ export function updateMember(
     await lockTenant(tx, tenantId)
     const member = await findMember(tx, tenantId, memberId)
     if (!member) throw notFound()
+    permitMember(actor, member)
     assertAmong(versions, member.version)
     assertMayTouch(actor, member)
     const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
     assertMayGive(actor, member, roles ?? [], change)
+    if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
     if (!(await apply(tx, tenantId, member, roles, change, at))) return member
     if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
     await appendEvent(tx, {

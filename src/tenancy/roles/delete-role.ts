@@ -8,11 +8,11 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
-import { auditedRole } from './role-schemas.ts'
+import { auditedRole, showRole } from './role-schemas.ts'
 import { deleteUnusedRole, findRole, lockRole } from './store.ts'
 import { systemRole } from './update-role.ts'
 
-/** Deletes a custom role that nobody has; 409 `system_role` or `role_in_use`. */
+/** Deletes a custom role that no member and no policy has; 409 `system_role` or `role_in_use`. */
 export function deleteRole(
   { db, clock }: Deps,
   actor: Actor,
@@ -26,10 +26,11 @@ export function deleteRole(
     await lockRole(tx, tenantId, roleId)
     const role = await findRole(tx, tenantId, roleId)
     if (!role) throw notFound()
+    actor.permit({ type: 'role', id: roleId, fields: showRole(role) })
     assertAmong(versions, role.version)
     if (role.is_system) throw systemRole()
     if (!(await deleteUnusedRole(tx, tenantId, roleId)))
-      throw new ApiError(409, 'role_in_use', 'Members have this role. Take it from them first.')
+      throw new ApiError(409, 'role_in_use', 'Members or policies have this role. Take it from them first.')
     await growPolicyRevision(tx, tenantId)
     await appendEvent(tx, {
       ...causedBy(actor, at),

@@ -164,6 +164,9 @@ export async function deleteUnusedRole(tx: Tx, tenantId: string, roleId: string)
   const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     delete from roles where tenant_id = ${tenantId} and id = ${roleId} and not is_system and not exists (
       select from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = ${roleId})
+      and not exists (
+        select from policies p where p.tenant_id = ${tenantId}
+          and (p.rules -> 'subjects' -> 'roles' ? ${roleId} or p.rules -> 'approval' -> 'approver' -> 'roles' ? ${roleId}))
     returning id`)
   return deleted !== null
 }

@@ -10,7 +10,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
 import { assertHeld, holderOf } from './ceiling.ts'
 import { nameTaken } from './create-role.ts'
-import { auditedRole, type RoleChange } from './role-schemas.ts'
+import { auditedRole, type RoleChange, showRole } from './role-schemas.ts'
 import { changeRole, findRole, hasRoleNamed, type RoleDetailRow } from './store.ts'
 
 export const systemRole = () =>
@@ -33,6 +33,7 @@ export function updateRole(
     await lockTenant(tx, tenantId)
     const role = await findRole(tx, tenantId, roleId)
     if (!role) throw notFound()
+    actor.permit({ type: 'role', id: roleId, fields: showRole(role) })
     assertAmong(versions, role.version)
     if (role.is_system) throw systemRole()
     const { name = role.name, description = role.description, permissions = role.permissions } = change

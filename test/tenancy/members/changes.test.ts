@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { startService } from '../../helpers/service.ts'
+import { type Client, startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
 t.setTimeout(120_000)
 
 const service = await startService(t)
 
+const define = (owner: Client, key: string, data_type: string) =>
+  expect(201, owner.post('/api/v1/attribute-definitions/', { key, data_type, category: 'subject' }))
+
 t.test('a member is read, changed field by field, and told of by one event per change', async (t) => {
   const { owner, path, id, hire, role } = await foundFirm(service)
   const clerk = await hire('member')
   const at = `${path}/members/${clerk.memberId}/`
   const reader = await role('document:read')
+  await define(owner, 'level', 'integer')
+  await define(owner, 'tags', 'array')
   const { id: department } = await expect(201, owner.post(`${path}/departments/`, { name: 'Sales' }))
   t.match(await clerk.get(at), {
     status: 200,
@@ -75,6 +80,7 @@ t.test(
   async (t) => {
     const { owner, path, hire } = await foundFirm(service)
     const guest = await service.signUp()
+    await define(owner, 'level', 'integer')
     const { id: department } = await expect(201, owner.post(`${path}/departments/`, { name: 'Desk' }))
     const body = { user_id: guest.id, department_id: department, attributes: { level: 1 } }
     const member = await expect(201, owner.post(`${path}/members/`, body))
@@ -111,6 +117,7 @@ t.test('bad values are refused by field', async (t) => {
     [{ attributes: [] }, 'attributes'],
     [{ attributes: { constructor: 1 } }, 'attributes.constructor'],
     [{ attributes: { 'Not a key': 1 } }, 'attributes.Not a key'],
+    [{ attributes: { unheard_of: 1 } }, 'attributes.unheard_of'],
     [{ attributes: { long: 'x'.repeat(17_000) } }, 'attributes'],
   ]
   const change = (body: object) => owner.put(`${path}/members/${memberId}/`, body)

@@ -1,0 +1,97 @@
+import type { Deps } from '../../deps.ts'
+import type { DataType, Scalar } from '../../platform/access/conditions.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
+import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { isBuiltIn, isBuiltInName } from './built-in.ts'
+import { permitDefinition } from './read-attributes.ts'
+import {
+  countDefinitions,
+  type DefinitionRow,
+  deleteDefinition,
+  findDefinition,
+  insertDefinition,
+} from './store.ts'
+
+export interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' | 'display_name'> {
+  display_name?: string | undefined
+}
+
+const mostDefinitions = 500
+
+/** Defines an attribute. 400 for allowed values of another type; 409 `key_taken`, `limit_reached` beyond 500. */
+export async function defineAttribute(
+  deps: Deps,
+  actor: Actor,
+  body: DefinitionBody,
+): Promise<DefinitionRow> {
+  assertAllowedValues(body.allowed_values, body.data_type)
+  const { tenantId } = actor
+  const at = deps.clock()
+  const row = { ...body, id: timeOrderedId(at), display_name: body.display_name ?? body.key }
+  return inTenant(deps.db, actor, async (tx) => {
+    await growPolicyRevision(tx, tenantId)
+    if (
+      isBuiltInName(`${body.category}.${body.key}`) ||
+      !(await insertDefinition(tx, tenantId, { ...row, at }))
+    )
+      throw new ApiError(409, 'key_taken', `There is an attribute ${body.category}.${body.key} already.`)
+    if ((await countDefinitions(tx, tenantId)) > mostDefinitions)
+      throw new ApiError(409, 'limit_reached', `A tenant may define ${mostDefinitions} attributes.`)
+    const made = { ...row, created_at: at }
+    await tellOf(tx, actor, { type: 'created', row: made, at })
+    return made
+  })
+}
+
+/** Deletes a definition. 403 for a built-in one; 409 `attribute_in_use` where a policy or a member has it. */
+export async function removeDefinition(deps: Deps, actor: Actor, id: string): Promise<void> {
+  const at = deps.clock()
+  const found = await inTenant(deps.db, actor, (tx) => findDefinition(tx, actor.tenantId, id))
+  const row = permitDefinition(actor, id, found)
+  if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute stays.')
+  await inTenant(deps.db, actor, async (tx) => {
+    await growPolicyRevision(tx, actor.tenantId)
+    if (!(await deleteDefinition(tx, actor.tenantId, id))) {
+      if (!(await findDefinition(tx, actor.tenantId, id))) throw notFound()
+      throw new ApiError(
+        409,
+        'attribute_in_use',
+        'A policy or a member has this attribute. Take it out there first.',
+      )
+    }
+    await tellOf(tx, actor, { type: 'deleted', row, at })
+  })
+}
+
+function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): void {
+  const wrong = values?.findIndex((value) => type !== 'array' && !isOfType(value, type)) ?? -1
+  if (wrong >= 0) throw invalidField(`allowed_values.${wrong}`, `This has to be ${typeNames[type]}.`)
+}
+
+/** Tells of a definition that came or went, in an event and in the audit log. */
+async function tellOf(
+  tx: Tx,
+  actor: Actor,
+  { type, row, at }: { type: 'created' | 'deleted'; row: DefinitionRow; at: number },
+): Promise<void> {
+  const { id, created_at: _at, ...shown } = row
+  await appendEvent(tx, {
+    ...causedBy(actor, at),
+    type: `authorization.attribute_definition_${type}`,
+    subject: id,
+    data: { attribute_definition_id: id },
+  })
+  await appendAudit(tx, {
+    ...doneBy(actor, at),
+    action: type === 'created' ? 'attribute_definition:create' : 'attribute_definition:delete',
+    target: { type: 'attribute_definition', id },
+    changes: type === 'created' ? changesBetween(null, shown) : changesBetween(shown, null),
+  })
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { dataTypes } from '../../platform/access/conditions.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
+import { pageOf } from '../../platform/http/lists.ts'
+import { type Route, route } from '../../platform/http/route.ts'
+import { timestamp } from '../../platform/http/schemas.ts'
+import { defineAttribute, removeDefinition } from './define-attribute.ts'
+import { listAttributes, readAttribute, showDefinition } from './read-attributes.ts'
+import { categories, definitionList } from './store.ts'
+
+const scalar = z.union([z.string().max(1024), z.number(), z.boolean()])
+
+const definitionSchema = z
+  .object({
+    id: z.uuid(),
+    key: z.string(),
+    display_name: z.string(),
+    category: z.enum(categories),
+    data_type: z.enum(dataTypes),
+    allowed_values: z.array(scalar).nullable(),
+    is_required: z.boolean(),
+    description: z.string(),
+    is_system: z.boolean().meta({ description: 'Built in: the same in every tenant, cannot be deleted' }),
+    created_at: timestamp,
+  })
+  .meta({ id: 'AttributeDefinition' })
+
+const newDefinition = z.object({
+  key: z
+    .string('Give the key as text.')
+    .regex(/^[a-z][a-z0-9_]{0,62}$/, 'A key has 1 to 63 of a-z, 0-9 and _, and begins with a letter.')
+    .refine(
+      (key) => key !== 'constructor' && key !== 'prototype',
+      'This key cannot be used. Choose another.',
+    ),
+  display_name: z
+    .string('Give the display name as text.')
+    .trim()
+    .min(1, 'A display name has at least one character.')
+    .max(120, 'A display name may have 120 characters at most.')
+    .optional(),
+  category: z.enum(categories, `The category is one of ${categories.join(', ')}.`),
+  data_type: z.enum(dataTypes, `The data type is one of ${dataTypes.join(', ')}.`),
+  allowed_values: z
+    .array(scalar, 'Give allowed_values as a list of texts, numbers, or true and false.')
+    .min(1, 'Allow at least one value, or leave allowed_values out.')
+    .max(256, 'Allow 256 values at most.')
+    .nullable()
+    .default(null),
+  is_required: z.boolean('Give is_required as true or false.').default(false),
+  description: z
+    .string('Give the description as text.')
+    .max(2000, 'A description may have 2000 characters at most.')
+    .default(''),
+})
+
+const tag = 'Attributes'
+const one = '/api/v1/attribute-definitions/:id'
+
+export const attributeRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    path: '/api/v1/attribute-definitions',
+    action: 'attribute_definition:list',
+    tag,
+    summary: 'List the attributes that policies may name',
+    query: definitionList.query,
+    status: 200,
+    answer: pageOf(definitionSchema),
+    handle: ({ actor, query }) => listAttributes(deps, actor, query),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/attribute-definitions',
+    action: 'attribute_definition:create',
+    tag,
+    summary: 'Define an attribute',
+    description: 'Its type never changes: a new meaning gets a new key.',
+    body: newDefinition,
+    status: 201,
+    answer: definitionSchema,
+    refusals: [409],
+    handle: async ({ actor, body }) => showDefinition(await defineAttribute(deps, actor, body)),
+  }),
+  route({
+    method: 'GET',
+    path: one,
+    action: 'attribute_definition:list',
+    decides: 'resource',
+    tag,
+    summary: 'Read the definition of an attribute',
+    status: 200,
+    answer: definitionSchema,
+    handle: ({ actor, params }) => readAttribute(deps, actor, pathId(params.id)),
+  }),
+  route({
+    method: 'DELETE',
+    path: one,
+    action: 'attribute_definition:delete',
+    decides: 'resource',
+    tag,
+    summary: 'Delete the definition of an attribute',
+    status: 204,
+    answer: null,
+    refusals: [409],
+    handle: async ({ actor, params }) => {
+      await removeDefinition(deps, actor, pathId(params.id))
+      return undefined
+    },
+  }),
+]

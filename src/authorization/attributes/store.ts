@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import { dataTypes, type Scalar } from '../../platform/access/conditions.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+export const categories = ['subject', 'resource', 'action', 'environment'] as const
+
+const definitionRow = z.object({
+  id: z.uuid(),
+  key: z.string(),
+  display_name: z.string(),
+  category: z.enum(categories),
+  data_type: z.enum(dataTypes),
+  allowed_values: z.custom<Scalar[] | null>((value) => value === null || Array.isArray(value)),
+  is_required: z.boolean(),
+  description: z.string(),
+  created_at: z.number(),
+})
+
+export type DefinitionRow = z.infer<typeof definitionRow>
+
+const columns = sql.fragment`
+  id, key, display_name, category, data_type, allowed_values, is_required, description, created_at`
+
+/** All attributes a tenant has defined, oldest first: 500 at most. */
+export function listDefinitions(tx: Tx, tenantId: string): Promise<readonly DefinitionRow[]> {
+  return tx.any(sql.type(definitionRow)`
+    select ${columns} from attribute_definitions where tenant_id = ${tenantId} order by created_at, id`)
+}
+
+const types = ['uuid', 'text', 'text', 'text', 'text', 'jsonb', 'bool', 'text', 'timestamptz']
+
+/** The attributes a tenant's policies may name. */
+export const definitionList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
+  filters: {
+    category: byWord(sql.fragment`category`, categories),
+    data_type: byWord(sql.fragment`data_type`, dataTypes),
+  },
+})
+
+function allDefinitions(tenantId: string, builtIn: readonly DefinitionRow[]) {
+  const rows = builtIn.map((row) => [
+    row.id,
+    row.key,
+    row.display_name,
+    row.category,
+    row.data_type,
+    null,
+    row.is_required,
+    row.description,
+    new Date(row.created_at).toISOString(),
+  ])
+  return sql.fragment`
+    select ${columns} from attribute_definitions where tenant_id = ${tenantId}
+    union all select * from ${sql.unnest(rows, types)} as b (${columns})`
+}
+
+/** A page of `builtIn` and what the tenant has defined. */
+export function pageOfDefinitions(
+  tx: Tx,
+  tenantId: string,
+  builtIn: readonly DefinitionRow[],
+  page: ListPage,
+): Promise<readonly DefinitionRow[]> {
+  return tx.any(sql.type(definitionRow)`
+    select ${columns} from (${allDefinitions(tenantId, builtIn)}) d
+    where true ${page.tail}`)
+}
+
+/** How many of `builtIn` and the tenant's own the filters leave. */
+export function countListed(
+  tx: Tx,
+  tenantId: string,
+  builtIn: readonly DefinitionRow[],
+  page: ListPage,
+): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from (${allDefinitions(tenantId, builtIn)}) d where true ${page.conditions}`)
+}
+
+/** How many attributes the tenant has defined itself. */
+export const countDefinitions = (tx: Tx, tenantId: string): Promise<number> =>
+  countRows(tx, tenantId, 'attribute_definitions')
+
+/** One definition of the tenant's own, or null. */
+export function findDefinition(tx: Tx, tenantId: string, id: string): Promise<DefinitionRow | null> {
+  return tx.maybeOne(sql.type(definitionRow)`
+    select ${columns} from attribute_definitions where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** Inserts a definition; false when the tenant has one of this category and key. */
+export async function insertDefinition(
+  tx: Tx,
+  tenantId: string,
+  row: Omit<DefinitionRow, 'created_at'> & { at: number },
+): Promise<boolean> {
+  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    insert into attribute_definitions (tenant_id, id, key, display_name, category, data_type, allowed_values,
+                                       is_required, description, created_at)
+    values (${tenantId}, ${row.id}, ${row.key}, ${row.display_name}, ${row.category}, ${row.data_type},
+            ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)}, ${row.is_required},
+            ${row.description}, ${sql.timestamp(new Date(row.at))})
+    on conflict (tenant_id, category, key) do nothing returning id`)
+  return inserted !== null
+}
+
+/** Deletes a definition that no policy looks at and no member carries; false where there was nothing to delete. */
+export async function deleteDefinition(tx: Tx, tenantId: string, id: string): Promise<boolean> {
+  const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    delete from attribute_definitions d
+    where d.tenant_id = ${tenantId} and d.id = ${id}
+      and not exists (select from policies p where p.tenant_id = d.tenant_id
+                      and p.compiled -> 'attributes' ? (d.category || '.' || d.key))
+      and not (d.category = 'subject' and exists (
+        select from memberships m where m.tenant_id = d.tenant_id and m.attributes ? d.key))
+    returning d.id`)
+  return deleted !== null
+}

@@ -1,0 +1,83 @@
+import type { Deps } from '../../deps.ts'
+import { actions, isServiceAction } from '../../platform/access/actions.ts'
+import { compilePolicy } from '../../platform/access/compile-policy.ts'
+import { type ExplainedPolicy, explanationSentences } from '../../platform/access/explain.ts'
+import { reasonSentence } from '../../platform/access/reasons.ts'
+import { emptySlice } from '../../platform/access/slice.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { findVersion } from '../policies/version-store.ts'
+import { readVocabulary, roleFinder } from '../policies/vocabulary.ts'
+import { queryFrom } from './facts.ts'
+import { loadDecision, showDecision } from './read-decisions.ts'
+import type { DecisionRow } from './store.ts'
+
+/**
+ * A decision with why it came out so, in sentences, and the conditions of the policies that had a say with the values
+ * they met. Who may read only their own learns the reasons without what is the tenant's. Throws 404.
+ */
+export async function explainDecision(deps: Deps, actor: Actor, id: string) {
+  const { row, whole } = await loadDecision(deps, actor, id)
+  if (!whole) {
+    const explanation = [asked(row), ...row.reasons.map(({ code }) => reasonSentence(code))]
+    return { ...showDecision(row, whole), explanation, trace: [] }
+  }
+  const query = queryFrom(row, emptySlice(actor.tenantId, row.policy_revision))
+  const versions = query ? await policiesOf(deps, actor, row) : []
+  // The decision itself is the one that was made; of the policies of then the module only tells what they met.
+  const { policies } = query && versions.length > 0 ? deps.access.explain(query, versions) : { policies: [] }
+  const decision = { ...row, durationUs: 0, approval: null, provisional: false }
+  const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
+  const sentences = explanationSentences({ decision: { ...decision, matched }, policies })
+  return {
+    ...showDecision(row, whole),
+    explanation: [asked(row), ...sentences, ...rolesOf(row)],
+    trace: policies,
+  }
+}
+
+/** The policies that had a say, in the versions of then, also where they were deleted since. */
+async function policiesOf({ db }: Deps, actor: Actor, row: DecisionRow): Promise<ExplainedPolicy[]> {
+  const { tenantId } = actor
+  const { vocabulary, versions } = await inTenant(db, actor, async (tx) => {
+    const versions = []
+    for (const { policy_id, version } of row.matched)
+      versions.push(await findVersion(tx, tenantId, policy_id, version))
+    return { vocabulary: await readVocabulary(tx, tenantId), versions }
+  })
+  const context = { attributes: vocabulary.attributes, role: roleFinder(vocabulary) }
+  return versions.flatMap((version) => {
+    if (!version) return []
+    const result = compilePolicy(version.source, context)
+    // An attribute that was deleted since leaves nothing to show.
+    return 'faults' in result
+      ? []
+      : [{ id: version.policy_id, compiled: result.policy, document: result.document }]
+  })
+}
+
+/** What was asked and how it ended. */
+function asked({
+  subject_email,
+  subject_id,
+  action,
+  resource_type,
+  resource_id,
+  effect,
+}: DecisionRow): string {
+  const who = subject_email ?? subject_id
+  const what = resource_id === null ? resource_type : `${resource_type} ${resource_id}`
+  return `${who} asked for ${action} on ${what}: ${outcomes[effect]}.`
+}
+
+const outcomes = { allow: 'allowed', deny: 'denied', require_approval: 'an approval is needed' }
+
+/** Where roles fell short: which were held, and which would have done. */
+function rolesOf({ reasons, action, facts }: DecisionRow): string[] {
+  if (!reasons.some(({ code }) => code === 'missing_permission' || code === 'not_owner')) return []
+  const { roles, systemRoles = [] } = facts.subject.membership ?? {}
+  const held = (roles ?? systemRoles).join(', ') || 'none'
+  const permitting = isServiceAction(action) ? actions[action].roles : ['owner', 'admin']
+  const would = permitting.length > 0 ? ` Of the system roles, ${permitting.join(', ')} permit it.` : ''
+  return [`Roles held: ${held}.${would}`]
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
+import { uncountedPageOf } from '../../platform/http/lists.ts'
+import { type Route, route } from '../../platform/http/route.ts'
+import { timestamp } from '../../platform/http/schemas.ts'
+import { explainDecision } from './explain-decision.ts'
+import { pageOfDecisions, readDecision } from './read-decisions.ts'
+import { decisionList } from './store.ts'
+
+const effect = z.enum(['allow', 'deny', 'require_approval'])
+
+export const decisionSchema = z
+  .object({
+    id: z.uuid(),
+    effect,
+    action: z.string(),
+    resource: z.object({ type: z.string(), id: z.string().nullable() }),
+    subject: z.object({ id: z.string(), email: z.string().nullable() }),
+    reasons: z.array(
+      z.object({
+        code: z.string(),
+        layer: z.string(),
+        message: z.string(),
+        policy_id: z.string().optional(),
+      }),
+    ),
+    matched: z
+      .array(z.object({ policy_id: z.uuid(), version: z.int(), name: z.string(), effect }))
+      .meta({ description: 'Policies that had a say; empty for who may not read policies' }),
+    obligations: z.array(
+      z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
+    ),
+    policy_revision: z.int(),
+    request_id: z.string(),
+    at: timestamp,
+  })
+  .meta({ id: 'Decision' })
+
+const explained = decisionSchema
+  .extend({
+    explanation: z.array(z.string()).meta({ description: 'Why, in sentences' }),
+    trace: z.array(z.unknown()).meta({
+      description: 'Of each policy that had a say: its condition with the values it met',
+    }),
+  })
+  .meta({ id: 'ExplainedDecision' })
+
+const tag = 'Decisions'
+const one = '/api/v1/decisions/:id'
+
+export const decisionRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    path: '/api/v1/decisions',
+    action: 'decision:list',
+    tag,
+    summary: 'List what was decided, newest first',
+    description:
+      'Denials and changes are all kept, allowed reads as a sample. Members see what is about them.',
+    query: decisionList.query,
+    status: 200,
+    answer: uncountedPageOf(decisionSchema),
+    handle: ({ actor, query }) => pageOfDecisions(deps, actor, query),
+  }),
+  route({
+    method: 'GET',
+    path: one,
+    action: 'decision:read',
+    decides: 'resource',
+    tag,
+    summary: 'Read a decision',
+    status: 200,
+    answer: decisionSchema,
+    handle: ({ actor, params }) => readDecision(deps, actor, pathId(params.id)),
+  }),
+  route({
+    method: 'GET',
+    path: `${one}/explain`,
+    action: 'decision:explain',
+    decides: 'resource',
+    tag,
+    summary: 'Say why something was decided as it was',
+    status: 200,
+    answer: explained,
+    handle: ({ actor, params }) => explainDecision(deps, actor, pathId(params.id)),
+  }),
+]

@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import type { Matched, Reason } from '../../platform/access/decision.ts'
+import type { Obligation } from '../../platform/access/policy-document.ts'
+import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Facts } from './facts.ts'
+
+const listOf = <T>() => z.custom<T[]>((value) => Array.isArray(value))
+
+const decisionRow = z.object({
+  id: z.uuid(),
+  at: z.number(),
+  effect: z.enum(['allow', 'deny', 'require_approval']),
+  action: z.string(),
+  resource_type: z.string(),
+  resource_id: z.string().nullable(),
+  subject_id: z.string(),
+  subject_email: z.string().nullable(),
+  reasons: listOf<Reason>(),
+  matched: listOf<Omit<Matched, 'priority'>>(),
+  obligations: listOf<Obligation>(),
+  policy_revision: z.number(),
+  facts: z.custom<Facts>((value) => typeof value === 'object' && value !== null),
+  request_id: z.string(),
+})
+
+export type DecisionRow = z.infer<typeof decisionRow>
+
+const columns = sql.fragment`
+  id, at, effect, action, resource_type, resource_id, subject_id, subject_email, reasons, matched, obligations,
+  policy_revision, facts, request_id`
+
+/** A decision about to be kept; `at` in ms since 1970. */
+export interface NewDecision {
+  tenantId: string
+  id: string
+  at: number
+  effect: DecisionRow['effect']
+  action: string
+  resourceType: string
+  resourceId: string | null
+  subjectId: string
+  subjectEmail: string | null
+  reasons: readonly Reason[]
+  matched: readonly object[]
+  obligations: readonly Obligation[]
+  policyRevision: number
+  engineRevision: string
+  facts: Facts
+  durationUs: number
+  requestId: string
+}
+
+const types = [
+  'uuid',
+  'uuid',
+  'timestamptz',
+  'text',
+  'text',
+  'text',
+  'text',
+  'text',
+  'text',
+  'jsonb',
+  'jsonb',
+  'jsonb',
+  'int8',
+  'text',
+  'jsonb',
+  'int4',
+  'text',
+]
+
+const valuesOf = (d: NewDecision) => [
+  d.tenantId,
+  d.id,
+  new Date(d.at).toISOString(),
+  d.effect,
+  d.action,
+  d.resourceType,
+  d.resourceId,
+  d.subjectId,
+  d.subjectEmail,
+  JSON.stringify(d.reasons),
+  JSON.stringify(d.matched),
+  JSON.stringify(d.obligations),
+  d.policyRevision,
+  d.engineRevision,
+  JSON.stringify(d.facts),
+  d.durationUs,
+  d.requestId,
+]
+
+/** Keeps decisions of any tenants; as the system role. */
+export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[]): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
+                           reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id)
+    select * from ${sql.unnest(decisions.map(valuesOf), types)} as d`)
+}
+
+const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 254 characters at most.')
+
+/** What was decided in a tenant, newest first. */
+export const decisionList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`at`, field: 'at' } },
+  newestFirst: true,
+  filters: {
+    effect: byWord(sql.fragment`effect`, ['allow', 'deny', 'require_approval']),
+    action: byText(sql.fragment`action`, text),
+    subject_id: byText(sql.fragment`subject_id`, text),
+    resource_type: byText(sql.fragment`resource_type`, text),
+    resource_id: byText(sql.fragment`resource_id`, text),
+  },
+})
+
+/** A page of the tenant's decisions; of one subject's where that is named. */
+export function listDecisions(
+  tx: Tx,
+  tenantId: string,
+  subjectId: string | null,
+  page: ListPage,
+): Promise<readonly DecisionRow[]> {
+  const about = subjectId === null ? sql.fragment`` : sql.fragment`and subject_id = ${subjectId}`
+  return tx.any(sql.type(decisionRow)`
+    select ${columns} from decisions where tenant_id = ${tenantId} ${about} ${page.tail}`)
+}
+
+/** The newest decisions of the tenant, `most` of them. */
+export function listNewest(tx: Tx, tenantId: string, most: number): Promise<readonly DecisionRow[]> {
+  return tx.any(sql.type(decisionRow)`
+    select ${columns} from decisions where tenant_id = ${tenantId} order by at desc, id desc limit ${most}`)
+}
+
+/** One decision of the tenant, or null. */
+export function findDecision(tx: Tx, tenantId: string, id: string): Promise<DecisionRow | null> {
+  return tx.maybeOne(sql.type(decisionRow)`
+    select ${columns} from decisions where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** Deletes decisions older than `before` (ms), at most `most`; gives how many. As the worker role. */
+export async function deleteDecisionsBefore(tx: Tx, before: number, most: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from decisions where (tenant_id, id) in (
+      select tenant_id, id from decisions where at < ${sql.timestamp(new Date(before))} limit ${most})`)
+  return rowCount
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import {
+  type ActionName,
+  type ApplicationAction,
+  isApplicationAction,
+  isServiceAction,
+} from '../../platform/access/actions.ts'
+import type { Slice } from '../../platform/access/compiled-policy.ts'
+import type { AnyQuery, SessionFacts } from '../../platform/access/query.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import type { KnownSubject } from './store.ts'
+
+const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
+const text = (what: string, most: number) =>
+  z
+    .string(`Give ${what} as text.`)
+    .min(1, `Give ${what}.`)
+    .max(most, `Give ${what} in ${most} characters at most.`)
+
+const entity = (what: string) =>
+  z.object(
+    { type: text(`${what}.type`, 128), id: text(`${what}.id`, 254), properties },
+    `Give ${what} as an object.`,
+  )
+
+const mostBytes = 32 * 1024
+
+/** One question of AuthZEN 1.0 §6.1; what it does not know is ignored. */
+export const question = z
+  .object({
+    subject: entity('subject'),
+    action: z.object({ name: text('action.name', 127), properties }, 'Give action as an object.'),
+    resource: entity('resource'),
+    context: properties,
+  })
+  .refine(
+    (body) => Buffer.byteLength(JSON.stringify(body)) <= mostBytes,
+    'A question may have 32 KiB at most.',
+  )
+  .superRefine(({ action, resource }, context) => {
+    if (actionOf(action.name, resource.type) !== null) return
+    const message =
+      'An action is resource:verb, or a verb of the resource, in lower case; of the service, one it has.'
+    context.addIssue({ code: 'custom', path: ['action', 'name'], message })
+  })
+  .meta({ id: 'EvaluationRequest' })
+
+export type Question = z.output<typeof question>
+
+/** The action that a name means beside a type of resource; null where there can be no such action. */
+export function actionOf(name: string, resourceType: string): ActionName | ApplicationAction | null {
+  const full = name.includes(':') ? name : `${resourceType}:${name}`
+  return isServiceAction(full) || isApplicationAction(full) ? full : null
+}
+
+/** Who is asked about: a member of the tenant, or somebody only the application knows. */
+export interface Asking {
+  actor: Actor
+  known: KnownSubject | null
+  slice: Slice
+  now: number
+}
+
+/** The question as the engine takes it. Of anybody else's session nothing is known, which opens nothing. */
+export function queryOf(asked: Question, { actor, known, slice, now }: Asking): AnyQuery {
+  const action = actionOf(asked.action.name, asked.resource.type)
+  if (action === null) throw new Error('A question without an action got past the door')
+  const self = known?.id === actor.userId
+  const id = known?.id ?? asked.subject.id
+  const tenant = actor.standing.tenant
+  if (!tenant) throw new Error('Questions are asked inside a tenant')
+  const common = {
+    requestId: actor.origin.requestId,
+    now,
+    phase: 'resource' as const,
+    tenant,
+    slice,
+    resource: {
+      type: asked.resource.type,
+      id: asked.resource.id,
+      tenantId: actor.tenantId,
+      ownerId: asked.resource.id === id ? id : null,
+    },
+    environment: self
+      ? { ip: actor.origin.ip, userAgent: actor.origin.userAgent }
+      : { ip: null, userAgent: null },
+  }
+  const subject = {
+    id,
+    email: known?.email ?? null,
+    emailVerified: known?.emailVerified ?? false,
+    tenantId: actor.tenantId,
+    membership: known?.membership ?? null,
+  }
+  const session = self ? sessionOf(actor) : null
+  if (isServiceAction(action))
+    return {
+      ...common,
+      action,
+      subject: { ...subject, type: 'user', email: subject.email ?? '', session: session ?? noSession },
+    }
+  const sent = {
+    subject: asked.subject.properties ?? {},
+    resource: asked.resource.properties ?? {},
+    action: asked.action.properties ?? {},
+    environment: asked.context ?? {},
+  }
+  const type = known ? 'user' : asked.subject.type
+  return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
+}
+
+const sessionOf = ({ sessionId, token, standing: { session } }: Actor): SessionFacts => ({
+  id: sessionId,
+  acr: session.acr,
+  amr: session.amr,
+  authTime: session.authTime,
+  token,
+})
+
+const noSession: SessionFacts = { id: 'none', acr: 'aal1', amr: [], authTime: 0, token: 'access' }

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { publicRoute, type Route, route } from '../../platform/http/route.ts'
+import { evaluate } from './evaluate.ts'
+import { question } from './question.ts'
+
+const reason = z.object({
+  code: z.string(),
+  layer: z.string(),
+  message: z.string(),
+  policy_id: z.string().optional(),
+})
+
+const answer = z
+  .object({
+    decision: z.boolean(),
+    context: z.object({
+      id: z.uuid().meta({ description: 'Of the decision, as in the log' }),
+      effect: z.enum(['allow', 'deny', 'require_approval']),
+      reasons: z.array(reason),
+      obligations: z.array(
+        z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
+      ),
+      policy_revision: z.int(),
+    }),
+  })
+  .meta({ id: 'EvaluationAnswer' })
+
+const metadata = z.object({
+  policy_decision_point: z.url(),
+  access_evaluation_endpoint: z.url(),
+})
+
+const tag = 'Evaluation'
+
+export const evaluationRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'POST',
+    path: '/access/v1/evaluation',
+    action: 'access:evaluate',
+    decides: 'resource',
+    tag,
+    summary: 'Ask whether a subject may do something',
+    description:
+      'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject is a member, by id or e-mail address, or anybody your application knows.',
+    body: question,
+    status: 200,
+    answer,
+    handle: ({ actor, body }) => evaluate(deps, actor, body),
+  }),
+  publicRoute({
+    method: 'GET',
+    path: '/.well-known/authzen-configuration',
+    tag,
+    summary: 'Where questions are answered',
+    description: 'AuthZEN 1.0 metadata',
+    status: 200,
+    answer: metadata,
+    handle: async () => ({
+      policy_decision_point: deps.publicUrl(),
+      access_evaluation_endpoint: `${deps.publicUrl()}/access/v1/evaluation`,
+    }),
+  }),
+]

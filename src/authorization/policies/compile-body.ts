@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { compilePolicy } from '../../platform/access/compile-policy.ts'
+import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
+import type { Fault, Warning } from '../../platform/access/policy-document.ts'
+import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
+import { ApiError, invalidField } from '../../platform/errors.ts'
+import { locate } from './locate.ts'
+import type { Draft } from './policy-body.ts'
+import type { NewPolicy, Rules } from './store.ts'
+import { roleFinder, type Vocabulary } from './vocabulary.ts'
+
+/** A policy without fault, ready to be stored or tried. */
+export interface Compiled {
+  fields: NewPolicy['fields']
+  rules: Rules
+  compiled: CompiledPolicy
+  warnings: readonly Warning[]
+  checksum: string
+}
+
+export type PatternCost = (pattern: string) => number | undefined
+
+/**
+ * Compiles a whole policy with the tenant's words. Throws 400 for dates that exclude each other, and 422
+ * `policy_invalid` with pointer, line and column in `text` for whatever is wrong inside the rules; `at` is where in
+ * the text the policy is.
+ */
+export function compileBody(
+  body: Draft,
+  vocabulary: Vocabulary,
+  patternCostUs: PatternCost | undefined,
+  text: () => string,
+  at = '',
+): Compiled {
+  const { subjects, conditions, approval, obligations, kind: _kind, ...fields } = body
+  if (fields.valid_from !== null && fields.valid_until !== null && fields.valid_until <= fields.valid_from)
+    throw invalidField('valid_until', 'valid_until has to be after valid_from.')
+  const result = compilePolicy(
+    { ...fields, subjects, conditions, approval, obligations },
+    {
+      attributes: vocabulary.attributes,
+      role: roleFinder(vocabulary),
+      ...(patternCostUs && { patternCostUs }),
+    },
+  )
+  if ('faults' in result) throw policyInvalid(result.faults, text(), at)
+  const { document, policy: compiled, warnings } = result
+  const rules = {
+    subjects: document.subjects,
+    conditions: document.conditions,
+    approval: document.approval,
+    obligations: document.obligations,
+  }
+  return { fields, rules, compiled, warnings, checksum: checksumOf({ ...fields, ...rules }) }
+}
+
+/** 422 with the place of each fault in the text that was sent. */
+export function policyInvalid(faults: readonly Fault[], text: string, at = ''): ApiError {
+  const errors = faults.map(({ pointer, code, detail }) => ({
+    field: `${at}${pointer}`.slice(1).replaceAll('/', '.'),
+    pointer: `${at}${pointer}`,
+    ...locate(text, `${at}${pointer}`),
+    code,
+    detail,
+  }))
+  const message = errors.map(({ detail }) => detail).join(' ')
+  return new ApiError(422, 'policy_invalid', message, { errors })
+}
+
+/** SHA-256 (hex) of the canonical JSON, so that it does not depend on the order in which things were said. */
+const checksumOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')

@@ -1,0 +1,39 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { assertAmong, preconditionFailed } from '../../platform/http/etag.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { draftOf } from './draft-of.ts'
+import { readPolicy } from './read-policy.ts'
+import { deletePolicy } from './store.ts'
+
+/** Deletes a policy, which counts for nothing from the next request on; its versions stay to explain the past. */
+export async function removePolicy(deps: Deps, actor: Actor, id: string, ifMatch: Versions): Promise<void> {
+  const { tenantId } = actor
+  const { row } = await readPolicy(deps, actor, id)
+  assertAmong(ifMatch, row.version)
+  const at = deps.clock()
+  await inTenant(deps.db, actor, async (tx) => {
+    await growPolicyRevision(tx, tenantId)
+    const version = await deletePolicy(tx, tenantId, id, ifMatch)
+    // Changed or gone since it was read a moment ago.
+    if (version === null) throw ifMatch ? preconditionFailed() : notFound()
+    await appendEvent(tx, {
+      ...causedBy(actor, at),
+      type: 'authorization.policy_deleted',
+      subject: id,
+      data: { policy_id: id, version },
+    })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'policy:delete',
+      target: { type: 'policy', id },
+      changes: changesBetween(draftOf(row), null),
+    })
+  })
+}

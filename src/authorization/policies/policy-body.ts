@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { actions as catalogue, isPolicyAction, serviceResources } from '../../platform/access/actions.ts'
+import { policyEffects } from '../../platform/access/policy-document.ts'
+
+const actionName = z
+  .string('Name actions as text.')
+  .max(127, 'An action has 127 characters at most.')
+  .superRefine((name, context) => {
+    if (isPolicyAction(name)) return
+    const [resource = ''] = name.split(':')
+    const message = serviceResources.has(resource)
+      ? `The service has no action "${name}". Of ${resource} it knows ${verbsOf(resource)}.`
+      : 'An action is resource:verb, resource:* or *, in lower case.'
+    context.addIssue({ code: 'custom', message })
+  })
+
+const verbsOf = (resource: string) =>
+  Object.keys(catalogue)
+    .filter((name) => name.startsWith(`${resource}:`))
+    .join(', ')
+
+const resourceType = z
+  .string('Name resource types as text.')
+  .regex(
+    /^[a-z][a-z0-9_.-]{0,62}$/,
+    'A resource type has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.',
+  )
+
+const moment = z.iso
+  .datetime({ offset: true, error: 'Give a moment as RFC 3339, such as 2026-11-21T09:30:00Z.' })
+  .transform((text) => Date.parse(text))
+  .refine((at) => at >= 0 && at < 253_402_300_800_000, 'Give a moment between 1970 and 9999.')
+  .nullable()
+  .meta({ override: { type: ['string', 'null'], format: 'date-time' } })
+
+const rules = z.unknown().meta({ description: 'See Policy; 422 policy_invalid says what is wrong and where' })
+
+const fields = {
+  name: z
+    .string('Give the name as text.')
+    .trim()
+    .min(1, 'Give the policy a name.')
+    .max(120, 'A name may have 120 characters at most.'),
+  description: z
+    .string('Give the description as text.')
+    .max(2000, 'A description may have 2000 characters at most.'),
+  kind: z.literal('json', 'Policies are of the kind json.'),
+  effect: z.enum(policyEffects, 'The effect is allow, deny or require_approval.'),
+  actions: z
+    .array(actionName, 'Give actions as a list.')
+    .min(1, 'Name at least one action.')
+    .max(256, 'A policy may name 256 actions at most.'),
+  resource_types: z
+    .array(resourceType, 'Give resource_types as a list.')
+    .max(256, 'A policy may name 256 resource types at most.'),
+  mode: z.enum(['enforce', 'shadow'], 'The mode is enforce or shadow.'),
+  priority: z
+    .int('Give the priority as a whole number.')
+    .min(-1_000_000, 'The priority may be -1000000 at least.')
+    .max(1_000_000, 'The priority may be 1000000 at most.'),
+  valid_from: moment,
+  valid_until: moment,
+  is_active: z.boolean('Give is_active as true or false.'),
+}
+
+const rulesFields = {
+  subjects: rules.optional(),
+  conditions: rules.optional(),
+  approval: rules.optional(),
+  obligations: rules.optional(),
+}
+
+const reason = z
+  .string('Give the reason as text.')
+  .max(1000, 'A reason may have 1000 characters at most.')
+  .default('')
+  .meta({ description: 'Why; kept with the version' })
+
+/** A new policy. Plain fields are checked here (400), the rules where they are compiled (422). */
+export const newPolicy = z.object({
+  name: fields.name,
+  description: fields.description.default(''),
+  kind: fields.kind.default('json'),
+  effect: fields.effect,
+  actions: fields.actions,
+  resource_types: fields.resource_types.default([]),
+  mode: fields.mode.default('enforce'),
+  priority: fields.priority.default(0),
+  valid_from: fields.valid_from.default(null),
+  valid_until: fields.valid_until.default(null),
+  is_active: fields.is_active.default(true),
+  ...rulesFields,
+  change_reason: reason,
+})
+
+/** A change: what is absent stays as it is. */
+export const policyChange = z.object({
+  ...(Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, schema.optional()])) as {
+    [Name in keyof typeof fields]: z.ZodOptional<(typeof fields)[Name]>
+  }),
+  ...rulesFields,
+  change_reason: reason,
+})
+
+/** What there may be in a policy, whole and unsaved. */
+export const draftPolicy = newPolicy.omit({ change_reason: true })
+
+export type NewPolicyBody = z.output<typeof newPolicy>
+export type PolicyChange = z.output<typeof policyChange>
+export type Draft = z.output<typeof draftPolicy>

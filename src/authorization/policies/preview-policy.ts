@@ -1,0 +1,85 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Effect } from '../../platform/access/decision.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { queryFrom } from '../decisions/facts.ts'
+import { type DecisionRow, listNewest } from '../decisions/store.ts'
+import { draftPolicy } from './policy-body.ts'
+import { startTrial, type Trial } from './trial.ts'
+import type { PolicyDeps } from './write-policy.ts'
+
+/** What to try, and on how many of the newest decisions. */
+export const policyPreview = z.object({
+  draft: draftPolicy.optional(),
+  limit: z
+    .int('Give the limit as a whole number.')
+    .min(1, 'Preview on at least one decision.')
+    .max(1000, 'Preview on 1000 decisions at most.')
+    .default(1000),
+})
+
+interface Flip {
+  decision_id: string
+  action: string
+  subject: { id: string; email: string | null }
+  resource: { type: string; id: string | null }
+  before: Effect
+  after: Effect
+}
+
+// One decision may take up to 2 ms, and others wait meanwhile.
+const atOnce = 20
+
+/**
+ * Decides the newest recorded decisions again, as if the policy (or the draft) were in force, and lists those that
+ * would come out otherwise. Those whose question was not recorded as far as the policies now look are only counted.
+ */
+export async function previewPolicy(
+  deps: PolicyDeps,
+  actor: Actor,
+  id: string,
+  { draft, limit }: z.output<typeof policyPreview>,
+  text: () => string,
+) {
+  const trial = await startTrial(deps, actor, id, draft, text)
+  const rows = await inTenant(deps.db, actor, (tx) => listNewest(tx, actor.tenantId, limit))
+  const flips: Flip[] = []
+  let notReplayable = 0
+  for (const [index, row] of rows.entries()) {
+    if (index % atOnce === 0) await turn()
+    const after = decidedAgain(deps, trial, row)
+    if (after === null) notReplayable++
+    else if (after !== row.effect) flips.push(flipOf(row, after))
+  }
+  return {
+    evaluated: rows.length - notReplayable,
+    not_replayable: notReplayable,
+    counts: countsOf(flips),
+    flips,
+  }
+}
+
+function decidedAgain({ access }: PolicyDeps, { policies }: Trial, row: DecisionRow): Effect | null {
+  const slice = policies.slice(row.resource_type, row.action, row.at)
+  const query = queryFrom(row, slice)
+  return query && access.decide(query).effect
+}
+
+const flipOf = (row: DecisionRow, after: Effect): Flip => ({
+  decision_id: row.id,
+  action: row.action,
+  subject: { id: row.subject_id, email: row.subject_email },
+  resource: { type: row.resource_type, id: row.resource_id },
+  before: row.effect,
+  after,
+})
+
+function countsOf(flips: readonly Flip[]): Record<string, number> {
+  const counts: Record<string, number> = { allow_to_deny: 0, deny_to_allow: 0 }
+  for (const { before, after } of flips) {
+    const kind = `${before}_to_${after}`
+    counts[kind] = (counts[kind] ?? 0) + 1
+  }
+  return counts
+}

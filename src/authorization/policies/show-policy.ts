@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { policyEffects } from '../../platform/access/policy-document.ts'
+import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import type { PolicyRow, Rules } from './store.ts'
+import type { Source, VersionRow } from './version-store.ts'
+import type { Written } from './write-policy.ts'
+
+const document = {
+  name: z.string(),
+  description: z.string(),
+  kind: z.literal('json'),
+  effect: z.enum(policyEffects),
+  resource_types: z.array(z.string()),
+  actions: z.array(z.string()),
+  subjects: z.object({
+    roles: z.array(z.string()),
+    departments: z.array(z.string()),
+    users: z.array(z.string()),
+  }),
+  conditions: z.unknown().meta({
+    description: '`{all|any|none: […]}` or `{attribute, operator, value|value_from}`; null: always',
+  }),
+  approval: z
+    .object({
+      quorum: z.int(),
+      approver: z.object({ roles: z.array(z.string()) }),
+      expires_in: z.int(),
+      valid_for: z.int(),
+    })
+    .nullable(),
+  obligations: z.array(
+    z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
+  ),
+  mode: z.enum(['enforce', 'shadow']),
+  priority: z.int(),
+  valid_from: timestamp.nullable(),
+  valid_until: timestamp.nullable(),
+  is_active: z.boolean(),
+}
+
+export const policySchema = z
+  .object({
+    id: z.uuid(),
+    ...document,
+    version: z.int(),
+    checksum: z.string().meta({ description: 'SHA-256 of what was said, the same for the same policy' }),
+    created_by: z.uuid(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    warnings: z
+      .array(z.object({ code: z.enum(['not_grantable', 'not_gateable']), pointer: z.string() }))
+      .optional()
+      .meta({ description: 'After a change: what is stored and will have no effect' }),
+  })
+  .meta({ id: 'Policy' })
+
+export const versionSchema = z
+  .object({
+    policy_id: z.uuid(),
+    version: z.int(),
+    ...document,
+    checksum: z.string(),
+    author: z.object({ id: z.uuid(), email: z.string().nullable() }),
+    reason: z.string(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'PolicyVersion' })
+
+type Roles = Written['roles']
+
+/** A policy as callers read it: roles by name. */
+export function showPolicy(row: PolicyRow, roles: Roles, warnings?: Written['warnings']) {
+  const { rules, valid_from, valid_until, created_at, updated_at, ...rest } = row
+  return {
+    ...rest,
+    ...showRules(rules, roles),
+    valid_from: momentOf(valid_from),
+    valid_until: momentOf(valid_until),
+    created_at: rfc3339(created_at),
+    updated_at: rfc3339(updated_at),
+    ...(warnings && { warnings: [...warnings] }),
+  }
+}
+
+/** A version of a policy as callers read it. */
+export function showVersion(row: VersionRow, roles: Roles) {
+  const { subjects, conditions, approval, obligations, valid_from, valid_until, ...fields }: Source =
+    row.source
+  return {
+    policy_id: row.policy_id,
+    version: row.version,
+    ...fields,
+    kind: 'json' as const,
+    ...showRules({ subjects, conditions, approval, obligations }, roles),
+    valid_from: momentOf(valid_from),
+    valid_until: momentOf(valid_until),
+    checksum: row.checksum,
+    author: { id: row.author_id, email: row.author_email },
+    reason: row.reason,
+    created_at: rfc3339(row.created_at),
+  }
+}
+
+const momentOf = (ms: number | null) => (ms === null ? null : rfc3339(ms))
+
+function showRules({ subjects, conditions, approval, obligations }: Rules, roles: Roles) {
+  const names = new Map(roles.map(({ id, name }) => [id, name]))
+  const named = (ids: readonly string[]) => ids.map((id) => names.get(id) ?? id)
+  return {
+    subjects: { ...subjects, roles: named(subjects.roles) },
+    conditions,
+    approval: approval && { ...approval, approver: { roles: named(approval.approver.roles) } },
+    obligations,
+  }
+}

@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
+import { type PolicyDocument, policyEffects } from '../../platform/access/policy-document.ts'
+import { countRows } from '../../platform/db/count-rows.ts'
+import { byFlag, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { type Versions, versionAmong } from '../../platform/db/version.ts'
+
+/** The part of a policy that is rules and not plain fields, as it is stored: roles as ids. */
+export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations'>
+
+const rules = z.custom<Rules>((value) => typeof value === 'object' && value !== null)
+const compiled = z.custom<CompiledPolicy>((value) => (value as CompiledPolicy | null)?.form === 1)
+
+const policyRow = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  description: z.string(),
+  kind: z.literal('json'),
+  effect: z.enum(policyEffects),
+  resource_types: z.array(z.string()),
+  actions: z.array(z.string()),
+  rules,
+  mode: z.enum(['enforce', 'shadow']),
+  priority: z.number(),
+  valid_from: z.number().nullable(),
+  valid_until: z.number().nullable(),
+  is_active: z.boolean(),
+  version: z.number(),
+  checksum: z.string(),
+  created_by: z.uuid(),
+  created_at: z.number(),
+  updated_at: z.number(),
+})
+
+export type PolicyRow = z.infer<typeof policyRow>
+
+const columns = sql.fragment`
+  id, name, description, kind, effect, resource_types, actions, rules, mode, priority, valid_from, valid_until,
+  is_active, version, checksum, created_by, created_at, updated_at`
+
+const name = z.string().min(1, 'Name what to look for.').max(127, 'This may have 127 characters at most.')
+
+/** The policies of a tenant; `action` and `resource_type` as policies name them. */
+export const policyList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`created_at`, field: 'created_at' },
+    name: { column: sql.fragment`name`, field: 'name' },
+  },
+  search: [sql.fragment`(lower(name) collate "C")`],
+  filters: {
+    effect: byWord(sql.fragment`effect`, policyEffects),
+    is_active: byFlag(sql.fragment`is_active`),
+    mode: byWord(sql.fragment`mode`, ['enforce', 'shadow']),
+    resource_type: {
+      schema: name,
+      where: (type) => sql.fragment`resource_types @> ${sql.array([type], 'text')}`,
+    },
+    action: { schema: name, where: (action) => sql.fragment`actions @> ${sql.array([action], 'text')}` },
+  },
+})
+
+/** A page of the tenant's policies. */
+export function listPolicies(tx: Tx, tenantId: string, page: ListPage): Promise<readonly PolicyRow[]> {
+  return tx.any(sql.type(policyRow)`
+    select ${columns} from policies where tenant_id = ${tenantId} ${page.tail}`)
+}
+
+/** How many policies the filters leave. */
+export function countPolicies(tx: Tx, tenantId: string, page?: ListPage): Promise<number> {
+  if (!page?.filtered) return countRows(tx, tenantId, 'policies')
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from policies where tenant_id = ${tenantId} ${page.conditions}`)
+}
+
+/** One policy of the tenant, or null. */
+export function findPolicy(tx: Tx, tenantId: string, id: string): Promise<PolicyRow | null> {
+  return tx.maybeOne(sql.type(policyRow)`
+    select ${columns} from policies where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+const inStore = z.object({
+  id: z.uuid(),
+  version: z.number(),
+  name: z.string(),
+  priority: z.number(),
+  mode: z.enum(['enforce', 'shadow']),
+  valid_from: z.number().nullable(),
+  valid_until: z.number().nullable(),
+  compiled,
+  bytes: z.number(),
+})
+
+/** An active policy as the engine needs it; `bytes` is the length of its compiled text. */
+export type PolicyInStore = z.infer<typeof inStore>
+
+const activeRow = z.union([
+  inStore.extend({ revision: z.number() }),
+  z.object({ revision: z.number(), id: z.null() }),
+])
+
+/** The tenant's active policies and the revision they are of, in one statement, so that they belong together. */
+export async function listActivePolicies(
+  tx: Tx,
+  tenantId: string,
+): Promise<{ revision: number; policies: PolicyInStore[] }> {
+  const rows = await tx.many(sql.type(activeRow)`
+    select t.policy_revision as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
+           p.compiled, octet_length(p.compiled::text) as bytes
+    from tenants t left join policies p on p.tenant_id = t.id and p.is_active
+    where t.id = ${tenantId}`)
+  return { revision: rows[0]!.revision, policies: rows.filter((row) => row.id !== null) }
+}
+
+const cost = z.object({
+  id: z.uuid(),
+  actions: z.array(z.string()),
+  resourceTypes: z.array(z.string()),
+  costUs: z.number(),
+  bytes: z.number(),
+})
+
+/** What the tenant's active policies cost a decision that meets them. */
+export function listCosts(tx: Tx, tenantId: string): Promise<readonly z.infer<typeof cost>[]> {
+  return tx.any(sql.type(cost)`
+    select id, actions, resource_types as "resourceTypes", (compiled ->> 'costUs')::float8 as "costUs",
+           octet_length(compiled::text) as bytes
+    from policies where tenant_id = ${tenantId} and is_active`)
+}
+
+/** A policy about to be written: its plain fields, rules and what the engine reads. */
+export interface NewPolicy {
+  tenantId: string
+  id: string
+  version: number
+  fields: Omit<
+    PolicyRow,
+    'id' | 'rules' | 'kind' | 'version' | 'checksum' | 'created_by' | 'created_at' | 'updated_at'
+  >
+  rules: Rules
+  compiled: CompiledPolicy
+  checksum: string
+  authorId: string
+  at: number
+}
+
+const moment = (ms: number | null) => (ms === null ? null : sql.timestamp(new Date(ms)))
+
+/** Inserts a policy of version 1. */
+export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
+  const { tenantId, id, fields: f, rules, compiled, checksum, authorId } = policy
+  const at = moment(policy.at)
+  await tx.query(sql.unsafe`
+    insert into policies (tenant_id, id, name, description, effect, resource_types, actions, rules, mode, priority,
+                          valid_from, valid_until, is_active, version, checksum, compiled, created_by, created_at, updated_at)
+    values (${tenantId}, ${id}, ${f.name}, ${f.description}, ${f.effect}, ${sql.array(f.resource_types, 'text')},
+            ${sql.array(f.actions, 'text')}, ${jsonb(rules)}, ${f.mode}, ${f.priority}, ${moment(f.valid_from)},
+            ${moment(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)}, ${authorId}, ${at}, ${at})`)
+}
+
+/** Writes version `policy.version` over the one before it; false when that is not the present one (any more). */
+export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean> {
+  const { tenantId, id, fields: f, rules, compiled, checksum } = policy
+  const replaced = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update policies set name = ${f.name}, description = ${f.description}, effect = ${f.effect},
+      resource_types = ${sql.array(f.resource_types, 'text')}, actions = ${sql.array(f.actions, 'text')},
+      rules = ${jsonb(rules)}, mode = ${f.mode}, priority = ${f.priority}, valid_from = ${moment(f.valid_from)},
+      valid_until = ${moment(f.valid_until)}, is_active = ${f.is_active}, version = ${policy.version},
+      checksum = ${checksum}, compiled = ${jsonb(compiled)}, updated_at = ${moment(policy.at)}
+    where tenant_id = ${tenantId} and id = ${id} and version = ${policy.version - 1} returning id`)
+  return replaced !== null
+}
+
+const jsonb = (value: object) => sql.jsonb(value as never)
+
+/** Deletes a policy of one of these versions; gives that, or null when there is none (any more). */
+export async function deletePolicy(
+  tx: Tx,
+  tenantId: string,
+  id: string,
+  versions: Versions,
+): Promise<number | null> {
+  return tx.maybeOneFirst(sql.type(z.object({ version: z.number() }))`
+    delete from policies where tenant_id = ${tenantId} and id = ${id} and ${versionAmong(sql.fragment`version`, versions)}
+    returning version`)
+}
+
+const roleName = z.object({ id: z.uuid(), name: z.string() })
+
+/** A role as policies name it. */
+export type RoleName = z.infer<typeof roleName>
+
+/** The tenant's roles by id and name. */
+export function listRoleNames(tx: Tx, tenantId: string): Promise<readonly RoleName[]> {
+  return tx.any(sql.type(roleName)`
+    select id, name from roles where tenant_id = ${tenantId} order by created_at, id`)
+}
+
+/** The tenant's present policy revision. */
+export function readRevision(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
+    select policy_revision from tenants where id = ${tenantId}`)
+}

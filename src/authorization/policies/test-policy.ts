@@ -1,0 +1,217 @@
+import { z } from 'zod'
+import { type SystemRole, systemRoles } from '../../platform/access/actions.ts'
+import type { Slice } from '../../platform/access/compiled-policy.ts'
+import type { AnyQuery } from '../../platform/access/query.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { tell, tellMatched } from '../../platform/http/decide.ts'
+import { listRolesNamed } from '../../tenancy/roles/store.ts'
+import { actionOf, queryOf } from '../evaluation/question.ts'
+import { findSubject, type KnownSubject } from '../evaluation/store.ts'
+import { draftPolicy } from './policy-body.ts'
+import { startTrial, type Trial } from './trial.ts'
+import type { PolicyDeps } from './write-policy.ts'
+
+const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
+const name = z.string('Give this as text.').min(1, 'Give at least one character.').max(254)
+
+const input = z.object({
+  subject: z
+    .object({
+      id: name.optional(),
+      roles: z.array(name, 'Give roles as a list of names.').max(100).optional(),
+      properties,
+    })
+    .optional(),
+  action: z.union([name, z.object({ name, properties })], 'Give the action as resource:verb.').optional(),
+  resource: z.object({ type: name, id: name.nullable().optional(), properties }).optional(),
+  context: properties,
+})
+
+const effects = ['allow', 'deny', 'require_approval'] as const
+
+/** One question as AuthZEN asks it, or cases with what is expected of each; `draft` in place of the stored policy. */
+export const policyTest = input.extend({
+  cases: z
+    .array(
+      z.object({
+        name: z.string('Name the case.').max(254).default(''),
+        input: input.default({}),
+        expect: z.enum(effects, 'Expect allow, deny or require_approval.'),
+      }),
+      'Give cases as a list.',
+    )
+    .min(1, 'Give at least one case.')
+    .max(100, 'Give 100 cases at most.')
+    .optional(),
+  draft: draftPolicy.optional(),
+})
+
+export type TestInput = z.output<typeof input>
+export type PolicyTest = z.output<typeof policyTest>
+
+/**
+ * Decides questions as if the policy (or the draft) were in force, and says of the one at the top level whether the
+ * policy applies and what its condition met. Writes nothing. 400 for unknown roles and actions, 422 for the draft.
+ */
+export async function testPolicy(
+  deps: PolicyDeps,
+  actor: Actor,
+  id: string,
+  { cases, draft, ...single }: PolicyTest,
+  text: () => string,
+) {
+  const begun = performance.now()
+  const trial = await startTrial(deps, actor, id, draft, text)
+  const alone = Object.values(single).some((part) => part !== undefined) || !cases
+  const top = alone ? explained(deps, trial, await questionOf(deps, actor, trial, single, '')) : {}
+  const results: CaseResult[] = []
+  for (const [index, { name, input, expect }] of (cases ?? []).entries()) {
+    const query = await questionOf(deps, actor, trial, input, `cases.${index}.input.`)
+    const { effect } = deps.access.decide(query)
+    results.push({ name, effect, expect, passed: effect === expect })
+  }
+  const durationUs = Math.round((performance.now() - begun) * 1000)
+  return { ...top, cases: results, duration_us: durationUs }
+}
+
+interface CaseResult {
+  name: string
+  effect: (typeof effects)[number]
+  expect: (typeof effects)[number]
+  passed: boolean
+}
+
+function explained({ access }: PolicyDeps, { tested }: Trial, query: AnyQuery) {
+  const { decision, policies } = access.explain(query, [tested])
+  const [about] = policies
+  if (!about) throw new Error('The policy that was tested is not explained')
+  return {
+    effect: decision.effect,
+    allowed: decision.effect === 'allow',
+    applies: about.applies,
+    matched: decision.matched.map(tellMatched),
+    reasons: decision.reasons.map(tell),
+    obligations: [...decision.obligations],
+    missing_attributes: about.missing_attributes,
+    trace: about.trace,
+  }
+}
+
+/** The question of one input: about the caller and the policy's first action where it does not say otherwise. */
+async function questionOf(
+  deps: PolicyDeps,
+  actor: Actor,
+  trial: Trial,
+  asked: TestInput,
+  at: string,
+): Promise<AnyQuery> {
+  const wanted = typeof asked.action === 'string' ? asked.action : asked.action?.name
+  const named = wanted ?? firstAction(trial.actions)
+  const type = asked.resource?.type ?? named.split(':')[0] ?? ''
+  const action = actionOf(named, type)
+  if (action === null)
+    throw invalidField(`${at}action`, 'Name an action of the service, or resource:verb.', 'unknown')
+  const known = await subjectOf(deps, actor, asked, at)
+  const now = momentOf(asked.context?.time) ?? deps.clock()
+  const slice = trial.policies.slice(type, action, now)
+  const question = {
+    subject: {
+      type: 'user',
+      id: known?.id ?? asked.subject?.id ?? '',
+      properties: asked.subject?.properties,
+    },
+    action: {
+      name: action,
+      properties: typeof asked.action === 'string' ? undefined : asked.action?.properties,
+    },
+    resource: { type, id: asked.resource?.id ?? '', properties: asked.resource?.properties },
+    context: asked.context,
+  }
+  const query = queryOf(question, { actor, known, slice, now })
+  return supposing(query, asked, slice)
+}
+
+/** A wildcard stands for many; the first of them will do. */
+const firstAction = ([first = '']: readonly string[]) =>
+  first === '*' ? 'tenant:read' : first.endsWith(':*') ? `${first.slice(0, -1)}read` : first
+
+/** In a test the properties count for the service's own actions, too, and the context says where from. */
+function supposing(query: AnyQuery, { subject, resource, context }: TestInput, slice: Slice): AnyQuery {
+  const { membership } = query.subject
+  const fields = resource?.properties ?? {}
+  const owner = textOf(fields.owner_id)
+  const attributes = { ...membership?.attributes, ...subject?.properties }
+  return {
+    ...query,
+    slice,
+    subject: { ...query.subject, membership: membership && { ...membership, attributes } },
+    resource: {
+      ...query.resource,
+      id: resource?.id ?? null,
+      fields,
+      ...(owner && { ownerId: owner }),
+    },
+    environment: {
+      ip: textOf(context?.ip) ?? query.environment.ip,
+      userAgent: textOf(context?.user_agent) ?? query.environment.userAgent,
+    },
+  } as AnyQuery
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
+
+function momentOf(value: unknown): number | undefined {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) || at < 0 ? undefined : at
+}
+
+/** Who a test is about: the caller, a member by id or address, or somebody who only has the roles that are named. */
+async function subjectOf(
+  { db }: PolicyDeps,
+  actor: Actor,
+  { subject }: TestInput,
+  at: string,
+): Promise<KnownSubject | null> {
+  const { tenantId } = actor
+  const id = subject?.id ?? (subject?.roles ? null : actor.userId)
+  return inTenant(db, actor, async (tx) => {
+    const known = id === null ? null : await findSubject(tx, tenantId, id)
+    if (!subject?.roles) return known
+    const roles = await listRolesNamed(tx, tenantId, subject.roles)
+    if (roles.length < subject.roles.length)
+      throw invalidField(`${at}subject.roles`, 'This tenant has not all of these roles.', 'unknown')
+    const systemNames = roles.filter((role) => role.is_system).map(({ name }) => name as SystemRole)
+    const supposed: KnownSubject = known ?? {
+      id: id ?? nobody,
+      email: '',
+      emailVerified: false,
+      membership: { ...noMembership },
+    }
+    return {
+      ...supposed,
+      membership: {
+        ...supposed.membership,
+        systemRoles: systemRoles.filter((name) => systemNames.includes(name)),
+        roleIds: roles.map((role) => role.id),
+        roles: roles.map((role) => role.name),
+        permissions: roles.flatMap((role) => (role.is_system ? [] : role.permissions)),
+      },
+    }
+  })
+}
+
+/** The id of whom nobody is. */
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+const noMembership: KnownSubject['membership'] = {
+  id: nobody,
+  status: 'active',
+  systemRoles: [],
+  roleIds: [],
+  roles: [],
+  permissions: [],
+  departmentId: null,
+  joinedAt: 0,
+}

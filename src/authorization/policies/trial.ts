@@ -1,0 +1,70 @@
+import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
+import type { ExplainedPolicy } from '../../platform/access/explain.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import type { PoliciesInForce } from '../../platform/http/decide.ts'
+import { compileBody } from './compile-body.ts'
+import { draftOf } from './draft-of.ts'
+import { policiesInForce } from './load-slice.ts'
+import { permitPolicy } from './permit-policy.ts'
+import type { Draft } from './policy-body.ts'
+import { findPolicy, listActivePolicies } from './store.ts'
+import { readVocabulary, type Vocabulary } from './vocabulary.ts'
+import type { PolicyDeps } from './write-policy.ts'
+
+/** A policy being tried, among the others of its tenant, as if it were active and enforced. Nothing of it is kept. */
+export interface Trial {
+  tested: ExplainedPolicy
+  actions: readonly string[]
+  policies: PoliciesInForce
+  vocabulary: Vocabulary
+}
+
+/**
+ * Puts a policy, or a draft in its place, among those in force. Throws 404 and 403 for the policy, and 422
+ * `policy_invalid` for the draft, with its place in `text`.
+ */
+export async function startTrial(
+  deps: PolicyDeps,
+  actor: Actor,
+  id: string,
+  draft: Draft | undefined,
+  text: () => string,
+): Promise<Trial> {
+  const { tenantId } = actor
+  const { row, vocabulary, active } = await inTenant(deps.db, actor, async (tx) => ({
+    row: await findPolicy(tx, tenantId, id),
+    vocabulary: await readVocabulary(tx, tenantId),
+    active: await listActivePolicies(tx, tenantId),
+  }))
+  permitPolicy(actor, row, vocabulary.roles)
+  // What is stored was measured when it was written.
+  const cost = draft ? deps.patternCostUs : undefined
+  const body = draft ?? draftOf(row)
+  const { fields, rules, compiled } = compileBody(body, vocabulary, cost, text, draft ? '/draft' : '')
+  const tried = { ...inTrial(id, row.version, fields, compiled), bytes: 0 }
+  const others = active.policies.filter((policy) => policy.id !== id)
+  return {
+    tested: { id, compiled, document: { ...fields, ...rules } },
+    actions: fields.actions,
+    policies: policiesInForce(tenantId, active.revision, [...others, tried]),
+    vocabulary,
+  }
+}
+
+const inTrial = (
+  id: string,
+  version: number,
+  { name, priority }: Pick<Draft, 'name' | 'priority'>,
+  compiled: CompiledPolicy,
+) => ({
+  id,
+  version,
+  name,
+  priority,
+  compiled,
+  mode: 'enforce' as const,
+  // When it is valid stands in its proof, too.
+  valid_from: null,
+  valid_until: null,
+})

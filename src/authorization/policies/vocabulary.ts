@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util'
+import { builtInAttributes } from '../../platform/access/built-in-attributes.ts'
+import type { AttributeCatalogue, DataType } from '../../platform/access/conditions.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { roleNameKey } from '../../tenancy/roles/store.ts'
+import { listDefinitions } from '../attributes/store.ts'
+import { listRoleNames, type RoleName, readRevision } from './store.ts'
+
+/** What policies of a tenant may speak of: its roles and attributes, at one revision. */
+export interface Vocabulary {
+  revision: number
+  roles: readonly RoleName[]
+  attributes: AttributeCatalogue
+}
+
+/** Reads the tenant's vocabulary. */
+export async function readVocabulary(tx: Tx, tenantId: string): Promise<Vocabulary> {
+  const revision = await readRevision(tx, tenantId)
+  const attributes = new Map<string, { type: DataType }>(builtInAttributes)
+  for (const { category, key, data_type } of await listDefinitions(tx, tenantId))
+    attributes.set(`${category}.${key}`, { type: data_type })
+  return { revision, roles: await listRoleNames(tx, tenantId), attributes }
+}
+
+/** Whether a policy that was compiled with `one` means the same with `other`. */
+export const sameVocabulary = (one: Vocabulary, other: Vocabulary): boolean =>
+  isDeepStrictEqual([one.roles, one.attributes], [other.roles, other.attributes])
+
+/** Finds a role by name, in any case, or id. */
+export function roleFinder({ roles }: Vocabulary): (nameOrId: string) => string | undefined {
+  const ids = new Map(
+    roles.flatMap(
+      ({ id, name }) =>
+        [
+          [id, id],
+          [roleNameKey(name), id],
+        ] as const,
+    ),
+  )
+  return (nameOrId) => ids.get(roleNameKey(nameOrId))
+}

@@ -1,0 +1,44 @@
+import type { QuerySqlToken } from 'slonik'
+import type { ReadPool } from './read-pool.ts'
+import { assertOutside, type Databases, type Scope, type Tx } from './transaction.ts'
+
+/** Where one statement may be read from: a transaction has all of this, too. */
+export type Read = Pick<Tx, 'any' | 'maybeOne'>
+
+/**
+ * As `inTenant`, for a callback that reads with a single statement and does no more: it goes out in one flush with
+ * the scope and the commit. A second statement throws.
+ */
+export function readInTenant<T>(
+  { apiReads }: Pick<Databases, 'apiReads'>,
+  { tenantId, userId }: Scope,
+  work: (read: Read) => Promise<T>,
+): Promise<T> {
+  return work(once(apiReads, [tenantId, userId]))
+}
+
+/** As `asSystem`, for a single statement that reads. `reason` says why, for the reader; a walk lists the callers. */
+export function readAsSystem<T>(
+  { systemReads }: Pick<Databases, 'systemReads'>,
+  _reason: string,
+  work: (read: Read) => Promise<T>,
+): Promise<T> {
+  return work(once(systemReads, null))
+}
+
+function once(pool: ReadPool, scope: readonly [string, string] | null): Read {
+  let asked = false
+  const rowsOf = async (token: QuerySqlToken) => {
+    // Two statements would be two transactions, which may see different states.
+    if (asked) throw new Error('A read has one statement: take a transaction for more')
+    asked = true
+    assertOutside()
+    return pool.read(scope, token)
+  }
+  const maybeOne = async (token: QuerySqlToken) => {
+    const [row = null, ...more] = await rowsOf(token)
+    if (more.length > 0) throw new Error('A statement for at most one row found more')
+    return row
+  }
+  return { any: rowsOf, maybeOne } as Read
+}

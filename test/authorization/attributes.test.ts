@@ -1,0 +1,91 @@
+import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
+import { startService } from '../helpers/service.ts'
+
+t.setTimeout(120_000)
+const service = await startService(t)
+const definitions = '/api/v1/attribute-definitions/'
+const policies = '/api/v1/policies/'
+const clearance = { key: 'clearance', category: 'subject', data_type: 'integer' }
+
+t.test('the built-in attributes come first, and are as little to delete as to define again', async (t) => {
+  const owner = await service.signUp()
+  const { body } = await owner.get(`${definitions}?page_size=5`)
+  t.match(body.results[0], { key: 'id', category: 'subject', data_type: 'string', is_system: true })
+  t.ok(body.count > 20)
+  const second = await owner.get(body.next)
+  t.equal(second.body.results.length, 5)
+  t.not(second.body.results[0].id, body.results[0].id)
+  const first = `${definitions}${body.results[0].id}/`
+  t.match((await owner.get(first)).body, body.results[0])
+  t.match(await owner.delete(first), { status: 403, body: { code: 'permission_denied' } })
+  const again = await owner.post(definitions, { ...clearance, key: 'email' })
+  t.match(again, { status: 409, body: { code: 'key_taken' } })
+})
+
+t.test('a tenant defines attributes of its own, each key once', async (t) => {
+  const owner = await service.signUp()
+  const made = await owner.post(definitions, clearance)
+  t.equal(made.status, 201)
+  t.match(made.body, {
+    ...clearance,
+    display_name: 'clearance',
+    allowed_values: null,
+    is_required: false,
+    description: '',
+    is_system: false,
+  })
+  t.match(await owner.post(definitions, clearance), { status: 409, body: { code: 'key_taken' } })
+  t.equal((await owner.post(definitions, { ...clearance, category: 'resource' })).status, 201)
+  const stranger = await service.signUp()
+  t.equal((await stranger.get(`${definitions}${made.body.id}/`)).status, 404)
+  t.equal((await stranger.delete(`${definitions}${made.body.id}/`)).status, 404)
+  const last = (await owner.get(`${definitions}?page_size=100`)).body.results.at(-2)
+  t.equal(last.key, 'clearance')
+})
+
+t.test('what cannot be an attribute is refused by field', async (t) => {
+  const owner = await service.signUp()
+  for (const [field, value] of Object.entries({
+    key: 'Shoe Size',
+    category: 'person',
+    data_type: 'text',
+    allowed_values: ['high'],
+    is_required: 'yes',
+    description: 'x'.repeat(2001),
+  })) {
+    const { status, body } = await owner.post(definitions, { ...clearance, [field]: value })
+    t.equal(status, 400, field)
+    t.match(body.errors[0].field, new RegExp(`^${field}`))
+  }
+  for (const key of ['constructor', 'prototype', '__proto__'])
+    t.equal((await owner.post(definitions, { ...clearance, key })).status, 400, key)
+})
+
+t.test('an attribute that a policy looks at stays until the policy is gone', async (t) => {
+  const owner = await service.signUp()
+  const { body: definition } = await owner.post(definitions, clearance)
+  const policy = await owner.post(policies, {
+    name: 'Cleared people',
+    effect: 'allow',
+    actions: ['document:read'],
+    conditions: { attribute: 'subject.clearance', operator: 'gte', value: 3 },
+  })
+  t.equal(policy.status, 201)
+  const url = `${definitions}${definition.id}/`
+  t.match(await owner.delete(url), { status: 409, body: { code: 'attribute_in_use' } })
+  await owner.delete(`${policies}${policy.body.id}/`)
+  t.equal((await owner.delete(url)).status, 204)
+  t.equal((await owner.get(url)).status, 404)
+})
+
+t.test('members and auditors read, owners and admins write', async (t) => {
+  const owner = await service.signUp()
+  const member = await colleague(service, owner)
+  const auditor = await colleague(service, owner, 'auditor')
+  const admin = await colleague(service, owner, 'admin')
+  t.equal((await member.get(definitions)).status, 403)
+  t.equal((await auditor.get(definitions)).status, 200)
+  t.equal((await auditor.post(definitions, clearance)).status, 403)
+  t.equal((await admin.post(definitions, clearance)).status, 201)
+})

@@ -1,0 +1,143 @@
+import t from 'tap'
+import { type Client, startService } from '../helpers/service.ts'
+
+t.setTimeout(180_000)
+const service = await startService(t)
+const owner = await service.signUp()
+const policies = '/api/v1/policies/'
+const base = { name: 'x', effect: 'allow', actions: ['doc:read'] }
+const leaf = { attribute: 'subject.email', operator: 'eq', value: 'a' }
+
+const nested = (depth: number, inside: unknown): unknown =>
+  depth === 0 ? inside : { all: [nested(depth - 1, inside)] }
+
+const rules: [string, object, string?][] = [
+  ['conditions five levels deep', { conditions: nested(5, leaf) }, 'too_large'],
+  ['65 comparisons', { conditions: { all: Array(65).fill(leaf) } }, 'too_large'],
+  ['257 list items', { conditions: { ...leaf, operator: 'in', value: Array(257).fill('a') } }, 'too_large'],
+  ['more than 16 KiB', { conditions: { ...leaf, value: 'x'.repeat(17_000) } }, 'too_large'],
+  [
+    'a pattern that costs 134 ms',
+    { conditions: { ...leaf, operator: 'matches', value: '(?i)\\pL{300}' } },
+    'too_costly',
+  ],
+  [
+    'a pattern of nested repetitions',
+    { conditions: { ...leaf, operator: 'matches', value: '(.{32}){31}' } },
+    'too_costly',
+  ],
+  ['a pattern that is none', { conditions: { ...leaf, operator: 'matches', value: '[' } }],
+  ['a pattern with \\C', { conditions: { ...leaf, operator: 'matches', value: '\\C' } }],
+  ['a pattern with (?<', { conditions: { ...leaf, operator: 'matches', value: '(?<n>a)' } }],
+  ['a lookahead', { conditions: { ...leaf, operator: 'matches', value: '(?=a)' } }],
+  ...[
+    '10.0.0.0/8 ',
+    ' 10.0.0.0/8',
+    '10.0.0.0/x',
+    '10.0.0.0/+8',
+    '10.0.0.0/8/9',
+    '10.0.0.0/255.0.0.0',
+    '10.0.0.0/33',
+    '::ffff:0:0/96',
+  ].map((value): [string, object] => [
+    `the network "${value}"`,
+    { conditions: { attribute: 'environment.ip', operator: 'in_cidr', value } },
+  ]),
+  ['an unknown attribute', { conditions: { ...leaf, attribute: 'subject.__proto__' } }, 'unknown_attribute'],
+  ['an attribute without category', { conditions: { ...leaf, attribute: 'email' } }, 'unknown_attribute'],
+  ['an operator of another type', { conditions: { ...leaf, operator: 'lt' } }, 'operator_not_allowed'],
+  ['an unknown operator', { conditions: { ...leaf, operator: 'eval' } }],
+  ['a value of another type', { conditions: { ...leaf, value: 7 } }, 'type_mismatch'],
+  ['two kinds of group at once', { conditions: { all: [leaf], any: [leaf] } }],
+  ['a group of no list', { conditions: { all: leaf } }],
+  ['conditions that are a text', { conditions: 'true' }],
+  ['an unknown role', { subjects: { roles: ['nobody'] } }, 'unknown_role'],
+  ['a malformed user', { subjects: { users: ['me'] } }, 'malformed_id'],
+  ['a quorum of none', { effect: 'require_approval', approval: { quorum: 0 } }],
+  ['a quorum of 21', { effect: 'require_approval', approval: { quorum: 21 } }],
+  ['approvers without a role', { effect: 'require_approval', approval: { approver: { roles: [] } } }],
+  ['an unknown obligation of the service', { actions: ['member:list'], obligations: [{ type: 'notify' }] }],
+]
+
+t.test('rules that nobody should have to decide by are 422, each with its place', async (t) => {
+  for (const [what, more, code] of rules) {
+    const { status, body } = await owner.post(policies, { ...base, ...more })
+    t.equal(status, 422, what)
+    t.equal(body.code, 'policy_invalid', what)
+    t.match(
+      body.errors[0],
+      { pointer: String, line: 1, column: Number, detail: String, ...(code && { code }) },
+      what,
+    )
+  }
+  t.equal((await owner.get(policies)).body.count, 0)
+})
+
+t.test('bodies that are no policies are refused before they are read', async (t) => {
+  const large = await owner.post(policies, JSON.stringify({ ...base, description: 'x'.repeat(10_000_000) }))
+  t.equal(large.status, 413)
+  t.equal((await owner.post(policies, `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`)).status, 400)
+  t.equal(
+    (await owner.post(policies, '{"name":"\\ud800","effect":"deny","actions":["doc:read"]}')).status,
+    400,
+  )
+  t.equal((await owner.post(policies, { ...base, name: 'a\0b' })).status, 400)
+  t.equal((await owner.post(policies, { ...base, actions: ['Member:List'] })).status, 400)
+  t.equal((await owner.post(policies, { ...base, actions: [] })).status, 400)
+  t.equal((await owner.post(policies, { ...base, actions: Array(257).fill('doc:read') })).status, 400)
+})
+
+t.test('what one decision costs is limited over all policies it meets', async (t) => {
+  const slow = Array.from({ length: 12 }, (_, n) => ({
+    ...leaf,
+    operator: 'matches',
+    value: `^.*${n}.*[a-z]+.*$`,
+  }))
+  let refused: Awaited<ReturnType<Client['post']>> | undefined
+  for (let n = 0; n < 60 && !refused; n++) {
+    const answer = await owner.post(policies, { ...base, conditions: { any: slow } })
+    if (answer.status !== 201) refused = answer
+  }
+  t.match(refused, { status: 422, body: { errors: [{ pointer: '/conditions' }] } })
+  const begun = performance.now()
+  const question = {
+    subject: { type: 'user', id: 'a' },
+    action: { name: 'read' },
+    resource: { type: 'doc', id: '1' },
+  }
+  t.equal((await owner.post('/access/v1/evaluation', question)).body.decision, false)
+  t.ok(performance.now() - begun < 500)
+})
+
+t.test('where the engine gives no answer nobody gets in, and the next request is fine', async (t) => {
+  const { access } = service.deps
+  const { decide } = access
+  const broken = { ...access }
+  t.teardown(() => Object.assign(access, broken))
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const odd = {
+    ...service.deps.access,
+    decide: (query: Parameters<typeof decide>[0]) =>
+      decide({ ...query, slice: { ...query.slice, text: '{' } }),
+  }
+  Object.assign(access, odd)
+  const refused = await owner.get(members)
+  t.match(refused, { status: 503, body: { code: 'authorization_unavailable' } })
+  t.ok(Number(refused.headers.get('retry-after')) > 0)
+  Object.assign(access, broken)
+  t.equal((await owner.get(members)).status, 200)
+})
+
+t.test('policies are limited to 500', async (t) => {
+  const many = await service.signUp()
+  const make = () => many.post(policies, { ...base, is_active: false })
+  for (let n = 0; n < 25; n++) {
+    const answers = await Promise.all(Array.from({ length: 20 }, make))
+    const odd = answers.find(({ status }) => status !== 201)
+    if (odd) throw new Error(JSON.stringify(odd.body))
+  }
+  t.match(await make(), { status: 409, body: { code: 'limit_reached' } })
+  t.equal((await many.get(`${policies}?is_active=false&page_size=1`)).body.count, 500)
+  t.equal((await many.get(`${policies}?action=doc:read&effect=deny`)).body.count, 0)
+  t.equal((await many.get(`${policies}?effect=maybe`)).status, 400)
+})

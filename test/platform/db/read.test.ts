@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import t from 'tap'
+import { z } from 'zod'
+import { openPool } from '../../../src/platform/db/pool.ts'
+import { type Read, readAsSystem, readInTenant } from '../../../src/platform/db/read.ts'
+import { openReadPool, type ReadPool } from '../../../src/platform/db/read-pool.ts'
+import {
+  inTenant,
+  isDatabaseUnavailable,
+  type Scope,
+  sql,
+  sqlState,
+} from '../../../src/platform/db/transaction.ts'
+import { disposableDatabase } from '../../helpers/database.ts'
+
+t.setTimeout(120_000)
+const { urls, drop } = await disposableDatabase()
+const superuser = new pg.Client({ connectionString: urls.superuser })
+await superuser.connect()
+const pools: { end(): Promise<void> }[] = []
+const open = (size: number, prepared = true, role: 'api' | 'system' = 'api'): ReadPool => {
+  const pool = openReadPool(urls[role], { size, prepared, applicationName: `test-reads-${role}` })
+  pools.push(pool)
+  return pool
+}
+t.teardown(async () => {
+  await Promise.all(pools.map((pool) => pool.end()))
+  await superuser.end()
+  await drop()
+})
+
+const a: Scope = { tenantId: randomUUID(), userId: randomUUID() }
+const b: Scope = { tenantId: randomUUID(), userId: randomUUID() }
+for (const [slug, { tenantId }] of Object.entries({ a, b }))
+  await superuser.query(
+    `with t as (insert into tenants (id, name, slug, created_at, updated_at) values ($1, $2, $2, now(), now()) returning id)
+     insert into roles (tenant_id, id, name, name_key, created_at, updated_at)
+     select id, gen_random_uuid(), 'role ' || n, 'role ' || n, now(), now() from t, generate_series(1, 3) n`,
+    [tenantId, slug],
+  )
+
+const found = z.object({ tenant_id: z.string(), backend: z.number(), scope: z.string(), person: z.string() })
+const listRoles = (read: Read) =>
+  read.any(sql.type(found)`
+    select tenant_id, pg_backend_pid() as backend, current_setting('app.tenant_id') as scope,
+           current_setting('app.user_id') as person from roles`)
+const rejection = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
+  work.then(
+    () => Promise.reject(new Error('It was fulfilled')),
+    (error) => error,
+  )
+const countOf = async (table: string): Promise<number> =>
+  (await superuser.query(`select count(*)::int as n from ${table}`)).rows[0].n
+
+/** How a read may end badly; the last ones take the connection with them. */
+const endings: Record<string, (read: Read, scope: Scope) => Promise<unknown>> = {
+  malformed: (read) => read.any(sql.unsafe`select ${'x'}::uuid`),
+  'divided by zero': (read) => read.any(sql.unsafe`select tenant_id, 1 / (length(name) - 6) from roles`),
+  unknown: (read) => read.any(sql.unsafe`select * from no_such_table`),
+  written: (read, { tenantId }) =>
+    read.any(sql.unsafe`
+      insert into roles (tenant_id, id, name, name_key, created_at, updated_at)
+      values (${tenantId}, ${randomUUID()}, 'new', ${randomUUID()}, now(), now()) returning id`),
+  'of another shape': (read) => read.any(sql.type(z.object({ n: z.string() }))`select 1 as n`),
+  'too many': (read) => read.maybeOne(sql.unsafe`select 1 from roles`),
+  cancelled: (read) => read.any(sql.unsafe`select pg_cancel_backend(pg_backend_pid()), pg_sleep(1)`),
+  killed: (read) => read.any(sql.unsafe`select pg_terminate_backend(pg_backend_pid()), pg_sleep(1)`),
+}
+const bad = Object.keys(endings)
+
+/** Runs `count` reads of both tenants, 20 at a time; a fifth ends badly, once in `kills` of those by a lost connection. */
+async function interleave(pool: ReadPool, count: number, kills = 20) {
+  const seen = { rows: 0, well: 0, mixed: 0, ended: new Set<string>() }
+  const db = { apiReads: pool }
+  let started = 0
+  const fail = async (number: number, scope: Scope) => {
+    const ending = number % kills === 0 ? 'killed' : bad[number % (bad.length - 1)]!
+    seen.ended.add(ending)
+    await rejection(readInTenant(db, scope, (read) => endings[ending]!(read, scope)))
+  }
+  const one = async (number: number) => {
+    const scope = number % 2 ? a : b
+    if (number % 5 === 0) return fail(number / 5, scope)
+    const rows = await readInTenant(db, scope, listRoles)
+    seen.well++
+    seen.rows += rows.length
+    seen.mixed += rows.filter(
+      (row) =>
+        row.tenant_id !== scope.tenantId || row.scope !== scope.tenantId || row.person !== scope.userId,
+    ).length
+  }
+  const loop = async () => {
+    while (started < count) await one(started++)
+  }
+  await Promise.all(Array.from({ length: 20 }, loop))
+  return seen
+}
+
+for (const [size, count, prepared] of [
+  [1, 4_000, true],
+  [5, 16_000, true],
+  [2, 2_000, false],
+] as const)
+  t.test(
+    `${count} reads of two tenants over a pool of ${size}, names ${prepared ? 'on' : 'off'}, a fifth ending badly, mix no row`,
+    async (t) => {
+      const pool = open(size, prepared)
+      const seen = await interleave(pool, count)
+      t.equal(seen.mixed, 0)
+      t.equal(seen.rows, 3 * seen.well, 'each saw its three')
+      t.equal(seen.ended.size, bad.length, [...seen.ended].join(', '))
+      for (let more = 0; more < 10; more++) {
+        t.same(await pool.read(null, sql.unsafe`select * from roles`), [], 'no scope is left on a connection')
+        const [row] = await pool.read(
+          null,
+          sql.unsafe`select current_setting('app.tenant_id', true) as left, current_setting('transaction_read_only') as reading`,
+        )
+        t.match(row, { left: /^$/, reading: 'on' })
+      }
+    },
+  )
+
+t.test('nothing was written', async (t) => {
+  t.equal(await countOf('roles'), 6)
+})
+
+t.test('1,000 failing reads use the backends of their pool and no new one', async (t) => {
+  const pool = open(3)
+  const backends = new Set<number>()
+  const kinds = bad.filter((kind) => kind !== 'killed')
+  const one = async (number: number) => {
+    await rejection(
+      readInTenant({ apiReads: pool }, a, (read) => endings[kinds[number % kinds.length]!]!(read, a)),
+    )
+    for (const row of await readInTenant({ apiReads: pool }, a, listRoles)) backends.add(row.backend)
+  }
+  for (let number = 0; number < 1_000; number += 10)
+    await Promise.all(Array.from({ length: 10 }, (_, more) => one(number + more)))
+  t.ok(backends.size <= 3, `${backends.size} backends`)
+})
+
+t.test('never more connections than the pool holds, however many wait', async (t) => {
+  const pool = open(2)
+  const pid = sql.type(z.object({ pid: z.number() }))`select pg_backend_pid() as pid, pg_sleep(0.02)`
+  const rows = await Promise.all(Array.from({ length: 40 }, () => pool.read(null, pid)))
+  t.equal(new Set(rows.map(([row]) => row?.pid)).size, 2)
+})
+
+t.test('a statement that Postgres could not parse is parsed when it is asked for again', async (t) => {
+  const read = (text: string) =>
+    readInTenant({ apiReads: pool }, a, (on) =>
+      on.any(sql.type(z.object({ n: z.int() }))`select n from soon where n::text = ${text}`),
+    )
+  const pool = open(1)
+  t.equal(sqlState(await rejection(read('7'))), '42P01')
+  await superuser.query(
+    'create table soon (n int); insert into soon values (7); grant select on soon to bailiwick_api',
+  )
+  t.same(await read('7'), [{ n: 7 }])
+  t.same(await read('8'), [])
+  await superuser.query('drop table soon')
+  t.equal(sqlState(await rejection(read('7'))), '42P01')
+})
+
+t.test('a statement that was parsed and not run is known, also where its columns are not', async (t) => {
+  const pool = open(1)
+  const read = (scope: Scope, id: string) =>
+    readInTenant({ apiReads: pool }, scope, (on) =>
+      on.any(sql.type(z.object({ name: z.string() }))`select name from tenants where id = ${id}`),
+    )
+  t.match(await rejection(read(a, 'x')), { code: '22P02' }, 'its value is refused after its text was taken')
+  t.same(await read(a, a.tenantId), [{ name: 'a' }])
+  t.same(await read(a, b.tenantId), [])
+  const fresh = open(1)
+  const later = (scope: Scope) =>
+    readInTenant({ apiReads: fresh }, scope, (on) => on.any(sql.unsafe`select name from tenants`))
+  t.equal(
+    sqlState(await rejection(later({ ...a, tenantId: 'a\0b' }))),
+    '22021',
+    'refused before it came to the text',
+  )
+  t.same(await later(a), [{ name: 'a' }])
+  t.same(await later(b), [{ name: 'b' }])
+})
+
+t.test('a statement whose columns changed fails once, not for as long as the connection lives', async (t) => {
+  await superuser.query(
+    'create table shifting (n int); insert into shifting values (1); grant select on shifting to bailiwick_api',
+  )
+  const pool = open(1)
+  const read = () => readInTenant({ apiReads: pool }, a, (on) => on.any(sql.unsafe`select n from shifting`))
+  t.same(await read(), [{ n: 1 }])
+  await superuser.query('alter table shifting alter n type text')
+  t.equal(sqlState(await rejection(read())), '0A000')
+  t.same(await read(), [{ n: '1' }])
+  await superuser.query('drop table shifting')
+})
+
+t.test('values go out and come back as in a transaction', async (t) => {
+  const api = await openPool(urls.api, { size: 1, prepared: true, applicationName: 'test' })
+  pools.push({ end: () => api.end() })
+  const texts = ['', 'NULL', 'a"b', 'back\\slash', '{x,y}', ' ', 'ü', null]
+  const ask = (read: Read) =>
+    read.any(sql.unsafe`
+      select ${'text'}::text as text, ${null}::text as nothing, ${7}::int as whole, ${0.25}::float8 as part, ${true}::boolean as yes,
+             ${9_007_199_254_740_991}::bigint as big, ${sql.timestamp(new Date('2026-11-21T12:00:00.123Z'))} as at,
+             ${sql.array(texts, 'text')} as texts, ${sql.array([1, 2], 'int4')} as numbers,
+             ${sql.binary(Buffer.from([0, 1, 255]))}::bytea as bytes, ${randomUUID()}::uuid is null as id,
+             ${sql.jsonb({ a: [1, 'x'] })} as json, date '2026-01-02' as day, 1.50::numeric as exact,
+             interval '90 seconds' as span, ${sql.array([a.tenantId], 'uuid')} as ids
+      from generate_series(1, 2)`)
+  const [read, transacted] = [
+    await readInTenant({ apiReads: open(1) }, a, ask),
+    await inTenant({ api }, a, (tx) => ask(tx)),
+  ]
+  t.equal(read.length, 2)
+  t.match(read, [{ texts }, { texts }])
+  t.strictSame(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(transacted)))
+})
+
+t.test('a read has one statement and stands outside of transactions', async (t) => {
+  const pool = open(1)
+  const twice = async (read: Read) => {
+    await listRoles(read)
+    await listRoles(read)
+  }
+  t.match(await rejection(readInTenant({ apiReads: pool }, a, twice)), { message: /one statement/ })
+  const api = await openPool(urls.api, { size: 1, prepared: true, applicationName: 'test' })
+  pools.push({ end: () => api.end() })
+  t.match(await rejection(inTenant({ api }, a, () => readInTenant({ apiReads: pool }, b, listRoles))), {
+    message: /inside of another/,
+  })
+})
+
+t.test(
+  'a lost connection, a silent Postgres and one out of reach are told from faults of ours',
+  async (t) => {
+    const pool = open(1)
+    const lost = await rejection(readInTenant({ apiReads: pool }, a, (read) => endings.killed!(read, a)))
+    t.ok(isDatabaseUnavailable(lost), `${lost.message} ${sqlState(lost)}`)
+    t.equal((await readInTenant({ apiReads: pool }, b, listRoles)).length, 3, 'and the pool recovers')
+
+    const begun = performance.now()
+    const sleeping = readInTenant({ apiReads: pool }, a, (read) => read.any(sql.unsafe`select pg_sleep(20)`))
+    const [silent, queued] = await Promise.all([
+      rejection(sleeping),
+      readInTenant({ apiReads: pool }, b, listRoles).catch((error) => error),
+    ])
+    t.ok(isDatabaseUnavailable(silent), `${silent.message} ${sqlState(silent)}`)
+    t.ok(
+      Array.isArray(queued) || isDatabaseUnavailable(queued),
+      'who waited for it is served, or told the same',
+    )
+    t.ok(performance.now() - begun < 4_500)
+    t.equal((await readInTenant({ apiReads: pool }, b, listRoles)).length, 3)
+
+    const away = new URL(urls.api)
+    away.port = '1'
+    const nowhere = openReadPool(away.href, { size: 1, prepared: true, applicationName: 'test' })
+    t.ok(isDatabaseUnavailable(await rejection(readInTenant({ apiReads: nowhere }, a, listRoles))))
+    t.notOk(
+      isDatabaseUnavailable(
+        await rejection(readInTenant({ apiReads: pool }, a, (read) => endings.malformed!(read, a))),
+      ),
+    )
+  },
+)
+
+t.test('each wrapper runs as its own role', async (t) => {
+  const asked = sql.type(z.object({ role: z.string() }))`select current_user::text as role`
+  const ask = (read: Read) => read.maybeOne(asked)
+  t.same(await readInTenant({ apiReads: open(1) }, a, ask), { role: 'bailiwick_api' })
+  t.same(await readAsSystem({ systemReads: open(1, true, 'system') }, 'test', ask), {
+    role: 'bailiwick_system',
+  })
+})
