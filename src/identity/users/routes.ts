@@ -29,10 +29,10 @@ const profileChange = z.object({
 function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
-      rows: await listUsersOf(tx, tenantId, page),
-      count: await countMembers(tx, tenantId, page),
-    }))
+    inTenant(deps.db, actor, async (tx) => {
+      const count = await countMembers(tx, tenantId, page)
+      return { rows: await listUsersOf(tx, tenantId, page, count), count }
+    })
   return answerPage(deps, userList, { path: '/api/v1/users', tenantId, query }, load, showMemberUser)
 }
 
