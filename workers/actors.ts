@@ -1,5 +1,6 @@
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import type { Actor, Running } from './actor.ts'
+import { decisionRetention } from './decision-retention.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
@@ -17,6 +18,7 @@ export const actors: readonly Actor[] = [
   invitationExpiry,
   tenantPurge,
   otpExpiry,
+  decisionRetention,
 ]
 
 const drainLimit = 20_000
