@@ -1,5 +1,6 @@
 import { Router } from '@koa/router'
 import Koa from 'koa'
+import { approvalRoutes } from './authorization/approvals/routes.ts'
 import { attributeRoutes } from './authorization/attributes/routes.ts'
 import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
@@ -47,6 +48,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...invitationRoutes(deps),
   ...attributeRoutes(deps),
   ...policyRoutes(deps),
+  ...approvalRoutes(deps),
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps),
   ...auditLogRoutes(deps),

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
+import { approvalGate } from './authorization/approvals/gate.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
@@ -15,6 +16,7 @@ import { createTokenSigner, type TokenSigner } from './platform/crypto/token-sig
 import { openPool } from './platform/db/pool.ts'
 import { openReadPool } from './platform/db/read-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
+import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 
@@ -31,6 +33,7 @@ export interface Deps {
   access: AccessEngine
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
+  approvals: Approvals
   /** Limits of RATE_LIMIT_ENABLED on what anybody can ask for. */
   limiters: Limiters
   /** The same on the calls of people and tenants. */
@@ -96,6 +99,7 @@ export async function openDeps(settings: {
     recordDecision,
     limiters,
     budget,
+    approvals: approvalGate({ db, sealer, publicUrl }),
     publicUrl,
     close,
   }

@@ -1,5 +1,6 @@
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import type { Actor, Running } from './actor.ts'
+import { approvalExpiry } from './approval-expiry.ts'
 import { decisionRetention } from './decision-retention.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
@@ -18,6 +19,7 @@ export const actors: readonly Actor[] = [
   invitationExpiry,
   tenantPurge,
   otpExpiry,
+  approvalExpiry,
   decisionRetention,
 ]
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
 
+t.setTimeout(120_000)
 const service = await startService(t)
 const decisions = '/api/v1/decisions/'
 const policies = '/api/v1/policies/'

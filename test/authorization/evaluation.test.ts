@@ -2,6 +2,7 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService } from '../helpers/service.ts'
 
+t.setTimeout(120_000)
 const service = await startService(t)
 const policies = '/api/v1/policies/'
 const evaluation = '/access/v1/evaluation'

@@ -109,7 +109,12 @@ t.test(
   async (t) => {
     const owner = await service.signUp()
     const admin = await colleague(service, owner, 'admin')
-    const gate = { name: 'Four eyes', effect: 'require_approval', actions: ['role:create', 'policy:create'] }
+    const gate = {
+      name: 'Four eyes',
+      effect: 'require_approval',
+      actions: ['role:create', 'policy:create'],
+      approval: { approver: { roles: ['auditor'] } },
+    }
     t.equal((await owner.post(policies, gate)).status, 201)
     const role = { name: 'x', permissions: [] }
     const refused = await owner.post(`/api/v1/tenants/${owner.tenantId}/roles/`, role)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService } from '../helpers/service.ts'
 
+t.setTimeout(120_000)
 const service = await startService(t)
 const roles = (client: Client) => `/api/v1/tenants/${client.tenantId}/roles/`
 const policies = '/api/v1/policies/'
@@ -119,6 +120,12 @@ t.test('each change is a version, and an earlier one can be written again', asyn
     { version: 1, reason: 'Audit 7', author: { id: owner.id, email: owner.email } },
   ])
   t.equal((await owner.post(`${url}rollback/`, { version: 9 })).status, 404)
+  const audit = await owner.get(`/api/v1/audit-log/?target_id=${first.id}`)
+  t.match(audit.body.results, [
+    { action: 'policy:update', changes: { effect: { before: 'allow', after: 'deny' } } },
+    { action: 'policy:update', changes: { effect: { before: 'deny', after: 'allow' } } },
+    { action: 'policy:create', actor: { id: owner.id } },
+  ])
 })
 
 t.test('a policy counts between valid_from and valid_until', async (t) => {

@@ -1,13 +1,7 @@
 import type { Logger } from 'pino'
-import type { Decision } from '../../platform/access/decision.ts'
 import type { AnyQuery } from '../../platform/access/query.ts'
 import { asSystem, type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
-import {
-  type DecisionRecord,
-  type RecordDecision,
-  reasonsOf,
-  tellMatched,
-} from '../../platform/http/decide.ts'
+import { type DecisionRecord, type RecordDecision, tellMatched } from '../../platform/http/decide.ts'
 import { factsOf } from './facts.ts'
 import { insertDecisions, type NewDecision } from './store.ts'
 
@@ -63,19 +57,19 @@ export function decisionLog(
 /** The end of a UUIDv7 is random. */
 const isSampled = (id: string) => Number.parseInt(id.slice(-6), 16) % sampledOneIn === 0
 
-/** A decision as it is kept: a gate that nobody can open is a denial. */
+/** A decision as it is kept. */
 function rowOf({ id, query, decision }: DecisionRecord, engineRevision: string): NewDecision {
   return {
     tenantId: query.subject.tenantId,
     id,
     at: query.now,
-    effect: effectOf(decision),
+    effect: decision.effect,
     action: query.action,
     resourceType: query.resource.type,
     resourceId: query.resource.id,
     subjectId: query.subject.id,
     subjectEmail: query.subject.email,
-    reasons: reasonsOf(decision),
+    reasons: decision.reasons,
     matched: decision.matched.map(tellMatched),
     obligations: decision.obligations,
     policyRevision: query.slice.revision,
@@ -85,7 +79,3 @@ function rowOf({ id, query, decision }: DecisionRecord, engineRevision: string):
     requestId: query.requestId,
   }
 }
-
-/** What came of it: until somebody can be asked, a gate stays shut. */
-export const effectOf = ({ effect }: Decision): Decision['effect'] =>
-  effect === 'require_approval' ? 'deny' : effect

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import type { Decision } from '../../platform/access/decision.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { reasonsOf, tell } from '../../platform/http/decide.ts'
+import { tell } from '../../platform/http/decide.ts'
 import { actionOf, type Question, queryOf } from './question.ts'
 import { findSubject } from './store.ts'
 
@@ -32,7 +32,7 @@ function answerOf(id: string, decision: Decision, revision: number) {
     context: {
       id,
       effect: decision.effect,
-      reasons: reasonsOf(decision).map(tell),
+      reasons: decision.reasons.map(tell),
       obligations: [...decision.obligations],
       policy_revision: revision,
     },

@@ -75,7 +75,6 @@ export function queryOf(asked: Question, { actor, known, slice, now }: Asking): 
     phase: 'resource' as const,
     tenant,
     slice,
-    othersCanApprove: false,
     resource: {
       type: asked.resource.type,
       id: asked.resource.id,

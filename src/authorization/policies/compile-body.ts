@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { compilePolicy } from '../../platform/access/compile-policy.ts'
 import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
 import type { Fault, Warning } from '../../platform/access/policy-document.ts'
+import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import { locate } from './locate.ts'
 import type { Draft } from './policy-body.ts'
@@ -66,19 +67,5 @@ export function policyInvalid(faults: readonly Fault[], text: string, at = ''): 
   return new ApiError(422, 'policy_invalid', message, { errors })
 }
 
-/** SHA-256 (hex) of the JSON with sorted keys, so that it does not depend on the order in which things were said. */
-function checksumOf(value: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(value)))
-    .digest('hex')
-}
-
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, inner]) => [key, sorted(inner)]),
-  )
-}
+/** SHA-256 (hex) of the canonical JSON, so that it does not depend on the order in which things were said. */
+const checksumOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')

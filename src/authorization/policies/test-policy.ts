@@ -5,7 +5,7 @@ import type { AnyQuery } from '../../platform/access/query.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { reasonsOf, tell, tellMatched } from '../../platform/http/decide.ts'
+import { tell, tellMatched } from '../../platform/http/decide.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import { actionOf, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
@@ -92,7 +92,7 @@ function explained({ access }: PolicyDeps, { tested }: Trial, query: AnyQuery) {
     allowed: decision.effect === 'allow',
     applies: about.applies,
     matched: decision.matched.map(tellMatched),
-    reasons: (decision.effect === 'require_approval' ? decision.reasons : reasonsOf(decision)).map(tell),
+    reasons: decision.reasons.map(tell),
     obligations: [...decision.obligations],
     missing_attributes: about.missing_attributes,
     trace: about.trace,

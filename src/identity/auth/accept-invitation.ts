@@ -99,7 +99,7 @@ async function joinAsSomebodyNew(deps: Deps, origin: Origin, offer: Offer, body:
   )
   const place = places.find((candidate) => candidate.tenant_id === tenantId)
   if (!place) throw new Error('The tenant just joined cannot be entered')
-  return { ...shownTo(offer, member), ...(await signIn(deps, person, place, origin)) }
+  return { ...shownTo(offer, member), ...(await signIn(deps, { ...person, passwordHash }, place, origin)) }
 }
 
 /** Whoever holds the token reads the mail of the address; said once, in the tenant that invited. */

@@ -4,7 +4,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { invalidField, unauthorized } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { guardPassword } from '../guards/guard-password.ts'
-import { findCredentials, replaceStaleHash } from '../users/store.ts'
+import { findCredentials, replacePassword } from '../users/store.ts'
 
 /** Whose password was right. */
 export interface Person {
@@ -14,7 +14,11 @@ export interface Person {
   lastName: string
 }
 
-const invalidCredentials = () =>
+/** With the hash it was compared with, which has to be in force still when a session begins. */
+export type Proven = Person & { passwordHash: string }
+
+/** 401, the same for an unknown address, a wrong password and an inactive person. */
+export const invalidCredentials = () =>
   unauthorized('invalid_credentials', 'No active account has this address and password.')
 
 /**
@@ -22,19 +26,22 @@ const invalidCredentials = () =>
  * unknown, wrong and inactive. A hash of older parameters is replaced on the way. Counts nothing: see attemptLogin.
  */
 export async function checkPassword(
-  { db, passwords }: Deps,
+  deps: Deps,
   { email, password }: { email: string; password: string },
-): Promise<Person> {
+): Promise<Proven> {
+  const { db, passwords } = deps
   const found = await readAsSystem(db, 'nobody is logged in yet', (read) => findCredentials(read, email))
   const right = await passwords.verify(found?.password_hash, password)
   if (!found || !right || !found.is_active) throw invalidCredentials()
-  if (passwords.isStale(found.password_hash)) {
-    const fresh = await passwords.hash(password)
-    await asSystem(db, 'nobody is logged in yet', (tx) =>
-      replaceStaleHash(tx, found.id, found.password_hash, fresh),
-    )
-  }
-  return { id: found.id, email: found.email, firstName: found.first_name, lastName: found.last_name }
+  const { id, email: address, first_name: firstName, last_name: lastName, password_hash: from } = found
+  const person = { id, email: address, firstName, lastName }
+  if (!passwords.isStale(from)) return { ...person, passwordHash: from }
+  const to = await passwords.hash(password)
+  const replaced = await asSystem(db, 'nobody is logged in yet', (tx) =>
+    replacePassword(tx, { id, from, to }),
+  )
+  // Another login of theirs was quicker, or the password is another by now.
+  return replaced ? { ...person, passwordHash: to } : checkPassword(deps, { email, password })
 }
 
 /**

@@ -11,7 +11,7 @@ export async function logout({ db, clock }: Deps, actor: Actor): Promise<void> {
   const { sessionId, userId, tokenTenantId: tenantId, origin } = actor
   await asSystem(db, 'a session spans tenants', async (tx) => {
     if (!(await endSession(tx, { id: sessionId, userId, reason: 'logout', at }))) return
-    await tellRevoked(tx, { userId, sessionId, tenantId, requestId: origin.requestId, at })
+    await tellRevoked(tx, { userId, sessionIds: [sessionId], tenantId, requestId: origin.requestId, at })
     await appendAudit(tx, {
       ...doneBy(actor, at),
       tenantId,

@@ -32,7 +32,12 @@ export function openCallBudget(
   log: Logger,
 ): CallBudget & { exchange(): Promise<void>; close(): void } {
   if (!config.rateLimits)
-    return { spend: () => ({}), exchange: async () => undefined, close: () => undefined }
+    return {
+      assertLeft: () => undefined,
+      spend: () => ({}),
+      exchange: async () => undefined,
+      close: () => undefined,
+    }
   const limits: Record<Kind, Limit> = {
     user: { points: config.RATE_LIMIT_PER_USER, seconds: 60 },
     tenant: { points: config.RATE_LIMIT_PER_TENANT, seconds: 60 },
@@ -47,10 +52,14 @@ export function openCallBudget(
     window = Math.floor(now / windowMs)
     counters = { user: new Map(), tenant: new Map() }
   }
-  const count = (kind: Kind, id: string, endsIn: number): number => {
+  const find = (kind: Kind, id: string, endsIn: number) => {
     const counter = counters[kind].get(id) ?? { own: 0, told: 0, others: 0 }
     const left = limits[kind].points - counter.own - counter.others
     if (left <= 0) throw throttled(kind, limits[kind], endsIn)
+    return { counter, left }
+  }
+  const count = (kind: Kind, id: string, endsIn: number): number => {
+    const { counter, left } = find(kind, id, endsIn)
     if (counter.own === 0) counters[kind].set(id, counter)
     counter.own++
     return left - 1
@@ -89,6 +98,13 @@ export function openCallBudget(
   }, exchangeMs).unref()
 
   return {
+    assertLeft({ userId, tenantId }) {
+      const now = clock()
+      turn(now)
+      const endsIn = windowMs - (now % windowMs)
+      find('user', userId, endsIn)
+      find('tenant', tenantId, endsIn)
+    },
     spend({ userId, tenantId }) {
       const now = clock()
       turn(now)

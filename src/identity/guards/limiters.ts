@@ -9,7 +9,7 @@ import {
 } from 'rate-limiter-flexible'
 import type { Config } from '../../config.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
-import { type Limit, type LimitName, limitsOf, throttled, type Use } from './limits.ts'
+import { type Limit, type LimitName, limitsOf, mailUses, throttled, type Use } from './limits.ts'
 import { rateLimitClient } from './store.ts'
 
 /** The limits of RATE_LIMIT_ENABLED. Windows are fixed and run by the wall clock, not by `deps.clock`. */
@@ -18,12 +18,15 @@ export interface Limiters {
   take(uses: readonly Use[]): Promise<void>
   /** Uncounts what {@link take} counted. */
   giveBack(uses: readonly Use[]): Promise<void>
+  /** Runs `work`, which mails an address on somebody's behalf; counts it unless it fails. 429 `throttled`. */
+  mailing<T>(email: string, work: () => Promise<T>): Promise<T>
   close(): void
 }
 
 const none: Limiters = {
   take: async () => undefined,
   giveBack: async () => undefined,
+  mailing: (_email, work) => work(),
   close: () => undefined,
 }
 
@@ -45,17 +48,26 @@ export async function openLimiters(
   const giveBack = async (uses: readonly Use[]) => {
     for (const { limit, key } of uses) await uncount(limiters[limit], key)
   }
+  const take = async (uses: readonly Use[]) => {
+    for (const [index, { limit, key }] of uses.entries()) {
+      const spent = await count(limiters[limit], key)
+      if (!spent) continue
+      // A refused use counts nowhere, the limit included that refused it.
+      await giveBack(uses.slice(0, index + 1))
+      throw throttled(limit, limits[limit], spent.msBeforeNext)
+    }
+  }
   return {
-    async take(uses) {
-      for (const [index, { limit, key }] of uses.entries()) {
-        const spent = await count(limiters[limit], key)
-        if (!spent) continue
-        // A refused use counts nowhere, the limit included that refused it.
-        await giveBack(uses.slice(0, index + 1))
-        throw throttled(limit, limits[limit], spent.msBeforeNext)
-      }
-    },
+    take,
     giveBack,
+    async mailing(email, work) {
+      const uses = mailUses(email)
+      await take(uses)
+      return work().catch(async (error) => {
+        await giveBack(uses)
+        throw error
+      })
+    },
     close: () => redis?.disconnect(),
   }
 }

@@ -2,33 +2,30 @@ import type { Deps } from '../../deps.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { appendEvents } from '../../platform/outbox/append-event.ts'
 import { endPendingSessions } from './pending-store.ts'
 import { endSession, endSessionsOf } from './store.ts'
 
 interface Ended {
   userId: string
-  sessionId: string
+  sessionIds: readonly string[]
   /** To which tenant the event goes: that of the session from which it was ended. */
   tenantId: string
   requestId: string
   at: number
 }
 
-/** Tells that a session was ended, in the transaction that did it. */
+/** Tells of each session that was ended, in the transaction that did it. */
 export async function tellRevoked(
   tx: Tx,
-  { userId, sessionId, tenantId, requestId, at }: Ended,
+  { userId, sessionIds, tenantId, requestId, at }: Ended,
 ): Promise<void> {
-  await appendEvent(tx, {
-    type: 'identity.session_revoked',
-    tenantId,
-    subject: userId,
-    data: { user_id: userId, session_id: sessionId },
-    actorId: userId,
-    requestId,
-    at,
-  })
+  if (sessionIds.length === 0) return
+  await appendEvents(
+    tx,
+    { type: 'identity.session_revoked', tenantId, actorId: userId, requestId, at },
+    sessionIds.map((id) => ({ subject: userId, data: { user_id: userId, session_id: id } })),
+  )
 }
 
 /** Ends a session of the caller's, with every token of it; 404 for one that is over, unknown or somebody else's. */
@@ -37,7 +34,7 @@ export async function endOwnSession({ db, clock }: Deps, actor: Actor, id: strin
   const { userId, tokenTenantId: tenantId, origin } = actor
   await asSystem(db, 'a session spans tenants', async (tx) => {
     if (!(await endSession(tx, { id, userId, reason: 'revoked', at }))) throw notFound()
-    await tellRevoked(tx, { userId, sessionId: id, tenantId, requestId: origin.requestId, at })
+    await tellRevoked(tx, { userId, sessionIds: [id], tenantId, requestId: origin.requestId, at })
   })
 }
 
@@ -47,9 +44,8 @@ export async function endOwnSession({ db, clock }: Deps, actor: Actor, id: strin
  */
 export async function endSessions(
   tx: Tx,
-  sessions: Omit<Ended, 'sessionId'> & { exceptId: string | null; reason: 'logout' | 'password' },
+  sessions: Omit<Ended, 'sessionIds'> & { exceptId: string | null; reason: 'logout' | 'password' },
 ): Promise<void> {
   await endPendingSessions(tx, sessions)
-  const ended = await endSessionsOf(tx, sessions)
-  for (const sessionId of ended) await tellRevoked(tx, { ...sessions, sessionId })
+  await tellRevoked(tx, { ...sessions, sessionIds: await endSessionsOf(tx, sessions) })
 }

@@ -32,14 +32,15 @@ const standingOf = (row: StandingRow, otpEnabled: boolean): Standing => ({
     secondFactorAt: row.second_factor_at,
     over: row.over,
   },
-  tenant: row.tenant_id === null || row.membership_id === null ? null : tenantOf(row, row.tenant_id),
+  tenant:
+    row.tenant_id === null || row.membership_id === null ? null : tenantOf(row, row.tenant_id, otpEnabled),
   membership: row.membership_id === null ? null : membershipOf(row, row.membership_id),
 })
 
-const tenantOf = (row: StandingRow, id: string): Standing['tenant'] => ({
+const tenantOf = (row: StandingRow, id: string, otpEnabled: boolean): Standing['tenant'] => ({
   id,
   status: row.tenant_status!,
-  requireMfa: row.require_mfa ?? false,
+  requireMfa: (row.require_mfa ?? false) && otpEnabled,
   policyRevision: row.policy_revision!,
 })
 

@@ -6,9 +6,13 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { noteEntry, type Place } from '../../tenancy/members/store.ts'
 import { noteSignIn } from '../guards/note-sign-in.ts'
+import { tellRevoked } from './end-session.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
-import { insertSession } from './store.ts'
+import { endOldestSessions, insertSession } from './store.ts'
+
+// Whoever has the password could else pile up more than can be ended in the time of one request.
+const most = 1_000
 
 interface Opening {
   userId: string
@@ -37,6 +41,8 @@ export async function openSession(
   const entitled = { ...opening, sessionId, tenantId, roles: place.roles, acr, expiresAt } as const
   const { userAgent, ip, requestId } = origin
   await insertSession(tx, { ...entitled, id: sessionId, at: now, userAgent, ip })
+  const sessionIds = await endOldestSessions(tx, { userId, most, at: now })
+  await tellRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
   await noteEntry(tx, { tenantId, userId, at: now })
   const data = { user_id: userId, session_id: sessionId }
   const type = 'identity.login_succeeded'

@@ -176,6 +176,19 @@ export async function endSessionsOf(
   return ended
 }
 
+/** Ends what sessions a person has beyond the newest `most`; gives their ids; as the system role. */
+export function endOldestSessions(
+  tx: Tx,
+  sessions: { userId: string; most: number; at: number },
+): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    update sessions set ended_at = ${sql.timestamp(new Date(sessions.at))}, end_reason = 'revoked'
+    where ended_at is null and id in (
+      select id from sessions where user_id = ${sessions.userId} and ended_at is null
+      order by created_at desc, id desc offset ${sessions.most})
+    returning id`)
+}
+
 const listedRow = z.object({
   id: z.uuid(),
   tenant_id: z.uuid(),

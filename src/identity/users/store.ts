@@ -56,13 +56,17 @@ export function findCredentials(tx: Read, email: string): Promise<z.infer<typeof
     select id, email, first_name, last_name, password_hash, is_active from users where email = ${email}`)
 }
 
-/** Replaces a password's hash by one of today's parameters, unless the password changed meanwhile; as the system role. */
-export async function replaceStaleHash(tx: Tx, userId: string, stale: string, fresh: string): Promise<void> {
-  await tx.query(sql.unsafe`
-    update users set password_hash = ${fresh} where id = ${userId} and password_hash = ${stale}`)
+/**
+ * Whether the hash that a password was compared with is still that of an active person; if so it stays until the
+ * transaction ends, and whoever replaces it waits. As the system role.
+ */
+export async function holdPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
+  const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    select id from users where id = ${user.id} and password_hash = ${user.passwordHash} and is_active for share`)
+  return held !== null
 }
 
-/** Sets another password, if it still is the one that was compared; true when it was set; as the system role. */
+/** Sets another hash, if it still is the one that was compared; true when it was set; as the system role. */
 export async function replacePassword(
   tx: Tx,
   user: { id: string; from: string; to: string },

@@ -137,7 +137,7 @@ export function policyInput(query: AnyQuery) {
       type: subject.type,
       id: subject.id,
       tenant_id: subject.tenantId,
-      membership: membershipInput(subject.membership),
+      membership: membershipInput(subject.membership, query.action),
       session: subject.session && { token: subject.session.token },
     },
     tenant: tenant && { id: tenant.id, status: tenant.status },
@@ -156,13 +156,15 @@ export function policyInput(query: AnyQuery) {
 
 export type PolicyInput = ReturnType<typeof policyInput>
 
-function membershipInput(membership: Membership | null) {
+// Of permissions only those that can decide: roles may list thousands, each of which would cost time in the module.
+function membershipInput(membership: Membership | null, action: string) {
   if (membership === null) return null
+  const deciding = [action, `${action.split(':')[0]}:*`]
   return {
     status: membership.status,
     system_roles: membership.systemRoles,
     role_ids: membership.roleIds,
-    permissions: membership.permissions,
+    permissions: membership.permissions.filter((permission) => deciding.includes(permission)),
     department_id: membership.departmentId,
   }
 }

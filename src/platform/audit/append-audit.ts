@@ -13,6 +13,9 @@ type Deed =
   | 'session:compromise'
   | 'email_verification:confirm'
   | 'invitation:expire'
+  | 'approval_request:request'
+  | 'approval_request:execute'
+  | 'approval_request:expire'
 
 /** By field, what it was and what it is. */
 export type Changes = Record<string, { before: unknown; after: unknown }>

@@ -8,6 +8,9 @@
  */
 export const frozenPolicies = [
   'account_attempts system_all: all to bailiwick_system using true check true',
+  "approval_requests worker_expires: all to bailiwick_worker using (status = ANY (ARRAY['pending'::text, 'approved'::text, 'expired'::text])) check (status = 'expired'::text)",
+  'approval_requests worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'approval_votes worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'attribute_definitions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'audit_log system_inserts: insert to bailiwick_system check true',
   'audit_log worker_inserts: insert to bailiwick_worker check true',
@@ -105,6 +108,7 @@ export const secretReaders: Record<string, string[]> = {
 
 /** Tables whose rows row_counts follows. */
 export const countedTables = [
+  'approval_requests',
   'attribute_definitions',
   'departments',
   'invitations',

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { runMigrations as runQueueMigrations } from 'bullmq'
 import pg from 'pg'
 import { queues } from '../jobs/queues.ts'
 
@@ -54,7 +53,8 @@ export async function migrate(url: string, roles: RoleUrls): Promise<string[]> {
     await client.query(ledger)
     const pending = await pendingMigrations(client)
     for (const migration of pending) await apply(client, migration)
-    await runQueueMigrations(client as never, 'bullmq')
+    const queueing = await import('bullmq') // heavy, and the API only asks here which migrations are missing
+    await queueing.runMigrations(client as never, 'bullmq')
     await client.query(queueGrants)
     return pending.map((m) => m.name)
   } finally {

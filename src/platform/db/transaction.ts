@@ -24,6 +24,8 @@ export interface Databases {
 export interface Scope {
   tenantId: string
   userId: string
+  /** What has to commit with the work, or undo it by throwing; called once the work is done. */
+  beforeCommit?(tx: Tx): Promise<void>
 }
 
 const scopeSet = z.object({ tenant: z.string(), person: z.string() })
@@ -42,7 +44,9 @@ export function inTenant<T>(
       select set_config('app.tenant_id', ${scope.tenantId}, true) as tenant,
              set_config('app.user_id', ${scope.userId}, true) as person`)
     if (set.tenant !== scope.tenantId || set.person !== scope.userId) throw new Error('The scope was not set')
-    return work(tx)
+    const value = await work(tx)
+    await scope.beforeCommit?.(tx)
+    return value
   }
   return transact(db.api, scoped, patienceMs)
 }

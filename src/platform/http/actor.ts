@@ -1,5 +1,6 @@
 import type { TokenKind } from '../access/actions.ts'
 import type { Membership, Resource, TenantFacts } from '../access/query.ts'
+import type { Tx } from '../db/transaction.ts'
 import type { Origin } from './origin.ts'
 
 /** What the database says about the bearer of a token, read in one query on each request. */
@@ -59,4 +60,6 @@ export interface Actor {
   permit(resource: Partial<Resource> & { type: string }): void
   /** Whether `permit` would let it pass; for verbs that show less to some. Obligations aside. */
   may(resource: Partial<Resource> & { type: string }): boolean
+  /** Uses up the approval by which this was permitted, with the first change that is written. */
+  beforeCommit(tx: Tx): Promise<void>
 }

@@ -7,7 +7,8 @@ import { emptySlice } from '../access/slice.ts'
 import type { Actor } from './actor.ts'
 import { type AuthenticateDeps, authenticate, type Bearer } from './authenticate.ts'
 import { assertSteppedUp, masked } from './carry-out.ts'
-import { type DecideDeps, queryOf, refusal } from './decide.ts'
+import { type DecideDeps, deniedForever, queryOf, refusal } from './decide.ts'
+import { callGate } from './gate.ts'
 import type { Route } from './route.ts'
 
 export type AdmitDeps = AuthenticateDeps & DecideDeps
@@ -15,6 +16,10 @@ export type AdmitDeps = AuthenticateDeps & DecideDeps
 /** Who got as far as the handler, and what is still to be decided on the way. */
 export interface Admission {
   actor: Actor
+  /** Binds the call to what was validated of it, for gates and approvals. Throws 400 for a malformed approval. */
+  bind(body: unknown): Promise<void>
+  /** Runs the verb, and turns a gate that it meets into the request for an approval. */
+  through<T>(verb: () => Promise<T>): Promise<T>
   /** The full decision of a route that loads nothing: about what the caller is about to write. Throws 401, 403. */
   decideRoute(fields: unknown): void
   /** What of the handler's answer may be seen: rows that are not permitted left out, masked fields null. */
@@ -36,22 +41,31 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
   Object.assign(ctx.state, { userId: bearer.userId, tenantId: bearer.tenantId, decisionId: id })
   const sliceOf = await slices(deps, bearer)
   const now = deps.clock()
-  const collection = collectionOf(action, bearer)
+  const collection = collectionOf(route, bearer)
+  const gate = callGate(deps.approvals, { ctx, route, bearer, decisionId: id, now })
   let last: { query: DecisionQuery; decision: Decision } | undefined
 
   const weigh = (phase: DecisionQuery['phase'], resource: Resource) => {
     const slice = sliceOf(resource.type, action, now)
-    const query = queryOf({ action, phase, bearer, origin, resource, slice, now })
+    const [approval, othersCanApprove] = [gate.approvalFor(resource), gate.othersCanApprove()]
+    const asked = { action, phase, bearer, origin, resource, slice, now, approval, othersCanApprove }
+    const query = queryOf(asked)
     return { query, decision: deps.access.decide(query) }
   }
   const ask = (phase: DecisionQuery['phase'], resource: Resource): Decision => {
     last = weigh(phase, resource)
     return last.decision
   }
-  const insist = (decision: Decision, final: boolean): Decision => {
-    if (decision.effect !== 'allow') throw refusal(decision, id)
-    if (final) assertSteppedUp(decision.obligations, bearer.standing.session, now)
-    return decision
+  const insist = (decision: Decision, resource: Resource) => {
+    if (decision.effect === 'deny') throw refusal(decision, id)
+    gate.pass(decision, resource)
+    assertSteppedUp(decision.obligations, bearer.standing.session, now)
+    gate.arm()
+  }
+  const refuse = (decision: Decision) => {
+    const denied = deniedForever(decision)
+    if (last) last = { ...last, decision: denied }
+    return refusal(denied, id)
   }
   const conclude = async () => {
     if (!last) return
@@ -60,30 +74,36 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
   }
   const permit: Actor['permit'] = (resource) => {
     ctx.state.undecided = false
-    insist(ask('resource', { ...collection, ownerId: null, ...resource }), true)
+    const whole = { ...collection, ownerId: null, ...resource }
+    insist(ask('resource', whole), whole)
   }
   const may: Actor['may'] = (resource) =>
     weigh('resource', { ...collection, ownerId: null, ...resource }).decision.effect === 'allow'
   const admission: Admission = {
-    actor: { ...bearer, origin, decisionId: id, permit, may },
+    actor: { ...bearer, origin, decisionId: id, permit, may, beforeCommit: gate.beforeCommit },
+    bind: gate.bind,
+    through: (verb) => gate.through(verb, refuse),
     decideRoute(fields) {
       if (route.decides === 'resource' || !last) return
-      const { provisional } = last.decision
-      if (!provisional) insist(last.decision, true)
+      const { provisional, effect } = last.decision
+      const changes = { ...collection, fields: route.status === 201 ? fieldsOf(fields) : {} }
+      if (!provisional && effect === 'allow') insist(last.decision, collection)
       // What is read is decided when it is known; of what is made, what is sent is all there is.
-      else if (route.method !== 'GET')
-        insist(ask('resource', { ...collection, fields: route.status === 201 ? fieldsOf(fields) : {} }), true)
+      else if (route.method !== 'GET') insist(ask('resource', changes), changes)
     },
     show(answer) {
       if (!last || isPage(answer)) return last && isPage(answer) ? pageSeen(answer, last.decision) : answer
-      if (last.decision.provisional) insist(ask('resource', shown(answer)), true)
+      if (last.decision.provisional) insist(ask('resource', shown(answer)), shown(answer))
       return masked(answer, last.decision.obligations)
     },
     conclude,
   }
   const shown = (row: unknown): Resource => {
     const fields = fieldsOf(row)
-    const ownerId = ownerOf(fields) ?? (actions[action].self ? bearer.userId : null)
+    const { self, roles } = actions[action]
+    // What is about oneself alone shows nothing else, whoever wrote the row: an invitation, a request to decide.
+    const onlyOwn = self && roles.length === 0
+    const ownerId = onlyOwn ? bearer.userId : (ownerOf(fields) ?? (self ? bearer.userId : null))
     return { ...collection, id: textOf(fields.id), ownerId, fields }
   }
   const pageSeen = (page: Page, { provisional, obligations }: Decision): Page => {
@@ -94,7 +114,9 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promis
   }
   ctx.state.undecided = route.decides === 'resource'
   try {
-    insist(ask('route', collection), false)
+    const decision = ask('route', collection)
+    // A gate is met once the call is known whole: what it is about, and with which body.
+    if (decision.effect === 'deny') throw refusal(decision, id)
   } catch (error) {
     await conclude()
     throw error
@@ -110,9 +132,9 @@ async function slices(deps: DecideDeps, { standing, tenantId, userId }: Bearer) 
 }
 
 /** Before a resource is loaded the question is about the caller's own, inside the tenant of the request. */
-const collectionOf = (action: string, bearer: Bearer): Resource => ({
+const collectionOf = ({ action, scope }: Route, bearer: Bearer): Resource => ({
   type: action.split(':')[0] ?? '',
-  id: null,
+  id: scope === 'path' ? bearer.tenantId : null,
   tenantId: bearer.tenantId,
   ownerId: bearer.userId,
 })

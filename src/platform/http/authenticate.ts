@@ -1,6 +1,13 @@
 import type { Context } from 'koa'
 import type { TokenSigner } from '../crypto/token-signer.ts'
-import { ApiError, notFound, sessionRevoked, tokenNotValid, unauthorized } from '../errors.ts'
+import {
+  ApiError,
+  insufficientAuthentication,
+  notFound,
+  sessionRevoked,
+  tokenNotValid,
+  unauthorized,
+} from '../errors.ts'
 import type { LoadStanding, Standing } from './actor.ts'
 import type { Route } from './route.ts'
 
@@ -24,6 +31,8 @@ export interface AuthenticateDeps {
 
 /** Counts the calls of people and tenants. */
 export interface CallBudget {
+  /** Throws 429 `throttled` where nothing is left; counts nothing. */
+  assertLeft(caller: { userId: string; tenantId: string }): void
   /** Counts a call; gives headers that tell what is left (none where nothing is limited); throws 429 `throttled`. */
   spend(caller: { userId: string; tenantId: string }): Record<string, string>
 }
@@ -31,11 +40,14 @@ export interface CallBudget {
 /** Gives the bearer of a request; throws 401, and for another tenant's path 403 `tenant_mismatch` or 404. */
 export async function authenticate(deps: AuthenticateDeps, ctx: Context, route: Route): Promise<Bearer> {
   const claims = await verifiedClaims(deps, bearerToken(ctx))
-  ctx.set(deps.budget.spend(claims))
+  deps.budget.assertLeft(claims)
   const tenantId = scopeOf(route, claims.tenantId, ctx.params)
   const standing = await deps.loadStanding({ ...claims, tenantId })
   assertAlive(claims.token, standing)
+  // Only now: whoever keeps a token of an ended session could else spend what its owner has.
+  ctx.set(deps.budget.spend(claims))
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, standing)
+  if (tenantId !== claims.tenantId) assertMayReachIn(route, standing)
   return { ...claims, tokenTenantId: claims.tenantId, tenantId, standing }
 }
 
@@ -99,4 +111,14 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, sta
       'tenant_mismatch',
       'Your token is for another tenant: POST /api/v1/auth/switch-tenant/ first.',
     )
+}
+
+/** Whoever changes a tenant without having entered it shows what entering it takes, else that would protect nothing. */
+function assertMayReachIn({ method }: Route, { tenant, session }: Standing) {
+  if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return
+  throw insufficientAuthentication(
+    'aal2',
+    null,
+    'This tenant requires a second factor: POST /api/v1/auth/otp/verify/ first.',
+  )
 }

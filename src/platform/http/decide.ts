@@ -2,9 +2,10 @@ import type { ActionName } from '../access/actions.ts'
 import type { Slice } from '../access/compiled-policy.ts'
 import type { Decision, Matched, Reason } from '../access/decision.ts'
 import type { AccessEngine } from '../access/engine.ts'
-import type { AnyQuery, DecisionQuery, Resource, Subject } from '../access/query.ts'
+import type { AnyQuery, DecisionQuery, GrantedApproval, Resource, Subject } from '../access/query.ts'
 import { reasonSentence } from '../access/reasons.ts'
 import { ApiError, notFound, unauthorized } from '../errors.ts'
+import type { Approvals } from './approval-gate.ts'
 import type { Bearer } from './authenticate.ts'
 import type { Origin } from './origin.ts'
 
@@ -39,6 +40,7 @@ export interface DecideDeps {
   clock: () => number
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
+  approvals: Approvals
 }
 
 /** One question about an action; the id goes into the answer, the log and, for denials, to the caller. */
@@ -49,20 +51,17 @@ export interface Asked {
   origin: Origin
   resource: Resource
   slice: Slice
+  approval: GrantedApproval | null
+  othersCanApprove: boolean
   now: number
 }
 
-/** The question as the engine takes it. Nobody but an owner's peers could approve, for nobody can yet. */
-export const queryOf = ({ bearer, origin, action, phase, resource, slice, now }: Asked): DecisionQuery => ({
+/** The question as the engine takes it. */
+export const queryOf = ({ bearer, origin, ...asked }: Asked): DecisionQuery => ({
+  ...asked,
   requestId: origin.requestId,
-  now,
-  phase,
   subject: subjectOf(bearer),
   tenant: bearer.standing.tenant,
-  action,
-  resource,
-  slice,
-  othersCanApprove: false,
   environment: { ip: origin.ip, userAgent: origin.userAgent },
 })
 
@@ -91,7 +90,7 @@ const namedRefusals: ReadonlySet<string> = new Set([
 
 /** What a caller is told who is not permitted: 401, 403, or 404 for what is another tenant's. */
 export function refusal(decision: Decision, decisionId: string): ApiError {
-  const reasons = reasonsOf(decision)
+  const { reasons } = decision
   const first = reasons[0]
   if (first?.code === 'tenant_isolation') return notFound()
   if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
@@ -107,8 +106,12 @@ export function refusal(decision: Decision, decisionId: string): ApiError {
 }
 
 /** A gate that nobody can open is a denial, and says so. */
-export const reasonsOf = ({ effect, reasons }: Decision): readonly Reason[] =>
-  effect === 'require_approval' ? [{ code: 'no_eligible_approver', layer: 'policy' }, ...reasons] : reasons
+export const deniedForever = (decision: Decision): Decision => ({
+  ...decision,
+  effect: 'deny',
+  approval: null,
+  reasons: [{ code: 'no_eligible_approver', layer: 'policy' }, ...decision.reasons],
+})
 
 /** A reason as callers read it. */
 export const tell = ({ code, layer, policy_id }: Reason) => ({

@@ -103,10 +103,12 @@ function descriptionOf({ action, description }: Route) {
 }
 
 /** Path parameters are ids, all of them; a malformed one is an unknown one. */
-function parametersOf({ path, query, method, versioned }: Route) {
+function parametersOf({ path, query, method, versioned, action }: Route) {
   const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.guid()] as const)
   const inPath = ids.length > 0 && { path: z.object(Object.fromEntries(ids)) }
-  const header = versioned && method !== 'GET' && { header: ifMatch }
+  const named = action !== 'public' && actions[action].gate ? approvalRequest : z.object({})
+  const headers = versioned && method !== 'GET' ? named.extend(ifMatch.shape) : named
+  const header = Object.keys(headers.shape).length > 0 && { header: headers }
   return { requestParams: { ...inPath, ...(query && { query }), ...header } }
 }
 
@@ -115,6 +117,13 @@ const ifMatch = z.object({
     .string()
     .optional()
     .meta({ description: 'The `ETag` of what you read: 412 where it was changed since' }),
+})
+
+const approvalRequest = z.object({
+  'Approval-Request': z
+    .uuid()
+    .optional()
+    .meta({ description: 'The approved request for this very call, where a policy asks for an approval' }),
 })
 
 const entityTagHeader = { ETag: { description: 'For `If-Match`', schema: { type: 'string' } } } as const

@@ -32,7 +32,7 @@ export function originReader(trustedProxies: readonly string[]): (ctx: Context) 
 function clientAddress(peer: string, forwardedFor: string, trusted: (address: string) => boolean): string {
   let client = unmapped(peer)
   const hops = forwardedFor
-    .slice(0, 2_000)
+    .slice(-2_000) // proxies append: whoever sends a long one pushes out their own words
     .split(',')
     .map((hop) => unmapped(hop.trim()))
   while (trusted(client) && hops.length > 0) {

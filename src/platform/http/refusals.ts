@@ -3,6 +3,7 @@ import type { ZodOpenApiResponseObject } from 'zod-openapi'
 import { ApiError, invalidField, invalidState, notFound, tokenNotValid, unavailable } from '../errors.ts'
 import { problemBody } from './problem.ts'
 import type { Route } from './route.ts'
+import { timestamp } from './schemas.ts'
 
 const problem = z
   .looseObject({
@@ -18,6 +19,10 @@ const problem = z
       .array(z.looseObject({ code: z.string(), layer: z.string(), message: z.string() }))
       .optional()
       .meta({ description: 'Where a policy decided: why' }),
+    approval_request: z
+      .object({ id: z.uuid(), status: z.enum(['pending', 'approved']), url: z.url(), expires_at: timestamp })
+      .optional()
+      .meta({ description: 'Of `approval_required`: what to wait for, and to name in `Approval-Request`' }),
   })
   .meta({
     id: 'Problem',

@@ -12,6 +12,7 @@ export const queues = {
   'event-fanout': message({ event_id: z.uuid() }),
   // Called by a schedule, not by the outbox.
   'otp-expiry': message({}),
+  'approval-expiry': message({}),
   'decision-retention': message({}),
 }
 

@@ -104,6 +104,39 @@ export const templates = {
       'If it was not you, change your password and add a second factor again.',
     ]),
   ),
+  approval_requested: template(
+    {
+      requester: z.string(),
+      action: z.string(),
+      tenantName: z.string(),
+      link: z.url(),
+      expiresAt: z.string(),
+    },
+    ({ requester, action, tenantName, link, expiresAt }) =>
+      letter('Somebody waits for your approval', [
+        'Hello,',
+        `${requester} asks for an approval in “${tenantName}”: ${action}. You are one of those who may decide it:`,
+        { link },
+        `It can be approved or rejected until ${expiresAt}. Look at what is asked before you approve it.`,
+      ]),
+  ),
+  approval_decided: template(
+    {
+      outcome: z.enum(['approved', 'rejected', 'cancelled']),
+      action: z.string(),
+      tenantName: z.string(),
+      link: z.url(),
+    },
+    ({ outcome, action, tenantName, link }) =>
+      letter(`Your request was ${outcome}`, [
+        'Hello,',
+        `your request in “${tenantName}” (${action}) was ${outcome}:`,
+        { link },
+        outcome === 'approved'
+          ? 'Repeat the call, exactly as it was, with the header Approval-Request and the id of the request. It works once.'
+          : 'Nothing was changed.',
+      ]),
+  ),
   added_to_tenant: template({ tenantName: z.string() }, ({ tenantName }) =>
     letter('You were added to an organisation', [
       'Hello,',

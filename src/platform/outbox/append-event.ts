@@ -35,3 +35,30 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
     values (${tenantId}, ${id}, 'event-fanout', ${sql.jsonb({ ...message })}, ${at})`)
   return id
 }
+
+/**
+ * The same for any number of events of one type and cause, in one statement: what somebody can pile up has to go in
+ * one request. `each` are subjects with their data.
+ */
+export async function appendEvents<Type extends EventType>(
+  tx: Tx,
+  common: Omit<NewEvent<Type>, 'subject' | 'data'>,
+  each: readonly Pick<NewEvent<Type>, 'subject' | 'data'>[],
+): Promise<void> {
+  const { type, tenantId, actorId, requestId, traceparent } = common
+  const rows = each.map(({ subject, data }) => {
+    const id = timeOrderedId(common.at)
+    const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId }
+    return [id, subject, JSON.stringify(eventTypes[type].parse(data)), JSON.stringify(message)]
+  })
+  const at = sql.timestamp(new Date(common.at))
+  await tx.query(sql.unsafe`
+    with fresh as (
+      select * from ${sql.unnest(rows, ['uuid', 'text', 'jsonb', 'jsonb'])} as f (id, subject, data, message)
+    ), event as (
+      insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at)
+      select ${tenantId}, id, ${type}, subject, data, ${actorId}, ${requestId}, ${traceparent ?? null}, ${at} from fresh
+    )
+    insert into outbox (tenant_id, id, queue, payload, created_at)
+    select ${tenantId}, id, 'event-fanout', message, ${at} from fresh`)
+}

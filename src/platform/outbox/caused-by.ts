@@ -1,7 +1,9 @@
 import type { Actor } from '../http/actor.ts'
 
+type Caller = Pick<Actor, 'tenantId' | 'userId' | 'origin'>
+
 /** What every event of a request says alike: in which tenant, by whom, in which request, when (ms since 1970). */
-export const causedBy = ({ tenantId, userId, origin }: Actor, at: number) => ({
+export const causedBy = ({ tenantId, userId, origin }: Caller, at: number) => ({
   tenantId,
   actorId: userId,
   requestId: origin.requestId,

@@ -1,12 +1,12 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { permitInvitation } from './permit-invitation.ts'
-import { cancelPending, findInvitation, type InvitationRow } from './store.ts'
+import { cancelPending, cancelPendingTo, findInvitation, type InvitationRow } from './store.ts'
 
 /** Cancels an invitation, one's own or as somebody who may; one that was cancelled stays so, any other is 409. */
 export async function cancelInvitation(
@@ -25,15 +25,24 @@ export async function cancelInvitation(
     if (!invitation) throw notFound()
     if (invitation.status !== 'cancelled')
       throw invalidState(`An invitation that is ${invitation.status} cannot be cancelled.`, invitation.status)
-    if (!cancelled) return invitation
-    const data = { invitation_id: id }
-    await appendEvent(tx, { ...causedBy(actor, at), type: 'tenant.invitation_cancelled', subject: id, data })
-    await appendAudit(tx, {
-      ...doneBy(actor, at),
-      action: 'invitation:cancel',
-      target: { type: 'invitation', id },
-      changes: { status: { before: 'pending', after: 'cancelled' } },
-    })
+    if (cancelled) await tellCancelled(tx, actor, id, at)
     return invitation
+  })
+}
+
+/** Cancels what somebody who was removed could come back by: an invitation that was pending beside their membership. */
+export async function cancelInvitationOf(tx: Tx, actor: Actor, email: string, at: number): Promise<void> {
+  const id = await cancelPendingTo(tx, actor.tenantId, email, at)
+  if (id) await tellCancelled(tx, actor, id, at)
+}
+
+async function tellCancelled(tx: Tx, actor: Actor, id: string, at: number): Promise<void> {
+  const data = { invitation_id: id }
+  await appendEvent(tx, { ...causedBy(actor, at), type: 'tenant.invitation_cancelled', subject: id, data })
+  await appendAudit(tx, {
+    ...doneBy(actor, at),
+    action: 'invitation:cancel',
+    target: { type: 'invitation', id },
+    changes: { status: { before: 'pending', after: 'cancelled' } },
   })
 }

@@ -26,7 +26,7 @@ import {
 /**
  * Invites an address to the caller's tenant, by a mail that alone holds the token. 400 for an unknown role or
  * department or a domain that the tenant does not take, 403 for a role above the caller's own, 409 `already_member`,
- * `invitation_pending` or `limit_reached`.
+ * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, whoever sends them.
  */
 export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation): Promise<InvitationRow> {
   const { tenantId, userId, standing } = actor
@@ -36,7 +36,7 @@ export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation):
   const { token, hash: tokenHash } = makeOneTimeToken()
   const most = deps.config.LIMIT_PENDING_INVITATIONS
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
-  return inTenant(deps.db, actor, async (tx) => {
+  const invite = async (tx: Tx) => {
     await lockTenant(tx, tenantId)
     const roles = await rolesAsked(tx, tenantId, body.roles)
     const departmentId = await departmentAsked(tx, tenantId, body.department_id)
@@ -73,7 +73,8 @@ export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation):
     const made = await findInvitation(tx, tenantId, id, at)
     if (!made) throw new Error('The invitation just made cannot be seen')
     return made
-  })
+  }
+  return deps.limiters.mailing(email, () => inTenant(deps.db, actor, invite))
 }
 
 /** Whoever belongs here needs no invitation, and one that has run out does not stand in the way of another. */

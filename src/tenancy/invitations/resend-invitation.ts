@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -17,14 +17,15 @@ import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } 
 
 /**
  * Sends an invitation again, with another token and its whole time; the token before is dead, and one that expired
- * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled.
+ * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429
+ * `throttled` for too many mails to the address.
  */
-export function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
+export async function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
   const { tenantId, userId } = actor
   const at = deps.clock()
   const { token, hash: tokenHash } = makeOneTimeToken()
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
-  return inTenant(deps.db, actor, async (tx) => {
+  const resend = async (tx: Tx) => {
     await lockTenant(tx, tenantId)
     const found = await findInvitation(tx, tenantId, id, at)
     const tenant = await findTenant(tx, tenantId, userId)
@@ -52,7 +53,10 @@ export function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<
       changes: changesBetween(statesOf(found), statesOf(invitation)),
     })
     return invitation
-  })
+  }
+  const sent = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, at))
+  if (!sent) throw notFound()
+  return deps.limiters.mailing(sent.email, () => inTenant(deps.db, actor, resend))
 }
 
 const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({

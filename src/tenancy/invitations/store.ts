@@ -192,6 +192,19 @@ export async function cancelPending(tx: Tx, tenantId: string, invitationId: stri
   return cancelled !== null
 }
 
+/** Cancels the invitation to an address that can still be accepted; gives its id, or null. */
+export function cancelPendingTo(
+  tx: Tx,
+  tenantId: string,
+  email: string,
+  now: number,
+): Promise<string | null> {
+  return tx.maybeOneFirst(sql.type(idRow)`
+    update invitations set status = 'cancelled', updated_at = ${moment(now)}
+    where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at > ${moment(now)}
+    returning id`)
+}
+
 interface Renewal {
   tenantId: string
   id: string

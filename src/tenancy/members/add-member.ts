@@ -18,10 +18,10 @@ import { findMember, findPerson, insertMember, type MemberRow } from './store.ts
 
 /**
  * Adds a person, known by id, to the caller's tenant and tells them by mail. 400 for an unknown person, role or
- * department, 403 for a role that permits what the caller lacks, 409 `already_member`.
+ * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them.
  */
 export async function addMember(deps: Deps, actor: Actor, body: NewMember): Promise<MemberRow> {
-  const { db, clock, sealer } = deps
+  const { db, clock, sealer, limiters } = deps
   const { tenantId, userId, origin } = actor
   const user = await asSystem(db, 'a person to be added belongs to other tenants as yet', (tx) =>
     findPerson(tx, body.user_id),
@@ -29,7 +29,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
   if (!user) throw invalidField('user_id', 'There is nobody with this id.', 'unknown')
   const at = clock()
   const id = timeOrderedId(at)
-  return inTenant(db, actor, async (tx) => {
+  const add = async (tx: Tx) => {
     const roles = await rolesAsked(tx, tenantId, body.roles)
     assertGivable(holderOf(actor), roles)
     const departmentId = await departmentAsked(tx, tenantId, body.department_id ?? null)
@@ -64,7 +64,8 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
       changes: changesBetween(null, auditedMember(member)),
     })
     return member
-  })
+  }
+  return limiters.mailing(user.email, () => inTenant(db, actor, add))
 }
 
 /** The roles asked for by name or id, held until the transaction ends; 400 on `roles` for one that is unknown. */

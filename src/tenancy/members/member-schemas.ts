@@ -59,7 +59,7 @@ export const roleReference = z
 export const roleNames = z
   .array(roleReference, 'Give roles as a list of names.')
   .min(1, 'A member needs at least one role.')
-  .max(100, 'A member may have 100 roles at most.')
+  .max(32, 'A member may have 32 roles at most.') // each request reads all that they permit
 
 const attributeKey = /^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/
 const badKey = 'The key of an attribute has up to 63 of a-z, 0-9 and _, a letter first.'

@@ -7,6 +7,7 @@ import type { Actor } from '../../platform/http/actor.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { cancelInvitationOf } from '../invitations/cancel-invitation.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
@@ -32,6 +33,7 @@ export async function removeMember(
     assertAmong(versions, member.version)
     assertMayTouch(actor, member)
     await deleteMember(tx, tenantId, memberId)
+    await cancelInvitationOf(tx, actor, member.email, at)
     if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
     await appendEvent(tx, {
       ...causedBy(actor, at),

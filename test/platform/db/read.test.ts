@@ -14,6 +14,7 @@ import {
 } from '../../../src/platform/db/transaction.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 
+t.setTimeout(120_000)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()

@@ -18,6 +18,7 @@ import {
 import { ApiError } from '../../../src/platform/errors.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 
+t.setTimeout(120_000)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()

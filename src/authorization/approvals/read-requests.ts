@@ -1,0 +1,59 @@
+import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { answerPage } from '../../platform/http/lists.ts'
+import { showRequest } from './show-request.ts'
+import {
+  countRequests,
+  findRequest,
+  listRequests,
+  mayDecide,
+  type Reader,
+  requestList,
+  type View,
+} from './store.ts'
+
+/** The caller as the store sees them. */
+export const readerOf = ({ tenantId, userId, standing }: Actor): Reader => ({
+  tenantId,
+  userId,
+  roleIds: standing.membership?.roleIds ?? [],
+})
+
+const readsAll = (actor: Actor) => actor.may({ type: 'approval_request' })
+
+/** A page of all requests, or for members of their own and those they may decide. */
+export const pageOfRequests = (deps: Deps, actor: Actor, query: ListQuery) =>
+  pageOf(deps, actor, query, { path: '/api/v1/approval-requests', view: readsAll(actor) ? 'all' : 'own' })
+
+/** A page of what the caller may decide now: not their own, and not what they have voted on. */
+export const pageOfPending = (deps: Deps, actor: Actor, query: ListQuery) =>
+  pageOf(deps, actor, query, { path: '/api/v1/approval-requests/pending', view: 'pending' })
+
+function pageOf(deps: Deps, actor: Actor, query: ListQuery, { path, view }: { path: string; view: View }) {
+  const reader = readerOf(actor)
+  const now = deps.clock()
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listRequests(tx, reader, { view, now, page }),
+      count: await countRequests(tx, reader, { view, now, page }),
+    }))
+  return answerPage(deps, requestList, { path, tenantId: actor.tenantId, query }, load, showRequest)
+}
+
+/** One request; throws 404, also to a member for one that is neither theirs nor theirs to decide. */
+export async function readRequest(deps: Deps, actor: Actor, id: string) {
+  const now = deps.clock()
+  const reader = readerOf(actor)
+  const { row, decides } = await inTenant(deps.db, actor, async (tx) => ({
+    row: await findRequest(tx, actor.tenantId, id, now),
+    decides: await mayDecide(tx, reader, id),
+  }))
+  if (!row || !(row.requester_id === actor.userId || decides || readsAll(actor))) throw notFound()
+  // Whoever may decide it reads it as one of their own.
+  const ownerId = decides ? actor.userId : row.requester_id
+  actor.permit({ type: 'approval_request', id, ownerId, fields: { ...showRequest(row) } })
+  return showRequest(row)
+}

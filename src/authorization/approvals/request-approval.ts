@@ -1,0 +1,121 @@
+import type { Deps } from '../../deps.ts'
+import type { Decision } from '../../platform/access/decision.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError, unavailable } from '../../platform/errors.ts'
+import type { GuardedCall, MetGate } from '../../platform/http/approval-gate.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { listEligible } from './approver-store.ts'
+import {
+  type CallKey,
+  countPendingOf,
+  findOpen,
+  insertRequest,
+  type NewRequest,
+  type OpenRow,
+  retireStale,
+} from './open-store.ts'
+import type { GateRef } from './store.ts'
+import { tellApprovers } from './tell.ts'
+import { callerOf, tellMove } from './tell-move.ts'
+
+/** A call that met gates, and what they ask for. */
+export interface Gated extends MetGate {
+  call: GuardedCall
+  /** of the validated body */
+  digest: string
+}
+
+const mostPending = 100
+const mostBody = 64 * 1024
+const mostMails = 50
+const mostTries = 3
+
+/**
+ * Gives the request that is open for a call, or makes one and tells its approvers; null where nobody is eligible.
+ * However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a
+ * person, 413 for a body that nobody would read.
+ */
+export async function requestApproval(
+  deps: Pick<Deps, 'db' | 'sealer' | 'publicUrl'>,
+  gated: Gated,
+): Promise<OpenRow | null> {
+  const { call, decision } = gated
+  const { tenantId, userId, now } = call
+  const spec = decision.approval
+  if (!spec) throw new Error('A gate asks for nothing')
+  if (JSON.stringify(call.body).length > mostBody) throw tooLarge()
+  const key = keyOf(gated)
+  const gates = gatesOf(decision)
+  const needed = gated.mends ? spec.quorum : 1
+  const attempt = async (tx: Tx): Promise<OpenRow | 'nobody' | 'overtaken'> => {
+    const open = await findOpen(tx, key, gates, now)
+    if (open?.status === 'approved') return open
+    const asked = { approvers: spec.approvers, requesterId: userId, most: mostMails }
+    const approvers = await listEligible(tx, tenantId, asked)
+    if (approvers.length < needed) return 'nobody'
+    if (open) return open
+    await retire(tx, call, key, gates)
+    if ((await countPendingOf(tx, key, now)) >= mostPending) throw tooMany()
+    const request = newRequest(gated, key, gates)
+    if (!(await insertRequest(tx, request))) return (await findOpen(tx, key, gates, now)) ?? 'overtaken'
+    await tellMove(tx, callerOf(call), { id: request.id, from: null, to: 'pending' })
+    await tellApprovers(tx, deps, { request, approvers, requestId: call.origin.requestId })
+    return { id: request.id, status: 'pending', expires_at: request.expiresAt }
+  }
+  for (let tries = 0; tries < mostTries; tries++) {
+    const made = await inTenant(deps.db, { tenantId, userId }, attempt)
+    if (made !== 'overtaken') return made === 'nobody' ? null : made
+  }
+  throw unavailable('overloaded', 'Others decide about this call at the same time. Try again.', 1)
+}
+
+const keyOf = ({ call, resource, digest }: Gated): CallKey => ({
+  tenantId: call.tenantId,
+  requesterId: call.userId,
+  action: call.action,
+  resourceType: resource.type,
+  resourceId: resource.id,
+  digest,
+})
+
+const gatesOf = ({ matched }: Decision): GateRef[] =>
+  matched.map(({ policy_id, version }) => ({ policy_id, version }))
+
+function newRequest({ call, decision }: Gated, key: CallKey, gates: GateRef[]): NewRequest {
+  const { quorum, approvers, expires_in, valid_for } = decision.approval!
+  const { now, method, path, body, origin, decisionId } = call
+  return {
+    ...key,
+    id: timeOrderedId(now),
+    requesterEmail: call.email,
+    context: { method, path, body, ip: origin.ip, request_id: origin.requestId, decision_id: decisionId },
+    reason: `Asked for by ${decision.matched.map(({ name }) => `“${name}”`).join(', ')}.`,
+    gates,
+    approvers,
+    quorum,
+    validFor: valid_for,
+    at: now,
+    expiresAt: now + expires_in * 1000,
+  }
+}
+
+/** A request whose time is over, or that other policies asked for, stands in the way of the next. */
+async function retire(tx: Tx, call: GuardedCall, key: CallKey, gates: GateRef[]): Promise<void> {
+  const stale = await retireStale(tx, key, gates, call.now)
+  if (stale) await tellMove(tx, callerOf(call), { id: stale.id, from: 'pending', to: stale.status })
+}
+
+/** Approvers have to see what they approve, all of it. */
+const tooLarge = () =>
+  new ApiError(
+    413,
+    'payload_too_large',
+    `A call that needs an approval may have a body of ${mostBody} characters at most.`,
+  )
+
+const tooMany = () =>
+  new ApiError(
+    409,
+    'limit_reached',
+    `${mostPending} of your calls wait for an approval. Cancel some, or wait until they are decided.`,
+  )

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { type RequestRow, statuses } from './store.ts'
+
+const person = z.object({ id: z.uuid(), email: z.string() })
+
+export const requestSchema = z
+  .object({
+    id: z.uuid(),
+    status: z.enum(statuses),
+    requester: person,
+    action: z.string(),
+    resource_type: z.string(),
+    resource_id: z.string().nullable(),
+    context: z
+      .object({
+        method: z.string(),
+        path: z.string(),
+        body: z.unknown(),
+        ip: z.string(),
+        request_id: z.string(),
+        decision_id: z.string(),
+      })
+      .meta({ description: 'The call that waits: what is approved is this and nothing else' }),
+    reason: z.string().meta({ description: 'Which policies asked' }),
+    policy_id: z.uuid().nullable(),
+    policy_version: z.int().nullable(),
+    required_approvals: z.int(),
+    votes: z.array(
+      z.object({
+        approver: person,
+        decision: z.enum(['approve', 'reject']),
+        comment: z.string(),
+        at: timestamp,
+      }),
+    ),
+    expires_at: timestamp.meta({
+      description: 'Until when it can be decided; once it is approved, until when it can be used',
+    }),
+    decided_at: timestamp.nullable(),
+    executed_at: timestamp.nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'ApprovalRequest' })
+
+/** A request as people read it. */
+export const showRequest = (row: RequestRow): z.input<typeof requestSchema> => ({
+  id: row.id,
+  status: row.status,
+  requester: { id: row.requester_id, email: row.requester_email },
+  action: row.action,
+  resource_type: row.resource_type,
+  resource_id: row.resource_id,
+  context: row.context,
+  reason: row.reason,
+  policy_id: row.gates[0]?.policy_id ?? null,
+  policy_version: row.gates[0]?.version ?? null,
+  required_approvals: row.required_approvals,
+  votes: row.votes.map((vote) => ({ ...vote, at: rfc3339(vote.at) })),
+  expires_at: rfc3339(row.expires_at),
+  decided_at: momentOf(row.decided_at),
+  executed_at: momentOf(row.executed_at),
+  created_at: rfc3339(row.created_at),
+})
+
+const momentOf = (ms: number | null) => (ms === null ? null : rfc3339(ms))
+
+/** Where a request is read. */
+export const requestUrl = ({ publicUrl }: Pick<Deps, 'publicUrl'>, id: string): string =>
+  `${publicUrl()}/api/v1/approval-requests/${id}/`

@@ -1,0 +1,96 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError, invalidState, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { listEligible } from './approver-store.ts'
+import { insertVote, lockRequest, markApproved, markRejected } from './move-store.ts'
+import { readerOf } from './read-requests.ts'
+import { findRequest, mayDecide, type RequestRow } from './store.ts'
+import { tellRequester } from './tell.ts'
+import { auditVote, moverOf, tellMove } from './tell-move.ts'
+
+const selfApproval = () =>
+  new ApiError(403, 'self_approval_forbidden', 'Nobody decides about their own request. Ask somebody else.')
+
+const notEligible = () =>
+  new ApiError(403, 'permission_denied', 'The policy that asked for this approval names others to decide.')
+
+/** What somebody says about a request. */
+export interface Vote {
+  id: string
+  decision: 'approve' | 'reject'
+  comment: string
+}
+
+/**
+ * Votes on a request. The first rejection decides; an approval does once as many voters as the policy asks for, who
+ * are still eligible, have given theirs. 404; 403 `self_approval_forbidden` or for whom the policy does not name;
+ * 409 `invalid_state` for a second, contrary vote and once it is decided. The same vote again changes nothing.
+ */
+export function vote(deps: Deps, actor: Actor, said: Vote): Promise<RequestRow> {
+  const { tenantId } = actor
+  const { id } = said
+  const at = deps.clock()
+  return inTenant(deps.db, actor, async (tx) => {
+    await lockRequest(tx, tenantId, id)
+    const request = await findRequest(tx, tenantId, id, at)
+    if (!request) throw notFound()
+    actor.permit({ type: 'approval_request', id, ownerId: request.requester_id })
+    await assertMayVote(tx, actor, request)
+    if (repeats(request, actor, said)) return request
+    if (request.status !== 'pending') throw invalidState(`This request is ${request.status}.`, request.status)
+    const approver = { id: actor.userId, email: actor.standing.user.email }
+    await insertVote(tx, { ...said, tenantId, requestId: id, approver, at })
+    await decide(tx, deps, actor, { request, said, at })
+    return (await findRequest(tx, tenantId, id, at)) ?? request
+  })
+}
+
+async function assertMayVote(tx: Tx, actor: Actor, request: RequestRow): Promise<void> {
+  if (request.requester_id === actor.userId) throw selfApproval()
+  if (!(await mayDecide(tx, readerOf(actor), request.id))) throw notEligible()
+}
+
+/** Whether this was said before; throws 409 where the contrary was. */
+function repeats({ votes, status }: RequestRow, actor: Actor, { decision }: Vote): boolean {
+  const earlier = votes.find(({ approver }) => approver.id === actor.userId)
+  if (!earlier) return false
+  if (earlier.decision === decision) return true
+  throw invalidState(`You have said ${earlier.decision} already.`, status)
+}
+
+interface Cast {
+  request: RequestRow
+  said: Vote
+  at: number
+}
+
+async function decide(tx: Tx, deps: Deps, actor: Actor, { request, said, at }: Cast): Promise<void> {
+  const { tenantId } = actor
+  const { id } = request
+  if (said.decision === 'approve' && !(await isQuorum(tx, tenantId, request, actor.userId)))
+    return auditVote(tx, moverOf(actor, at), id)
+  const [mark, outcome] =
+    said.decision === 'approve'
+      ? ([markApproved, 'approved'] as const)
+      : ([markRejected, 'rejected'] as const)
+  if (!(await mark(tx, tenantId, id, at))) throw new Error('A locked request was moved by somebody else')
+  await tellMove(tx, moverOf(actor, at), { id, from: 'pending', to: outcome })
+  await tellRequester(tx, deps, { request, tenantId, outcome, requestId: actor.origin.requestId, at })
+}
+
+/** Whether enough of those who have approved, the present one included, may still do so. */
+async function isQuorum(tx: Tx, tenantId: string, request: RequestRow, voterId: string): Promise<boolean> {
+  const { approvers, requester_id: requesterId, required_approvals: required } = request
+  const voters = [
+    voterId,
+    ...request.votes.filter(({ decision }) => decision === 'approve').map(({ approver }) => approver.id),
+  ]
+  const eligible = await listEligible(tx, tenantId, {
+    approvers,
+    requesterId,
+    among: voters,
+    most: voters.length,
+  })
+  return eligible.length >= required
+}

@@ -1,0 +1,18 @@
+/**
+ * JSON in the one form of RFC 8785 (JCS): members sorted by UTF-16 code units, no blanks, numbers as ECMAScript writes
+ * them; members that are undefined are left out. Equal texts mean equal values.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
+  if (typeof value === 'object' && value !== null) return objectText(value as Record<string, unknown>)
+  // 1e400 is read as Infinity, which JSON would write as null: what differs has to stay different.
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : JSON.stringify(value)
+}
+
+const objectText = (value: Record<string, unknown>): string => {
+  const members = Object.keys(value)
+    .filter((name) => value[name] !== undefined)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`)
+  return `{${members.join(',')}}`
+}

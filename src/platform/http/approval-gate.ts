@@ -1,0 +1,88 @@
+import type { ActionName } from '../access/actions.ts'
+import type { Decision } from '../access/decision.ts'
+import type { GrantedApproval, Resource } from '../access/query.ts'
+import type { Tx } from '../db/transaction.ts'
+import { ApiError } from '../errors.ts'
+import { refusal } from './decide.ts'
+import type { Origin } from './origin.ts'
+
+/** A call as approvals are bound to it. `body` is the validated one, null where the route takes none. */
+export interface GuardedCall {
+  tenantId: string
+  userId: string
+  email: string
+  origin: Origin
+  action: ActionName
+  method: string
+  path: string
+  body: unknown
+  decisionId: string
+  /** ms since 1970 */
+  now: number
+}
+
+/** What a refused caller is told of the request that stands for their call. */
+export interface OpenRequest {
+  id: string
+  status: 'pending' | 'approved'
+  url: string
+  expires_at: string
+}
+
+/** What the request that a caller names is worth for this call, its resource aside; null: nothing. */
+export type Presented =
+  | { resource: Pick<Resource, 'type' | 'id'>; approval: GrantedApproval }
+  | { resource: Pick<Resource, 'type' | 'id'>; pending: OpenRequest }
+  | null
+
+/** What was decided about which resource; `mends` says that without it the caller could not mend the policies. */
+export interface MetGate {
+  resource: Resource
+  decision: Decision
+  mends: boolean
+}
+
+/** Approvals as the gate needs them: who keeps them is handed in. */
+export interface Approvals {
+  /** The request of this id, where it is the caller's for this very call. */
+  find(call: GuardedCall, id: string): Promise<Presented>
+  /**
+   * Makes a request of the call, or gives the one that is open; null where nobody is eligible to approve, or for a call
+   * that nobody must be locked out of not as many as have to.
+   */
+  request(call: GuardedCall, gate: MetGate): Promise<OpenRequest | null>
+  /** Uses an approval up in the transaction of the effect, once; throws 403 `approval_invalid` where it is gone. */
+  use(tx: Tx, call: GuardedCall, id: string): Promise<void>
+  /** Uses up what a verb that changed nothing has left. */
+  useAlone(call: GuardedCall, id: string): Promise<void>
+}
+
+/** Leaves a verb, and its transaction, where a gate is met; never an answer of its own. */
+export class ApprovalNeeded extends Error {
+  readonly decision: Decision
+  readonly resource: Resource
+
+  constructor(decision: Decision, resource: Resource) {
+    super('an approval is needed')
+    this.decision = decision
+    this.resource = resource
+  }
+}
+
+/** 403: what was named answers no gate of this call. It does not tell why, for the request may be somebody else's. */
+export const approvalInvalid = () =>
+  new ApiError(
+    403,
+    'approval_invalid',
+    'This approval is not for this call, was used, or counts no more. Repeat the call without Approval-Request.',
+  )
+
+/** 403 with the request that waits for its approvers, or was approved and is to be named. */
+export function approvalRequired(decision: Decision | null, decisionId: string, open: OpenRequest): ApiError {
+  const members = decision ? refusal(decision, decisionId).members : { decision_id: decisionId, reasons: [] }
+  const detail =
+    open.status === 'pending'
+      ? 'A policy of the tenant asks for an approval first. Repeat the call once it is given.'
+      : 'This was approved. Repeat the call with Approval-Request: and the id of the request.'
+  return new ApiError(403, 'approval_required', detail, { members: { ...members, approval_request: open } })
+}

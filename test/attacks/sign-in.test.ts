@@ -1,0 +1,98 @@
+import pg from 'pg'
+import t from 'tap'
+import { startService, tokenIn } from '../helpers/service.ts'
+import { requireMfa } from '../identity/otp/authenticator.ts'
+import { look } from '../tenancy/staff.ts'
+
+const service = await startService(t, {
+  env: { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_ENABLED: 'false' },
+})
+
+/** Runs `work` while nobody can read the table `name`, once `held` waits for it. */
+async function whileLocked<T>(name: string, held: () => Promise<T>, work: () => Promise<unknown>) {
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  try {
+    await client.query(`begin; lock table ${name} in access exclusive mode`)
+    const waiting = held()
+    for (let tries = 0; tries < 200; tries++) {
+      const { rowCount } = await client.query(
+        'select from pg_locks where relation = $1::regclass and not granted',
+        [name],
+      )
+      if (rowCount) break
+    }
+    await work()
+    await client.query('commit')
+    return await waiting
+  } finally {
+    await client.end()
+  }
+}
+
+t.test('a login whose password is replaced while it is under way opens no session', async (t) => {
+  const ada = await service.signUp()
+  await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: ada.email } })
+  const token = tokenIn(await service.mailTo(ada.email, 'Reset'))
+  const old = { email: ada.email, password: ada.password }
+  const { status, body } = await whileLocked(
+    'memberships',
+    () => service.call('POST', '/api/v1/auth/login/', { body: old }),
+    () =>
+      service.call('POST', '/api/v1/auth/password/reset/confirm/', {
+        body: { token, password: 'another harbour' },
+      }),
+  )
+  t.match({ status, code: body.code }, { status: 401, code: 'invalid_credentials' })
+  const open = await look(service, 'select from sessions where user_id = $1 and ended_at is null', [ada.id])
+  t.equal(open.length, 0)
+})
+
+t.test('a long X-Forwarded-For does not push out what the proxy appended', async (t) => {
+  const ada = await service.signUp()
+  const forged = Array(2_000).fill('6.6.6.6').join(',')
+  for (const length of [1_999, 2_000, 2_001, 2_007, 2_008, 2_009, 7_000]) {
+    const own = forged.slice(0, length).replace(/[^6]*$/, '')
+    await service.call('POST', '/api/v1/auth/login/', {
+      body: { email: ada.email, password: ada.password },
+      headers: { 'x-forwarded-for': `${own}, 9.9.9.9` },
+    })
+  }
+  const { body } = await ada.get('/api/v1/auth/sessions/')
+  t.same([...new Set(body.results.slice(1).map((session: { ip: string }) => session.ip))], ['9.9.9.9'])
+})
+
+t.test('a tenant that requires a second factor is not governed from another one without', async (t) => {
+  const ada = await service.signUp()
+  const { body: strict } = await ada.post('/api/v1/tenants/', { name: 'Strict' })
+  await requireMfa(service, strict.id)
+  const path = `/api/v1/tenants/${strict.id}/`
+  const loosened = await ada.put(path, { settings: { require_mfa: false } })
+  t.match(loosened, { status: 401, body: { code: 'insufficient_user_authentication', acr_values: 'aal2' } })
+  for (const verb of ['suspend', 'archive', 'activate'])
+    t.equal((await ada.post(`${path}${verb}/`)).status, 401, verb)
+  t.equal((await ada.delete(path)).status, 401)
+  t.equal((await ada.get(path)).status, 200)
+})
+
+t.test('whoever knows the password cannot pile up sessions until the owner can end none', async (t) => {
+  const ada = await service.signUp()
+  await look(
+    service,
+    `insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, created_at, last_used_at, expires_at)
+     select gen_random_uuid(), user_id, tenant_id, acr, amr, auth_time, created_at, last_used_at, expires_at
+     from sessions, generate_series(1, 1200) where user_id = $1`,
+    [ada.id],
+  )
+  service.advance(1)
+  const newest = await service.logIn(ada)
+  const count = async (query: string) => (await look(service, query, [ada.id]))[0].count
+  const open = () => count('select count(*)::int from sessions where user_id = $1 and ended_at is null')
+  t.equal(await open(), 1_000)
+  t.equal((await newest.post('/api/v1/auth/logout-all/')).status, 200)
+  t.equal(await open(), 0)
+  t.equal(
+    await count("select count(*)::int from events where type = 'identity.session_revoked' and actor_id = $1"),
+    1_202,
+  )
+})

@@ -1,0 +1,145 @@
+import t from 'tap'
+import { listRoutes } from '../../../src/app.ts'
+import { type ActionName, actions } from '../../../src/platform/access/actions.ts'
+import { colleague } from '../../helpers/colleague.ts'
+import { type Answer, type Client, startService } from '../../helpers/service.ts'
+import { approvals, approve, policies } from './office.ts'
+
+// Each gated verb uses its approval up in the transaction of its effect: what a verb writes elsewhere would show here,
+// for a use that comes after the effect is made by a statement of its own, whose transaction has no effect beside it.
+
+t.setTimeout(180_000)
+const service = await startService(t)
+const owner = await service.signUp()
+const approver = await colleague(service, owner, 'admin')
+const tenant = `/api/v1/tenants/${owner.tenantId}/`
+
+interface Try {
+  action: ActionName
+  method: 'post' | 'put' | 'delete'
+  path: string
+  body?: object
+}
+
+const created = async (path: string, body: object): Promise<{ id: string }> => {
+  const { status, body: made } = await owner.post(path, body)
+  if (status !== 201) throw new Error(JSON.stringify(made))
+  return made
+}
+
+const newcomer = await service.signUp()
+const member = await colleague(service, owner)
+const leaver = await colleague(service, owner)
+const idOf = async ({ id }: Client) => (await owner.get(`${tenant}members/?user_id=${id}`)).body.results[0].id
+const roles = [
+  await created(`${tenant}roles/`, { name: 'One' }),
+  await created(`${tenant}roles/`, { name: 'Two' }),
+]
+const departments = [
+  await created(`${tenant}departments/`, { name: 'One' }),
+  await created(`${tenant}departments/`, { name: 'Two' }),
+]
+const rule = { name: 'Rule', effect: 'deny', actions: ['doc:read'] }
+const rules = [await created(policies, rule), await created(policies, rule)]
+
+const tries: Try[] = [
+  { action: 'member:create', method: 'post', path: `${tenant}members/`, body: { user_id: newcomer.id } },
+  {
+    action: 'member:update',
+    method: 'put',
+    path: `${tenant}members/${await idOf(member)}/`,
+    body: { roles: ['auditor'] },
+  },
+  { action: 'member:delete', method: 'delete', path: `${tenant}members/${await idOf(leaver)}/` },
+  { action: 'role:create', method: 'post', path: `${tenant}roles/`, body: { name: 'Three' } },
+  { action: 'role:update', method: 'put', path: `${tenant}roles/${roles[0]!.id}/`, body: { name: 'Uno' } },
+  { action: 'role:delete', method: 'delete', path: `${tenant}roles/${roles[1]!.id}/` },
+  { action: 'department:create', method: 'post', path: `${tenant}departments/`, body: { name: 'Three' } },
+  {
+    action: 'department:update',
+    method: 'put',
+    path: `${tenant}departments/${departments[0]!.id}/`,
+    body: { name: 'Uno' },
+  },
+  { action: 'department:delete', method: 'delete', path: `${tenant}departments/${departments[1]!.id}/` },
+  {
+    action: 'invitation:create',
+    method: 'post',
+    path: `${tenant}invitations/`,
+    body: { email: 'guest@example.com' },
+  },
+  { action: 'policy:create', method: 'post', path: policies, body: rule },
+  {
+    action: 'policy:update',
+    method: 'put',
+    path: `${policies}${rules[0]!.id}/`,
+    body: { name: 'Other rule' },
+  },
+  {
+    action: 'policy:update',
+    method: 'post',
+    path: `${policies}${rules[0]!.id}/rollback/`,
+    body: { version: 1 },
+  },
+  { action: 'policy:delete', method: 'delete', path: `${policies}${rules[1]!.id}/` },
+  { action: 'tenant:update', method: 'put', path: tenant, body: { name: 'Renamed' } },
+]
+const last: Try[] = [
+  { action: 'tenant:suspend', method: 'post', path: `${tenant}suspend/` },
+  { action: 'tenant:archive', method: 'post', path: `${tenant}archive/` },
+  { action: 'tenant:delete', method: 'delete', path: tenant },
+]
+
+const call = ({ method, path, body }: Try, headers: Record<string, string> = {}): Promise<Answer> =>
+  method === 'delete' ? owner.delete(path, { headers }) : owner[method](path, body ?? {}, { headers })
+
+const wildcards = [...new Set([...tries, ...last].map(({ action }) => `${action.split(':')[0]}:*`))]
+const { body: gate } = await owner.post(policies, {
+  name: 'Everything',
+  effect: 'require_approval',
+  actions: wildcards,
+})
+
+const approved = async (one: Try): Promise<string> => {
+  const refused = await call(one)
+  t.match(refused, { status: 403, body: { code: 'approval_required' } }, `${one.action} ${one.path}`)
+  const { id } = refused.body.approval_request
+  t.equal((await approve(approver, id)).status, 200)
+  return id
+}
+
+t.test('every action that can be gated, and has a route, is tried here', async (t) => {
+  const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
+  const gated = routes.flatMap(({ action }) => (action !== 'public' && actions[action].gate ? [action] : []))
+  const tried = new Set([...tries, ...last].map(({ action }) => action))
+  t.same(
+    [...new Set(gated)].filter((action) => !tried.has(action)),
+    [],
+  )
+})
+
+t.test('each gated verb is carried out once, and uses the approval up', async (t) => {
+  for (const one of tries) {
+    const id = await approved(one)
+    const headers = { 'approval-request': id }
+    const done = await call(one, headers)
+    t.ok(done.status < 300, `${one.action}: ${done.status} ${JSON.stringify(done.body)}`)
+    const { body } = await owner.get(`${approvals}${id}/`)
+    t.match(body, { status: 'executed', action: one.action }, one.action)
+    const { status, body: again } = await call(one, headers)
+    t.ok(status === 404 || again.code === 'approval_invalid', `${one.action} again: ${status}`)
+  }
+})
+
+t.test('moving and ending the tenant asks, too, in the tenant of the path', async (t) => {
+  for (const one of last) {
+    const id = await approved(one)
+    const headers = { 'approval-request': id }
+    t.ok((await call(one, headers)).status < 300, one.action)
+    if (one.action === 'tenant:delete') break
+    t.equal((await owner.post(`${tenant}activate/`)).status, 200, 'opening it again is never gated')
+    const { body } = await owner.get(`${approvals}${id}/`)
+    t.match(body, { status: 'executed', resource_type: 'tenant', resource_id: owner.tenantId })
+  }
+  t.ok(gate.id)
+})
