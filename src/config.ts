@@ -220,6 +220,11 @@ export const settings = {
     'Pending invitations that a tenant may have',
   ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
+  DECISION_RETENTION_DAYS: setting(
+    wholeNumber(1, 36_500),
+    90,
+    'How long decisions are kept, to be read, explained and tried again',
+  ),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',
   }),
@@ -237,7 +242,7 @@ type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallba
 export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {

@@ -39,8 +39,9 @@ function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
 async function readUser(deps: Deps, actor: Actor, id: string) {
   const user = await readInTenant(deps.db, actor, (read) => findUserOf(read, actor.tenantId, id))
   if (!user) throw notFound()
-  actor.permit({ type: 'user', id: user.id, ownerId: user.id })
-  return new Versioned(user.version, showMemberUser(user))
+  const shown = showMemberUser(user)
+  actor.permit({ type: 'user', id: user.id, ownerId: user.id, fields: shown })
+  return new Versioned(user.version, shown)
 }
 
 /** Only oneself: whoever else is named, known or not, the answer is the engine's refusal. */
