@@ -220,6 +220,11 @@ export const settings = {
     'Pending invitations that a tenant may have',
   ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
+  DECISION_RETENTION_DAYS: setting(
+    wholeNumber(1, 36_500),
+    90,
+    'How long decisions are kept, to be read, explained and tried again',
+  ),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',
   }),
@@ -237,7 +242,7 @@ type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallba
 export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {
@@ -248,8 +253,25 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the environment (names of settings, each also as NAME_FILE) into one frozen object; throws {@link ConfigError}. */
-export function readConfig(env: Record<string, string | undefined> = process.env): Config {
+/** The settings that hold the addresses of the three run-time roles. */
+export const roleSettings = {
+  api: 'DATABASE_API_URL',
+  system: 'DATABASE_SYSTEM_URL',
+  worker: 'DATABASE_WORKER_URL',
+} as const
+
+export type Role = keyof typeof roleSettings
+
+const everyRole: readonly Role[] = ['api', 'system', 'worker']
+
+/**
+ * Reads the environment (names of settings, each also as NAME_FILE) into one frozen object; throws {@link ConfigError}.
+ * `roles` are those that the process acts as: in production their addresses have to be there, and others need not.
+ */
+export function readConfig(
+  env: Record<string, string | undefined> = process.env,
+  roles: readonly Role[] = everyRole,
+): Config {
   const faults: string[] = []
   const values: Record<string, unknown> = {}
   for (const [name, spec] of Object.entries(settings) as [string, Setting<unknown>][]) {
@@ -264,7 +286,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     if (ourPrefixes.test(name) && !(name.replace(/_FILE$/, '') in settings))
       faults.push(`${name} is not a setting of this service: look for a misspelling`)
   const config = derive(values as Values)
-  faults.push(...contradictions(config))
+  faults.push(...contradictions(config, roles))
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
 }
@@ -280,15 +302,14 @@ const derive = (values: Values): Config => {
   return { ...values, production, rateLimits: values.RATE_LIMIT_ENABLED ?? production }
 }
 
-function contradictions(config: Config): string[] {
+function contradictions(config: Config, roles: readonly Role[]): string[] {
   const faults: string[] = []
   const channelOn = config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED
   if (config.OTP_REQUIRED_FOR_LOGIN && !(config.OTP_ENABLED && channelOn))
     faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
-  if (!config.production && !config.DATABASE_URL) return faults
-  for (const name of ['DATABASE_API_URL', 'DATABASE_SYSTEM_URL', 'DATABASE_WORKER_URL'] as const)
-    if (config.production && !config[name]) faults.push(`${name} is missing`)
   if (!config.production) return faults
+  for (const name of roles.map((role) => roleSettings[role]))
+    if (!config[name]) faults.push(`${name} is missing`)
   for (const name of ['SECRET_KEYS', 'SMTP_URL', 'PUBLIC_URL'] as const)
     if (config[name] === undefined)
       faults.push(`${name} is missing: production generates and captures nothing`)
@@ -305,11 +326,14 @@ export function settingsTable(): string {
 
 const printed = (value: unknown) => (value === undefined ? 'unset' : `\`${value}\``)
 
-/** The addresses of the three run-time roles; throws {@link ConfigError} naming those that are not set. */
-export function roleUrls(config: Config): { api: string; system: string; worker: string } {
-  const { DATABASE_API_URL: api, DATABASE_SYSTEM_URL: system, DATABASE_WORKER_URL: worker } = config
-  if (api && system && worker) return { api, system, worker }
-  throw new ConfigError([
-    'DATABASE_API_URL, DATABASE_SYSTEM_URL and DATABASE_WORKER_URL are needed here; npm start makes its own',
-  ])
+/** The addresses of run-time roles, of all three unless some are named; throws {@link ConfigError} naming what lacks. */
+export function roleUrls<R extends Role = Role>(
+  config: Config,
+  roles: readonly R[] = everyRole as readonly R[],
+): Record<R, string> {
+  const names = roles.map((role) => roleSettings[role])
+  const missing = names.filter((name) => config[name] === undefined)
+  if (missing.length > 0)
+    throw new ConfigError(missing.map((name) => `${name} is needed here; npm start makes its own`))
+  return Object.fromEntries(roles.map((role) => [role, config[roleSettings[role]]])) as Record<R, string>
 }

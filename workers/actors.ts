@@ -1,6 +1,7 @@
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import type { Actor, Running } from './actor.ts'
 import { approvalExpiry } from './approval-expiry.ts'
+import { decisionRetention } from './decision-retention.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
@@ -19,6 +20,7 @@ export const actors: readonly Actor[] = [
   tenantPurge,
   otpExpiry,
   approvalExpiry,
+  decisionRetention,
 ]
 
 const drainLimit = 20_000

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
-import { ConfigError, readConfig } from '../src/config.ts'
+import { ConfigError, readConfig, roleUrls } from '../src/config.ts'
+import { assertAnswers, assertDatabaseIsSound, UnsoundDatabase } from '../src/platform/db/soundness.ts'
 import { describeError, originOf } from '../src/platform/describe-error.ts'
 import { startActors, UnknownActor } from './actors.ts'
 import { openWorkerDeps, WorkerSettingsMissing } from './deps.ts'
@@ -9,9 +10,11 @@ const hardLimit = 25_000
 
 /** Starts the actors named on the command line, all where none is named, and runs until SIGTERM or SIGINT. */
 async function main(names: string[]): Promise<void> {
-  const config = readConfig()
+  const config = readConfig(undefined, ['worker'])
   const log = pino({ level: config.LOG_LEVEL })
+  await assertAnswers({ DATABASE_WORKER_URL: config.DATABASE_WORKER_URL })
   const deps = await openWorkerDeps(config, log)
+  await assertDatabaseIsSound(roleUrls(config, ['worker']))
   const running = await startActors(deps, names).catch(async (error) => {
     await deps.close()
     throw error
@@ -29,7 +32,7 @@ async function main(names: string[]): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))
 }
 
-const forOperators = [ConfigError, UnknownActor, WorkerSettingsMissing, UnboundRole]
+const forOperators = [ConfigError, UnknownActor, WorkerSettingsMissing, UnboundRole, UnsoundDatabase]
 
 main(process.argv.slice(2)).catch((error) => {
   const expected = forOperators.some((kind) => error instanceof kind)

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Config, readConfig, roleUrls, settingsTable } from '../config.ts'
 import { migrate, missingMigrations } from '../platform/db/migrate.ts'
+import { assertAnswers } from '../platform/db/soundness.ts'
 import { reportAndExit } from '../stop-signal.ts'
 import { doctor } from './doctor.ts'
 import { reseal, rotate } from './keys.ts'
@@ -29,7 +30,9 @@ const commands: Record<string, Command> = {
     options: '--json',
     run: async ({ config, json, print }) => {
       if (!config.DATABASE_URL) throw new Error('Set DATABASE_URL to the address of the owner.')
-      const applied = await migrate(config.DATABASE_URL, roleUrls(config))
+      const urls = roleUrls(config)
+      await assertAnswers({ DATABASE_URL: config.DATABASE_URL })
+      const applied = await migrate(config.DATABASE_URL, urls)
       print(
         json
           ? JSON.stringify({ applied })
@@ -44,7 +47,9 @@ const commands: Record<string, Command> = {
     about: 'Exit 1 where migrations are missing, naming them',
     options: '--json',
     run: async ({ config, json, print }) => {
-      const missing = await missingMigrations(roleUrls(config).api)
+      const { api } = roleUrls(config, ['api'])
+      await assertAnswers({ DATABASE_API_URL: api })
+      const missing = await missingMigrations(api)
       print(
         json
           ? JSON.stringify({ missing })

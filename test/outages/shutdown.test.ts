@@ -125,7 +125,7 @@ t.test('a port that is taken is named, with what to do', async (t) => {
 
 t.test('production starts with nothing missing, and lists all that is', async (t) => {
   const bare = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
-  for (const name of ['api', 'start']) {
+  for (const name of ['api', 'start', 'worker']) {
     const child = spawn(process.execPath, [entry, name], {
       env: { PATH: process.env.PATH!, ...bare, NODE_ENV: 'production' },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -133,15 +133,11 @@ t.test('production starts with nothing missing, and lists all that is', async (t
     let printed = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (printed += part))
     t.same(await once(child, 'exit'), [1, null])
-    for (const setting of [
-      'DATABASE_API_URL',
-      'DATABASE_SYSTEM_URL',
-      'DATABASE_WORKER_URL',
-      'SECRET_KEYS',
-      'SMTP_URL',
-      'PUBLIC_URL',
-    ])
+    for (const setting of ['SECRET_KEYS', 'SMTP_URL', 'PUBLIC_URL'])
       t.match(printed, `${setting} is missing`, `${name}: ${setting}`)
+    const asked = [...printed.matchAll(/DATABASE_(\w+)_URL is missing/g)].map(([, role]) => role)
+    const needed = { api: ['API', 'SYSTEM'], start: ['API', 'SYSTEM', 'WORKER'], worker: ['WORKER'] }[name]
+    t.strictSame(asked, needed, `${name} asks for the roles it acts as, and no other`)
     t.notMatch(printed, /^\s+at /m, 'no stack')
   }
   const unknown = await startProcess(t, { OTP_REQUIRED_FOR_LOGN: 'true', PORT: 'x', LOG_LEVEL: 'loud' })
@@ -155,6 +151,11 @@ t.test('a database that is away is said at the start, without its password', asy
     DATABASE_API_URL: 'postgres://bailiwick_api:hush@127.0.0.1:9/x',
   })
   t.same(await exit, [1, null])
-  t.match(printed, /ECONNREFUSED|127\.0\.0\.1:9/)
-  t.notMatch(printed, 'hush')
+  t.equal(printed.trim(), 'DATABASE_API_URL: no Postgres answers at 127.0.0.1:9')
+  const wrong = new URL(urls.system)
+  wrong.password = 'hush'
+  const refused = await startProcess(t, { DATABASE_SYSTEM_URL: wrong.href })
+  t.same(await refused.exit, [1, null])
+  t.match(refused.printed, /^DATABASE_SYSTEM_URL: (Postgres at \S+ refuses this login|no Postgres)/)
+  t.notMatch(printed + refused.printed, 'hush')
 })

@@ -94,6 +94,15 @@ t.test('an actor there is none of ends the process with the list of those there 
   t.match(printed, /no actor letter-pigeon. There are: outbox-relay, email, event-fanout, tenant-purge/)
 })
 
+t.test('a worker names the setting where no Postgres answers', async (t) => {
+  const stage = await openStage(t)
+  const DATABASE_WORKER_URL = 'postgres://bailiwick_worker:hush@127.0.0.1:9/x'
+  const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL })
+  if (child.exitCode === null) await once(child, 'exit')
+  t.equal(child.exitCode, 1)
+  t.equal(printed.trim(), 'DATABASE_WORKER_URL: no Postgres answers at 127.0.0.1:9')
+})
+
 t.test('a worker refuses a role that row-level security does not bind', async (t) => {
   const stage = await openStage(t)
   const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL: stage.urls.superuser })

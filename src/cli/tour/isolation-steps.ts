@@ -7,7 +7,7 @@ export const isolationSteps: readonly Step[] = [
     why: 'Every request is decided by the policies before its handler runs; a member may see the members.',
     async take(walk) {
       const path = `/api/v1/tenants/${walk.facts.tenant}/members/`
-      await walk.call({ method: 'GET', path, as: 'BOB' }, { status: 200, body: { count: 2 } })
+      await walk.call({ method: 'GET', path, as: 'BOB' }, { status: 200, body: { count: 3 } })
     },
   },
   {
@@ -29,6 +29,14 @@ export const isolationSteps: readonly Step[] = [
     async take(walk) {
       const path = `/api/v1/tenants/${walk.facts['ada.home']}/`
       await walk.call({ method: 'GET', path, as: 'BOB' }, { status: 404, body: { code: 'not_found' } })
+    },
+  },
+  {
+    title: 'Who did what, as Carol the auditor reads it',
+    why: 'Each change left a line in the transaction that made it: by whom, from where, and by which decision.',
+    async take(walk) {
+      const call = { method: 'GET', path: '/api/v1/audit-log/?page_size=4', as: 'CAROL' } as const
+      await walk.call(call, { status: 200 })
     },
   },
   {

@@ -1,10 +1,6 @@
+import { tokenMailedTo } from './mailbox.ts'
 import { register } from './person.ts'
 import type { Step } from './steps.ts'
-import { Surprise } from './walk.ts'
-
-/** What a tour cannot do without, and what to do. */
-export const needsMailbox =
-  'The tour needs npm start without SMTP_URL, on this machine: it reads captured mail.'
 
 /** From nobody to somebody with a verified address and a token. */
 export const signInSteps: readonly Step[] = [
@@ -17,16 +13,7 @@ export const signInSteps: readonly Step[] = [
     title: 'Read the mail she was sent',
     why: 'Development captures mail in place of sending it; in a browser this is the page /dev/mailbox.',
     async take(walk) {
-      const path = `/dev/mailbox?to=${walk.facts['ada.email']}`
-      const call = { method: 'GET', path, accept: 'application/json' } as const
-      const { results } = await walk.await(
-        call,
-        { status: 200, hint: needsMailbox },
-        ({ count }) => count > 0,
-      )
-      const [, token] = /[?&]token=([\w-]+)/.exec(results[0].text) ?? []
-      if (!token) throw new Surprise('Expected the mail to carry a link with a token')
-      walk.facts['ada.link'] = token
+      walk.facts['ada.link'] = await tokenMailedTo(walk, walk.facts['ada.email'])
     },
   },
   {

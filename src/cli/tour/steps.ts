@@ -1,4 +1,5 @@
 import { isolationSteps } from './isolation-steps.ts'
+import { secondFactorSteps } from './second-factor-steps.ts'
 import { signInSteps } from './sign-in-steps.ts'
 import { tenantSteps } from './tenant-steps.ts'
 import type { Walk } from './walk.ts'
@@ -11,4 +12,9 @@ export interface Step {
 }
 
 /** The tour in order. A feature adds its steps where a newcomer would want them. */
-export const steps: readonly Step[] = [...signInSteps, ...tenantSteps, ...isolationSteps]
+export const steps: readonly Step[] = [
+  ...signInSteps,
+  ...secondFactorSteps,
+  ...tenantSteps,
+  ...isolationSteps,
+]

@@ -1,4 +1,5 @@
-import { register } from './person.ts'
+import { tokenMailedTo } from './mailbox.ts'
+import { newPerson, register } from './person.ts'
 import type { Step } from './steps.ts'
 
 /** A tenant of two people: one who owns it, one who may read. */
@@ -51,6 +52,29 @@ export const tenantSteps: readonly Step[] = [
       const call = { method: 'POST', path: '/api/v1/auth/login/', body } as const
       const { access } = await walk.call(call, { status: 200 })
       walk.keepToken('BOB', access)
+    },
+  },
+  {
+    title: 'Invite Carol, who has no account',
+    why: 'A person is invited by address. The token is in her mail alone; here it is kept as a hash.',
+    async take(walk) {
+      const { email, password } = newPerson('Carol', 'Clerk')
+      const path = `/api/v1/tenants/${walk.facts.tenant}/invitations/`
+      const call = { method: 'POST', path, as: 'ADA', body: { email, roles: ['auditor'] } } as const
+      await walk.call(call, { status: 201, body: { email, status: 'pending' } })
+      const token = await tokenMailedTo(walk, email)
+      Object.assign(walk.facts, { 'carol.token': token, 'carol.password': password })
+    },
+  },
+  {
+    title: 'Accept as Carol',
+    why: 'One call makes her account, proves her address, makes her a member and logs her in.',
+    async take(walk) {
+      const { 'carol.token': token, 'carol.password': password, tenant } = walk.facts
+      const body = { token, password, first_name: 'Carol', last_name: 'Clerk' }
+      const call = { method: 'POST', path: '/api/v1/invitations/accept/', body } as const
+      const { access } = await walk.call(call, { status: 200, body: { tenant: { id: tenant } } })
+      walk.keepToken('CAROL', access)
     },
   },
 ]

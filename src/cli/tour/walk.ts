@@ -34,6 +34,10 @@ export interface Walk {
   call(call: Call, expected: Expected): Promise<Json>
   /** The same until the answer satisfies, for 15 s at most: what a worker does comes a moment later. */
   await(call: Call, expected: Expected, satisfies: (body: Json) => boolean): Promise<Json>
+  /** Prints what a person would see, such as a QR code. */
+  show(picture: string): void
+  /** When the newest token was issued, in ms since 1970: the clock of the service, give or take a moment. */
+  serviceTime(): number
   /** Keeps a token under a name and prints the shell assignment and the token's claims. */
   keepToken(name: string, token: string): void
 }
@@ -43,6 +47,7 @@ const patienceMs = 15_000
 /** A walk of the service at `url`, without a slash at its end; what it does goes to `print`, line by line. */
 export function createWalk(url: string, print: (line: string) => void): Walk {
   const tokens: Record<string, string> = {}
+  let issuedAt = 0
   const send = (call: Call) => request(url, call, call.as === undefined ? undefined : tokens[call.as])
   const report = (call: Call, answer: Answer, expected: Expected) => {
     print(`$ ${curlLine(call)}`)
@@ -64,10 +69,14 @@ export function createWalk(url: string, print: (line: string) => void): Walk {
         await sleep(100)
       }
     },
+    show: (picture) => print(picture.trimEnd()),
+    serviceTime: () => issuedAt,
     keepToken(name, token) {
+      const claims = claimsOf(token)
       tokens[name] = token
+      issuedAt = claims.iat * 1000
       print(`$ ${name}=${token}`)
-      print(showValue('claims', claimsOf(token)))
+      print(showValue('claims', claims))
     },
   }
 }

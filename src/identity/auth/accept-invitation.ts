@@ -14,6 +14,7 @@ import {
 } from '../../tenancy/invitations/join-by-invitation.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import { listPlacesOf, type MemberRow } from '../../tenancy/members/store.ts'
+import { tellVerified } from '../email-verification/tell-verified.ts'
 import { signIn } from '../sessions/sign-in.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
 import { refuseWeakPassword } from './password-policy.ts'
@@ -39,7 +40,10 @@ export async function acceptInvitation(deps: Deps, actor: Actor | null, origin: 
 }
 
 const accountExists = () =>
-  unauthorized('not_authenticated', 'This address has an account: log in with it, then accept.')
+  unauthorized(
+    'not_authenticated',
+    'This address has an account: log in with it, then send the token of the link with your access token.',
+  )
 
 const shownTo = (offer: Offer, member: MemberRow) => ({
   invitation_id: offer.id,
@@ -109,22 +113,5 @@ export async function verifyByInvitation(
   { id, origin, at }: { id: string; origin: Origin; at: number },
 ): Promise<void> {
   if (!(await markEmailVerified(tx, { id, email, at }))) return
-  await appendEvent(tx, {
-    type: 'identity.email_verified',
-    tenantId,
-    subject: id,
-    data: { user_id: id, email },
-    actorId: id,
-    requestId: origin.requestId,
-    at,
-  })
-  await appendAudit(tx, {
-    tenantId,
-    actor: { id, email },
-    origin,
-    action: 'email_verification:confirm',
-    target: { type: 'user', id },
-    changes: { email_verified: { before: false, after: true } },
-    at,
-  })
+  await tellVerified(tx, { userId: id, email, tenantId, origin, at })
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { assertFreshSecondFactor } from '../sessions/fresh-authentication.ts'
@@ -23,8 +24,10 @@ export async function changePassword(
   const from = await checkCurrentPassword(deps, actor, body.current_password)
   const to = await deps.passwords.hash(body.new_password)
   const at = deps.clock()
+  const deed = { ...doneBy(actor, at), tenantId, action: 'password:change' } as const
   await asSystem(deps.db, 'sessions of a person lie in many tenants', async (tx) => {
     if (!(await replacePassword(tx, { id: userId, from, to }))) throw wrongCurrentPassword()
+    await appendAudit(tx, { ...deed, target: { type: 'user', id: userId } })
     await settleNewPassword(deps, tx, {
       userId,
       email,

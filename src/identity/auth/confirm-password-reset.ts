@@ -1,10 +1,11 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { hashOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { deadLink, expiredLink } from '../email-verification/confirm-verification.ts'
 import { consumeLinkToken, findLinkToken, isExpiredLinkToken } from '../email-verification/store.ts'
+import { tellVerified } from '../email-verification/tell-verified.ts'
 import { accountKey } from '../guards/limits.ts'
 import { clearAttempts } from '../guards/store.ts'
 import { resetPassword } from '../users/store.ts'
@@ -61,11 +62,15 @@ async function useToken(
   const reset = consumed && (await resetPassword(tx, { ...person, at }))
   if (!consumed || !reset) throw deadLink()
   const { tenant_id: tenantId } = consumed
-  const { requestId } = origin
   await clearAttempts(tx, accountKey(email))
-  if (reset.verified_now) {
-    const event = { type: 'identity.email_verified', tenantId, subject: userId } as const
-    await appendEvent(tx, { ...event, data: { user_id: userId, email }, actorId: userId, requestId, at })
-  }
+  if (reset.verified_now) await tellVerified(tx, { userId, email, tenantId, origin, at })
+  await appendAudit(tx, {
+    tenantId,
+    actor: { id: userId, email },
+    origin,
+    action: 'password:reset',
+    target: { type: 'user', id: userId },
+    at,
+  })
   await settleNewPassword(deps, tx, { userId, email, firstName, tenantId, keepSession: null, origin, at })
 }

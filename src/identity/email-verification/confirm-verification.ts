@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { hashOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { markEmailVerified } from '../users/store.ts'
 import { consumeLinkToken, isExpiredLinkToken } from './store.ts'
+import { tellVerified } from './tell-verified.ts'
 
 /** 400 `token_invalid`: a link out of a mail that does nothing any more. */
 export const deadLink = () =>
@@ -30,25 +29,7 @@ export async function confirmVerification(
     if (!consumed) throw (await isExpiredLinkToken(tx, presented)) ? expiredLink() : deadLink()
     const { user_id: userId, tenant_id: tenantId, email } = consumed
     if (!(await markEmailVerified(tx, { id: userId, email, at }))) throw deadLink()
-    const data = { user_id: userId, email }
-    await appendEvent(tx, {
-      type: 'identity.email_verified',
-      tenantId,
-      subject: userId,
-      data,
-      actorId: userId,
-      requestId: origin.requestId,
-      at,
-    })
-    await appendAudit(tx, {
-      tenantId,
-      actor: { id: userId, email },
-      origin,
-      action: 'email_verification:confirm',
-      target: { type: 'user', id: userId },
-      changes: { email_verified: { before: false, after: true } },
-      at,
-    })
+    await tellVerified(tx, { userId, email, tenantId, origin, at })
   })
   return { message: 'Email verified' }
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -50,6 +51,12 @@ async function confirm(deps: Deps, tx: Tx, actor: Actor, match: TotpMatch, at: n
   if (!(await confirmTotpDevice(tx, { userId, at, ...match, step }))) throw alreadyConfirmed()
   await forgiveAttempt(tx, { userId, at })
   await tellOfDevice(deps, tx, actor, 'confirmed', 'totp', at)
+  await appendAudit(tx, {
+    ...doneBy(actor, at),
+    action: 'otp_device:confirm',
+    target: { type: 'otp_device', id: match.id },
+    changes: { is_confirmed: { before: false, after: true } },
+  })
   return showSecondFactor(deps, tx, actor, 'totp', at)
 }
 

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -34,5 +35,11 @@ export async function removeDevice(deps: Deps, actor: Actor, id: string): Promis
     if (needed && !(await hasOtherTotp(tx, userId, id))) throw lastFactor()
     await deleteDevice(tx, userId, id)
     if (confirmed) await tellOfDevice(deps, tx, actor, 'deleted', device.type, at)
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'otp_device:delete',
+      target: { type: 'otp_device', id },
+      changes: changesBetween({ type: device.type, name: device.name, is_confirmed: confirmed }, null),
+    })
   })
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
@@ -27,6 +28,8 @@ export async function generateRecoveryCodes({ db, config, sealer, clock }: Deps,
     const event = { tenantId, subject: userId, actorId: userId, requestId, at }
     const type = 'identity.recovery_codes_generated'
     await appendEvent(tx, { ...event, type, data: { user_id: userId } })
+    const deed = { ...doneBy(actor, at), action: 'otp_device:generate' } as const
+    await appendAudit(tx, { ...deed, target: { type: 'otp_device', id: deviceId } })
     const { email: to, firstName } = standing.user
     const variables = { device: 'static', firstName } as const
     await sendMail(tx, sealer, { tenantId, to, template: 'second_factor_added', variables, requestId, at })

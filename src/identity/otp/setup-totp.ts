@@ -1,5 +1,6 @@
 import { toString as drawQr } from 'qrcode'
 import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { makeTotpSecret, provisioningUri } from '../../platform/crypto/totp.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -24,6 +25,12 @@ export async function setUpTotp(deps: Deps, actor: Actor, name: string) {
   const secretSealed = sealer.seal('totp', secret, totpContext(userId, id))
   const device = await inTenant(db, actor, async (tx) => {
     await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, at })
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'otp_device:create',
+      target: { type: 'otp_device', id },
+      changes: changesBetween(null, { type: 'totp', name }),
+    })
     return findDevice(tx, userId, id)
   })
   if (!device) throw new Error('The device just made cannot be seen')

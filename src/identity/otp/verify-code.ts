@@ -1,7 +1,9 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { tellVerified } from '../email-verification/tell-verified.ts'
 import { showSecondFactor } from '../sessions/complete-sign-in.ts'
 import { issueTokens } from '../sessions/issue-tokens.ts'
 import { markEmailVerified } from '../users/store.ts'
@@ -54,11 +56,20 @@ function channelsAsked({ config }: Deps, named: DeviceType | undefined): readonl
 
 /** A code that came by mail proves the address; a recovery code is one fewer. */
 async function tellOfUse(tx: Tx, actor: Actor, shown: ShownFactor, at: number): Promise<void> {
-  const { userId, tokenTenantId: tenantId, origin, standing } = actor
-  const event = { tenantId, subject: userId, actorId: userId, requestId: origin.requestId, at }
+  const { userId, tokenTenantId: tenantId, origin, decisionId, standing } = actor
   const { email } = standing.user
+  const deed = { ...doneBy(actor, at), action: 'otp:verify' } as const
+  await appendAudit(tx, { ...deed, target: { type: 'otp_device', id: shown.deviceId } })
   if (shown.type === 'static')
-    await appendEvent(tx, { ...event, type: 'identity.recovery_code_used', data: { user_id: userId } })
+    await appendEvent(tx, {
+      type: 'identity.recovery_code_used',
+      tenantId,
+      subject: userId,
+      data: { user_id: userId },
+      actorId: userId,
+      requestId: origin.requestId,
+      at,
+    })
   if (shown.type === 'email' && (await markEmailVerified(tx, { id: userId, email, at })))
-    await appendEvent(tx, { ...event, type: 'identity.email_verified', data: { user_id: userId, email } })
+    await tellVerified(tx, { userId, email, tenantId, origin, decisionId, at })
 }

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -35,6 +36,8 @@ export async function endOwnSession({ db, clock }: Deps, actor: Actor, id: strin
   await asSystem(db, 'a session spans tenants', async (tx) => {
     if (!(await endSession(tx, { id, userId, reason: 'revoked', at }))) throw notFound()
     await tellRevoked(tx, { userId, sessionIds: [id], tenantId, requestId: origin.requestId, at })
+    const deed = { ...doneBy(actor, at), tenantId, action: 'session:delete' } as const
+    await appendAudit(tx, { ...deed, target: { type: 'session', id } })
   })
 }
 

@@ -29,18 +29,19 @@ const profileChange = z.object({
 function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
-      rows: await listUsersOf(tx, tenantId, page),
-      count: await countMembers(tx, tenantId, page),
-    }))
+    inTenant(deps.db, actor, async (tx) => {
+      const count = await countMembers(tx, tenantId, page)
+      return { rows: await listUsersOf(tx, tenantId, page, count), count }
+    })
   return answerPage(deps, userList, { path: '/api/v1/users', tenantId, query }, load, showMemberUser)
 }
 
 async function readUser(deps: Deps, actor: Actor, id: string) {
   const user = await readInTenant(deps.db, actor, (read) => findUserOf(read, actor.tenantId, id))
   if (!user) throw notFound()
-  actor.permit({ type: 'user', id: user.id, ownerId: user.id })
-  return new Versioned(user.version, showMemberUser(user))
+  const shown = showMemberUser(user)
+  actor.permit({ type: 'user', id: user.id, ownerId: user.id, fields: shown })
+  return new Versioned(user.version, shown)
 }
 
 /** Only oneself: whoever else is named, known or not, the answer is the engine's refusal. */

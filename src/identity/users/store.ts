@@ -4,6 +4,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { pageOfMembers } from '../../tenancy/members/list-store.ts'
 
 const userRow = z.object({
   id: z.uuid(),
@@ -112,11 +113,14 @@ const memberColumns = sql.fragment`
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
-/** A page of the people of a tenant. */
-export function listUsersOf(tx: Tx, tenantId: string, page: ListPage): Promise<readonly MemberUserRow[]> {
-  return tx.any(sql.type(memberUserRow)`
-    select ${memberColumns} from memberships m join users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId} ${page.tail}`)
+/** A page of the people of a tenant, of whom there are `count` behind the filters. */
+export function listUsersOf(
+  tx: Tx,
+  tenantId: string,
+  page: ListPage,
+  count: number,
+): Promise<readonly MemberUserRow[]> {
+  return tx.any(sql.type(memberUserRow)`select ${memberColumns} from ${pageOfMembers(tenantId, page, count)}`)
 }
 
 /** One person of a tenant, or null. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { bundleName, policiesFolder, readBundle, sourcesRevision } from './bundle.ts'
+import { type Bundle, bundleName, policiesFolder, readBundle, sourcesRevision } from './bundle.ts'
 import { catalogue } from './catalogue.ts'
 import { type Decision, readDecision } from './decision.ts'
 import {
@@ -46,7 +46,7 @@ export async function openAccessEngine(
   bundlePath = `${policiesFolder}${bundleName}`,
   folder = policiesFolder,
 ): Promise<AccessEngine> {
-  const bundle = readBundle(bundlePath)
+  const bundle = openBundle(bundlePath)
   if (bundle.revision !== sourcesRevision(folder)) {
     throw new Error('the policy bundle was built from other sources: npm run policies')
   }
@@ -61,6 +61,16 @@ export async function openAccessEngine(
     decide: (query) => answer((instance) => decided(instance, query)),
     explain: (query, policies) => answer((instance) => explaining(instance, query, policies)),
     revision: bundle.revision,
+  }
+}
+
+/** With the file and what to do: an operator who reads that a header is wrong knows of neither. */
+function openBundle(path: string): Bundle {
+  try {
+    return readBundle(path)
+  } catch (cause) {
+    const todo = 'restore it from the repository, or build it again: npm run policies'
+    throw new Error(`The bundle of policies, ${path}, is missing or damaged: ${todo}`, { cause })
   }
 }
 

@@ -12,6 +12,7 @@ type Deed =
   | 'session:create'
   | 'session:compromise'
   | 'email_verification:confirm'
+  | 'password:reset'
   | 'invitation:expire'
   | 'approval_request:request'
   | 'approval_request:execute'

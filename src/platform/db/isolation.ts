@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type CatalogueCheck, catalogueChecks } from './isolation-catalogue.ts'
 import { exemptTables, frozenPolicies, tablesOfPeople } from './isolation-policies.ts'
-import type { RoleUrls } from './migrate.ts'
+import { type RoleUrls, rolesOf } from './migrate.ts'
 
 /** Something that could show one tenant's rows to another: which check found it, on what, and what is wrong. */
 export interface Fault {
@@ -18,17 +18,16 @@ export interface Inspection {
 }
 
 /**
- * Compares the logins behind the run-time addresses, and the catalogue of their database, with what isolation of
+ * Compares the logins behind the addresses of a process, and the catalogue of their database, with what isolation of
  * tenants needs. Reads as the run-time roles themselves, for the catalogue is open to all. Throws where one of
  * them cannot connect.
  */
-export async function inspectIsolation(urls: RoleUrls): Promise<Inspection[]> {
-  const logins = await Promise.all([
-    connected(urls.api, (client) => inspectLogin(client, 'bailiwick_api')),
-    connected(urls.system, (client) => inspectLogin(client, 'bailiwick_system')),
-    connected(urls.worker, (client) => inspectLogin(client, 'bailiwick_worker')),
-  ])
-  const catalogue = await connected(urls.api, async (client) => {
+export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspection[]> {
+  const given = rolesOf(urls)
+  const logins = await Promise.all(
+    given.map(([role, url]) => connected(url, (client) => inspectLogin(client, `bailiwick_${role}`))),
+  )
+  const catalogue = await connected(given[0]![1], async (client) => {
     await client.query('begin read only')
     return inspectCatalogue(client)
   })
@@ -36,7 +35,7 @@ export async function inspectIsolation(urls: RoleUrls): Promise<Inspection[]> {
 }
 
 /** The faults alone, for the boot: a process that serves tenants refuses to start with any. */
-export async function checkIsolation(urls: RoleUrls): Promise<Fault[]> {
+export async function checkIsolation(urls: Partial<RoleUrls>): Promise<Fault[]> {
   return (await inspectIsolation(urls)).flatMap((inspection) => inspection.faults)
 }
 

@@ -42,7 +42,9 @@ export interface ListPage {
   filtered: boolean
   /** The filters, to count what they leave. */
   conditions: FragmentSqlToken
-  /** Filters, place, order and limit: the end of the list's query. */
+  /** Place, order and limit. */
+  end: FragmentSqlToken
+  /** `conditions` and `end` together: the end of the list's query. */
   tail: FragmentSqlToken
 }
 
@@ -83,7 +85,7 @@ export function defineList(described: ListDescription): List {
       const asked = conditionsOf(filters, search, query, now)
       const conditions = together(asked)
       const end = keyset(place, orderedBy(query).column, id.column, placeOf(query).startsWith('-'))
-      return { filtered: asked.length > 0, conditions, tail: sql.fragment`${conditions} ${end}` }
+      return { filtered: asked.length > 0, conditions, end, tail: sql.fragment`${conditions} ${end}` }
     },
   }
 }

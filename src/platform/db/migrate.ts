@@ -117,6 +117,13 @@ export interface RoleUrls {
   worker: string
 }
 
+/** The roles of `urls`, with their addresses, in one order. */
+export const rolesOf = (urls: Partial<RoleUrls>): [keyof RoleUrls, string][] =>
+  (['api', 'system', 'worker'] as const).flatMap((role) => {
+    const url = urls[role]
+    return url === undefined ? [] : [[role, url] satisfies [keyof RoleUrls, string]]
+  })
+
 /** Makes the roles that are missing; needs CREATEROLE only then. */
 async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void> {
   const wanted = {

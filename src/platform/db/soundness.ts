@@ -1,15 +1,47 @@
+import pg from 'pg'
+import { sqlState } from './database-errors.ts'
 import { checkIsolation } from './isolation.ts'
-import { missingMigrations, type RoleUrls } from './migrate.ts'
+import { missingMigrations, type RoleUrls, rolesOf } from './migrate.ts'
 
 /** The database is not one to run on; the message tells an operator what is off and what to do. */
 export class UnsoundDatabase extends Error {}
 
 /**
- * Throws unless every migration is applied and the catalogue proves that tenants are isolated. A service that cannot
- * prove it does not start.
+ * Throws {@link UnsoundDatabase} where a Postgres does not answer or refuses the login, naming the setting that holds
+ * its address, host and port; never the password.
  */
-export async function assertDatabaseIsSound(urls: RoleUrls): Promise<void> {
-  const missing = await missingMigrations(urls.api)
+export async function assertAnswers(addresses: Record<string, string | undefined>): Promise<void> {
+  for (const [setting, url] of Object.entries(addresses)) {
+    if (url === undefined) continue
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+    client.on('error', () => undefined) // lost on the way: connect tells
+    await client.connect().catch((error) => {
+      throw new UnsoundDatabase(`${setting}: ${refusalOf(error, url)}`)
+    })
+    await client.end()
+  }
+}
+
+/** Postgres names what it refuses with a SQLSTATE of five characters; whatever else went wrong, nobody answered. */
+function refusalOf(error: unknown, url: string): string {
+  const { hostname, port } = new URL(url)
+  const place = `${hostname || 'localhost'}:${port || 5432}`
+  const code = sqlState(error)
+  if (/^28/.test(code)) return `Postgres at ${place} refuses this login or its password (${code})`
+  if (/^(?=.*\d)[0-9A-Z]{5}$/.test(code)) return `Postgres at ${place} refuses the connection (${code})`
+  return `no Postgres answers at ${place}`
+}
+
+/**
+ * Throws unless every migration is applied and the catalogue proves that tenants are isolated. A service that cannot
+ * prove it does not start. `urls` are the addresses that the process has, one at least.
+ */
+export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<void> {
+  const given = rolesOf(urls)
+  await assertAnswers(
+    Object.fromEntries(given.map(([role, url]) => [`DATABASE_${role.toUpperCase()}_URL`, url])),
+  )
+  const missing = await missingMigrations(given[0]![1])
   if (missing.length > 0)
     throw new UnsoundDatabase(`The database lacks ${missing.join(', ')}. Run: npm run cli -- migrate`)
   const faults = await checkIsolation(urls)

@@ -100,7 +100,6 @@ export function refusal(decision: Decision, decisionId: string): ApiError {
     members: {
       decision_id: decisionId,
       reasons: reasons.map(tell),
-      matched: decision.matched.map(tellMatched),
     },
   })
 }

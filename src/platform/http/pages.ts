@@ -36,7 +36,9 @@ const pages: Record<string, LinkPage> = {
   },
   '/accept-invitation': {
     title: 'Accept the invitation',
-    lead: 'New here? Choose a password of 8 characters or more. Whoever has an account accepts where they are logged in.',
+    lead:
+      'New here? Choose a password of 8 characters or more. If you have an account already, leave this page: log in to ' +
+      'your application and open the link of the mail there. It stays good until it is used or expires.',
     button: 'Join',
     post: '/api/v1/invitations/accept/',
     done: 'Welcome! Your account is made. Log in with your address and password.',

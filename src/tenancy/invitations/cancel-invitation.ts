@@ -5,6 +5,7 @@ import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { permitInvitation } from './permit-invitation.ts'
 import { cancelPending, cancelPendingTo, findInvitation, type InvitationRow } from './store.ts'
 
 /** Cancels an invitation, one's own or as somebody who may; one that was cancelled stays so, any other is 409. */
@@ -17,7 +18,7 @@ export async function cancelInvitation(
   const at = clock()
   const found = await inTenant(db, actor, (tx) => findInvitation(tx, tenantId, id, at))
   if (!found) throw notFound()
-  actor.permit({ type: 'invitation', id, ownerId: found.invited_by })
+  permitInvitation(actor, found)
   return inTenant(db, actor, async (tx) => {
     const cancelled = await cancelPending(tx, tenantId, id, at)
     const invitation = await findInvitation(tx, tenantId, id, at)

@@ -12,6 +12,7 @@ import { findTenant, lockTenant } from '../tenants/store.ts'
 import { holdRoles } from './accept-store.ts'
 import { invitationPending } from './create-invitation.ts'
 import { mailInvitation } from './mail-invitation.ts'
+import { permitInvitation } from './permit-invitation.ts'
 import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } from './store.ts'
 
 /**
@@ -29,6 +30,7 @@ export async function resendInvitation(deps: Deps, actor: Actor, id: string): Pr
     const found = await findInvitation(tx, tenantId, id, at)
     const tenant = await findTenant(tx, tenantId, userId)
     if (!found || !tenant) throw notFound()
+    permitInvitation(actor, found)
     const { email, message } = found
     assertGivable(holderOf(actor), await holdRoles(tx, tenantId, found.role_ids))
     assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')

@@ -130,6 +130,7 @@ export const invitationRoutes = (deps: Deps): Route[] => [
     path: '/api/v1/tenants/:id/invitations/:iid/resend',
     action: 'invitation:resend',
     scope: 'inside',
+    decides: 'resource',
     tag: 'Invitations',
     summary: 'Send an invitation again',
     description: 'With a new token and its whole time; the token before is dead.',

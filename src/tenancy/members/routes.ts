@@ -18,10 +18,10 @@ function pageOfMembers(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
   const asked = { path: `/api/v1/tenants/${tenantId}/members`, tenantId, query }
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
-      rows: await listMembers(tx, tenantId, page),
-      count: await countMembers(tx, tenantId, page),
-    }))
+    inTenant(deps.db, actor, async (tx) => {
+      const count = await countMembers(tx, tenantId, page)
+      return { rows: await listMembers(tx, tenantId, page, count), count }
+    })
   return answerPage(deps, memberList, asked, load, showMember)
 }
 

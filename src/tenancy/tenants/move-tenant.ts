@@ -7,6 +7,7 @@ import type { Actor } from '../../platform/http/actor.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { permitTenant } from './permit-tenant.ts'
 import {
   findTenant,
   lockTenant,
@@ -35,9 +36,11 @@ export function moveTenant({ db, clock }: Deps, actor: Actor, move: keyof typeof
   return inTenant(db, actor, async (tx) => {
     await lockTenant(tx, tenantId)
     const before = await findTenant(tx, tenantId, userId)
+    if (!before) throw notFound()
+    permitTenant(actor, before)
     const moved = await updateStatus(tx, { id: tenantId, from, to, at })
     const tenant = await findTenant(tx, tenantId, userId)
-    if (!before || !tenant) throw notFound()
+    if (!tenant) throw notFound()
     if (tenant.status !== to)
       throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
     if (!moved) return tenant
@@ -65,6 +68,7 @@ export function deleteTenant({ db, clock }: Deps, actor: Actor, versions: Versio
     await lockTenant(tx, tenantId)
     const tenant = await findTenant(tx, tenantId, userId)
     if (!tenant) throw notFound()
+    permitTenant(actor, tenant)
     assertAmong(versions, tenant.version)
     if (!(await markDeleted(tx, { id: tenantId, at }))) throw notFound()
     await appendEvent(tx, {

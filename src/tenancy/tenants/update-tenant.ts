@@ -7,6 +7,7 @@ import type { Actor } from '../../platform/http/actor.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { permitTenant } from './permit-tenant.ts'
 import { changeTenant, findTenant, lockTenant, type TenantRow } from './store.ts'
 import { auditedTenant, type TenantChange } from './tenant-schemas.ts'
 
@@ -23,6 +24,7 @@ export function updateTenant(
     await lockTenant(tx, tenantId)
     const before = await findTenant(tx, tenantId, userId)
     if (!before) throw notFound()
+    permitTenant(actor, before)
     assertAmong(versions, before.version)
     const { name, settings = {} } = change
     if (!(await changeTenant(tx, { id: tenantId, name, settings, at }))) return before

@@ -33,7 +33,6 @@ t.test('a gated call is refused, approved, repeated once, and written down', asy
       code: 'approval_required',
       decision_id: uuid,
       reasons: [{ code: 'policy_gate', layer: 'policy', policy_id: policy.id }],
-      matched: [{ policy_id: policy.id, version: 1, effect: 'require_approval' }],
       approval_request: { id: uuid, status: 'pending', expires_at: '2026-11-22T12:00:00.000Z' },
     },
   })

@@ -40,11 +40,13 @@ t.test('the committed bundle opens, and quickly', async (t) => {
 
 t.test('what is no bundle is refused', async (t) => {
   const folder = t.testdir({ garbage: 'garbage', empty: gzipSync('') })
-  await t.rejects(openAccessEngine(join(folder, 'missing')))
-  await t.rejects(openAccessEngine(join(folder, 'garbage')))
-  await t.rejects(openAccessEngine(join(folder, 'empty')), { message: /holds no .manifest/ })
+  for (const name of ['missing', 'garbage'])
+    await t.rejects(openAccessEngine(join(folder, name)), {
+      message: `The bundle of policies, ${join(folder, name)}, is missing or damaged: restore it`,
+    })
+  await t.rejects(openAccessEngine(join(folder, 'empty')), { cause: { message: /holds no .manifest/ } })
   writeFileSync(join(folder, 'text'), gzipSync('x'.repeat(1024)))
-  await t.rejects(openAccessEngine(join(folder, 'text')), { message: /not a tar archive/ })
+  await t.rejects(openAccessEngine(join(folder, 'text')), { cause: { message: /not a tar archive/ } })
 })
 
 t.test('a module cut short is refused', async (t) => {

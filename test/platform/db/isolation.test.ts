@@ -10,6 +10,7 @@ import { catalogueChecks } from '../../../src/platform/db/isolation-catalogue.ts
 import { disposableDatabase } from '../../helpers/database.ts'
 import { mutations } from './isolation-mutations.ts'
 
+t.setTimeout(120_000)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()
@@ -26,6 +27,12 @@ t.test('a migrated database has no fault', async (t) => {
   )
   t.equal(inspections.length, 3 + 1 + catalogueChecks.length)
   t.same(await checkIsolation(urls), [])
+  const { worker } = urls
+  t.equal(
+    (await inspectIsolation({ worker })).length,
+    1 + 1 + catalogueChecks.length,
+    'with what a worker has',
+  )
 })
 
 for (const [title, check, named, sql] of mutations) {
@@ -133,7 +140,6 @@ async function startApi(api: string) {
       SECRET_KEYS: Buffer.alloc(32).toString('base64url'),
       DATABASE_API_URL: api,
       DATABASE_SYSTEM_URL: urls.system,
-      DATABASE_WORKER_URL: urls.worker,
     },
     timeout: 20_000,
   })

@@ -1,0 +1,35 @@
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+
+interface Verified {
+  userId: string
+  email: string
+  /** Where the flow began that proved it. */
+  tenantId: string
+  origin: Origin
+  decisionId?: string
+  at: number
+}
+
+/** Tells that an address was verified just now, by event and audit log, in the transaction that did it. */
+export async function tellVerified(tx: Tx, { userId, email, ...verified }: Verified): Promise<void> {
+  const { tenantId, origin, at } = verified
+  await appendEvent(tx, {
+    type: 'identity.email_verified',
+    tenantId,
+    subject: userId,
+    data: { user_id: userId, email },
+    actorId: userId,
+    requestId: origin.requestId,
+    at,
+  })
+  await appendAudit(tx, {
+    ...verified,
+    actor: { id: userId, email },
+    action: 'email_verification:confirm',
+    target: { type: 'user', id: userId },
+    changes: { email_verified: { before: false, after: true } },
+  })
+}

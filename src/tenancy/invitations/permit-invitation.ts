@@ -1,0 +1,12 @@
+import type { Actor } from '../../platform/http/actor.ts'
+import { showInvitation } from './invitation-schemas.ts'
+import type { InvitationRow } from './store.ts'
+
+/** Decides the action of the request about this invitation, as it is before; throws 403. */
+export const permitInvitation = (actor: Actor, invitation: InvitationRow): void =>
+  actor.permit({
+    type: 'invitation',
+    id: invitation.id,
+    ownerId: invitation.invited_by,
+    fields: showInvitation(invitation),
+  })

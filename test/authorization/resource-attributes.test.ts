@@ -1,0 +1,313 @@
+import t, { type Test } from 'tap'
+import { listRoutes } from '../../src/app.ts'
+import { type ActionName, actions } from '../../src/platform/access/actions.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { type Answer, type Client, startService } from '../helpers/service.ts'
+
+// A policy that looks at resource.* is only as good as what each verb says of its resource: what it leaves out is
+// missing, and a deny applies where something is missing. So each deny is tried with a value that is there and one
+// that is not.
+
+t.setTimeout(300_000)
+const service = await startService(t)
+const policies = '/api/v1/policies/'
+const owner = await service.signUp()
+const admin = await colleague(service, owner, 'admin')
+const member = await colleague(service, owner)
+const leaver = await colleague(service, owner)
+const newcomer = await service.signUp()
+const tenant = `/api/v1/tenants/${owner.tenantId}/`
+
+const created = async (path: string, body: object): Promise<string> => {
+  const { status, body: made } = await owner.post(path, body)
+  if (status !== 201) throw new Error(JSON.stringify(made))
+  return made.id
+}
+const memberId = async ({ id }: Client) =>
+  (await owner.get(`${tenant}members/?user_id=${id}`)).body.results[0].id
+const rule = (name: string) => ({ name, effect: 'deny', actions: ['doc:read'] })
+
+interface Change {
+  action: ActionName
+  method: 'post' | 'put' | 'patch' | 'delete'
+  path: string
+  body?: object
+  attribute: string
+  /** What the resource has there, and what it has not. */
+  values: [unknown, unknown]
+  /** Where it shows whether anything was changed. */
+  shows?: string
+  by?: Client
+  operator?: string
+}
+
+const [members, roles] = [`${tenant}members/`, `${tenant}roles/`]
+const [departments, invitations] = [`${tenant}departments/`, `${tenant}invitations/`]
+const role = `${roles}${await created(roles, { name: 'One' })}/`
+const department = `${departments}${await created(departments, { name: 'One' })}/`
+const sent = `${invitations}${await created(invitations, { email: 'sent@example.com' })}/`
+await created(invitations, { email: 'stays@example.com' })
+const policy = `${policies}${await created(policies, rule('One'))}/`
+const staff = `${members}${await memberId(member)}/`
+const left = `${members}${await memberId(leaver)}/`
+
+const named: [unknown, unknown] = ['One', 'Other']
+const changes: Change[] = [
+  {
+    action: 'member:create',
+    method: 'post',
+    path: members,
+    body: { user_id: newcomer.id },
+    attribute: 'user_id',
+    values: [newcomer.id, owner.id],
+  },
+  {
+    action: 'member:update',
+    method: 'put',
+    path: staff,
+    body: { roles: ['auditor'] },
+    attribute: 'roles',
+    operator: 'contains',
+    values: ['member', 'owner'],
+  },
+  {
+    action: 'member:delete',
+    method: 'delete',
+    path: left,
+    attribute: 'email',
+    values: [leaver.email, 'x'],
+    shows: members,
+  },
+  {
+    action: 'role:create',
+    method: 'post',
+    path: roles,
+    body: { name: 'Two' },
+    attribute: 'name',
+    values: ['Two', 'x'],
+  },
+  {
+    action: 'role:update',
+    method: 'patch',
+    path: role,
+    body: { description: 'x' },
+    attribute: 'name',
+    values: named,
+  },
+  {
+    action: 'role:delete',
+    method: 'delete',
+    path: role,
+    attribute: 'is_system',
+    values: [false, true],
+    shows: roles,
+  },
+  {
+    action: 'department:create',
+    method: 'post',
+    path: departments,
+    body: { name: 'Two' },
+    attribute: 'name',
+    values: ['Two', 'x'],
+  },
+  {
+    action: 'department:update',
+    method: 'put',
+    path: department,
+    body: { description: 'x' },
+    attribute: 'name',
+    values: named,
+  },
+  {
+    action: 'department:delete',
+    method: 'delete',
+    path: department,
+    attribute: 'name',
+    values: named,
+    shows: departments,
+  },
+  {
+    action: 'invitation:create',
+    method: 'post',
+    path: invitations,
+    body: { email: 'Guest@example.com' },
+    attribute: 'email',
+    values: ['guest@example.com', 'x'],
+  },
+  {
+    action: 'invitation:resend',
+    method: 'post',
+    path: `${sent}resend/`,
+    attribute: 'status',
+    values: ['pending', 'expired'],
+    shows: sent,
+  },
+  {
+    action: 'invitation:cancel',
+    method: 'post',
+    path: `${sent}cancel/`,
+    attribute: 'email',
+    values: ['sent@example.com', 'x'],
+    shows: sent,
+  },
+  {
+    action: 'policy:create',
+    method: 'post',
+    path: policies,
+    body: rule('Two'),
+    attribute: 'name',
+    values: ['Two', 'x'],
+    by: admin,
+  },
+  {
+    action: 'policy:update',
+    method: 'put',
+    path: policy,
+    body: { description: 'x' },
+    attribute: 'name',
+    values: named,
+    by: admin,
+  },
+  {
+    action: 'policy:update',
+    method: 'post',
+    path: `${policy}rollback/`,
+    body: { version: 1 },
+    attribute: 'name',
+    values: named,
+    shows: policy,
+    by: admin,
+  },
+  {
+    action: 'policy:delete',
+    method: 'delete',
+    path: policy,
+    attribute: 'name',
+    values: named,
+    shows: policies,
+    by: admin,
+  },
+  {
+    action: 'tenant:update',
+    method: 'put',
+    path: tenant,
+    body: { settings: { require_mfa: false, allowed_email_domains: ['example.com'] } },
+    attribute: 'status',
+    values: ['active', 'suspended'],
+  },
+  {
+    action: 'tenant:update',
+    method: 'patch',
+    path: tenant,
+    body: { name: 'Renamed' },
+    attribute: 'id',
+    values: [owner.tenantId, 'x'],
+  },
+]
+const moves: Change[] = (['suspend', 'archive', 'activate'] as const).map((move) => ({
+  action: `tenant:${move}`,
+  method: 'post',
+  path: `${tenant}${move}/`,
+  attribute: 'name',
+  values: ['Renamed', 'x'],
+  shows: tenant,
+}))
+const end: Change = {
+  action: 'tenant:delete',
+  method: 'delete',
+  path: tenant,
+  attribute: 'name',
+  values: ['Renamed', 'x'],
+}
+
+const definition = await created('/api/v1/attribute-definitions/', {
+  key: 'clearance',
+  category: 'subject',
+  data_type: 'integer',
+})
+/** Each list with a row that is hidden by its id, and the path of that row alone where it has one. */
+const lists: { action: ActionName; path: string; id?: string; alone?: string }[] = [
+  { action: 'user:list', path: '/api/v1/users/', id: member.id },
+  { action: 'user:read', path: '', id: member.id, alone: `/api/v1/users/${member.id}/` },
+  { action: 'invitation:list', path: invitations, id: sent.split('/').at(-2)!, alone: sent },
+  {
+    action: 'attribute_definition:list',
+    path: '/api/v1/attribute-definitions/?page_size=100',
+    id: definition,
+    alone: `/api/v1/attribute-definitions/${definition}/`,
+  },
+  { action: 'decision:list', path: '/api/v1/decisions/?page_size=100' },
+  { action: 'audit:list', path: '/api/v1/audit-log/?page_size=100' },
+]
+
+/** Runs `work` while a deny is in force that reaches whatever has `value` there. */
+async function denying(
+  { action, attribute, operator = 'eq' }: Pick<Change, 'action' | 'attribute' | 'operator'>,
+  value: unknown,
+  work: () => Promise<void>,
+): Promise<void> {
+  const conditions = { attribute: `resource.${attribute}`, operator, value }
+  const id = await created(policies, { name: 'Deny', effect: 'deny', actions: [action], conditions })
+  await work()
+  await owner.delete(`${policies}${id}/`)
+}
+
+const call = ({ method, path, body, by = owner }: Change): Promise<Answer> =>
+  method === 'delete' ? by.delete(path) : by[method](path, body ?? {})
+
+const denied = { status: 403, body: { code: 'permission_denied', reasons: [{ code: 'policy_deny' }] } }
+const title = ({ action, path }: Change) => `${action} ${path.replace(/[0-9a-f-]{36}/g, '…')}`
+
+async function tryChange(t: Test, change: Change): Promise<void> {
+  const shown = async () => (await owner.get(change.shows ?? change.path)).body
+  await denying(change, change.values[0], async () => {
+    const before = await shown()
+    t.match(await call(change), denied, title(change))
+    t.same(await shown(), before, `${title(change)} changed nothing`)
+  })
+  await denying(change, change.values[1], async () => {
+    const { status, body } = await call(change)
+    t.ok(status < 300, `${title(change)} passes where the value is another: ${JSON.stringify(body)}`)
+  })
+}
+
+t.test('every action that can be gated or widened, and has a route, is tried here', async (t) => {
+  const tried = new Set<string>([...changes, ...moves, end, ...lists].map(({ action }) => action))
+  const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
+  const due = routes.flatMap(({ action }) => (action === 'public' ? [] : [action]))
+  const missing = due.filter(
+    (action) => (actions[action].gate || actions[action].widen) && !tried.has(action),
+  )
+  t.same(missing, [])
+})
+
+t.test('a row that a deny reaches is left out of the list, and refused alone', async (t) => {
+  for (const { action, path, id: given, alone } of lists) {
+    const rows = async () => (await owner.get(path)).body.results.map(({ id }: { id: string }) => id)
+    const id = given ?? (await rows())[0]
+    await denying({ action, attribute: 'id' }, id, async () => {
+      if (path) {
+        const left = await rows()
+        t.notOk(left.includes(id), action)
+        t.ok(left.length > 0, `the other rows of ${action} stay`)
+      }
+      if (alone) t.match(await owner.get(alone), denied, action)
+    })
+    await denying({ action, attribute: 'id' }, 'x', async () => {
+      if (path) t.ok((await rows()).includes(id), action)
+      if (alone) t.equal((await owner.get(alone)).status, 200, action)
+    })
+  }
+})
+
+t.test('a change that a deny reaches is refused, and passes where the value is another', async (t) => {
+  for (const change of changes) await tryChange(t, change)
+})
+
+t.test('so are the moves of a tenant, and its end', async (t) => {
+  for (const change of moves) {
+    await tryChange(t, change)
+    t.equal((await owner.post(`${tenant}activate/`)).status, 200)
+  }
+  await tryChange(t, end)
+})

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { newPolicy } from '../../src/authorization/policies/policy-body.ts'
+import { operatorsByType } from '../../src/platform/access/conditions.ts'
+import { startService } from '../helpers/service.ts'
+
+t.setTimeout(120_000)
+const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'policies.md'), 'utf8')
+
+/** The rows of the table whose first heading this is, as cells. */
+function table(heading: string): string[][] {
+  const [, rows = ''] = text.split(`| ${heading} |`)[1]?.split('|\n|---') ?? []
+  const lines = rows.split('\n').slice(1)
+  const end = lines.findIndex((line) => !line.startsWith('|'))
+  return lines.slice(0, end).map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')))
+}
+const words = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word)
+
+t.test('every field of a policy is in the table, and nothing else', async (t) => {
+  t.same(
+    table('Field')
+      .flatMap(([name]) => words(name))
+      .sort(),
+    Object.keys(newPolicy.shape).sort(),
+  )
+})
+
+t.test('the operators of each type are those that there are', async (t) => {
+  const told = Object.fromEntries(
+    table('Type').map(([type, operators]) => [words(type)[0], words(operators)]),
+  )
+  t.same(told, operatorsByType)
+})
+
+t.test('the examples answer what is written below them', async (t) => {
+  const service = await startService(t)
+  const [, examples = ''] = text.split('\n## Examples\n')
+  const blocks = [...examples.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '')
+  t.ok(blocks.length >= 6)
+  const script = blocks
+    .join('\necho; echo "=== end of block"\n')
+    .replace('http://localhost:3000', service.url)
+  const { stdout } = await promisify(execFile)('sh', ['-e', '-c', script])
+  const answers = stdout.split('=== end of block')
+  for (const [index, block] of blocks.entries())
+    for (const [, wanted = ''] of block.matchAll(/^# → (.*)$/gm))
+      t.ok(answers[index]?.includes(wanted), `${wanted} is in ${answers[index]?.trim()}`)
+})
+
+t.test('the document at its beginning is one that can be written', async (t) => {
+  const [, document = ''] = /```json\n(.*?)```/s.exec(text) ?? []
+  const service = await startService(t)
+  const owner = await service.signUp()
+  const { status, body } = await owner.post('/api/v1/policies/', document)
+  t.match({ status, body }, { status: 201, body: { warnings: [] } })
+})
