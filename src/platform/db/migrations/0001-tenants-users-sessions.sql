@@ -209,7 +209,6 @@ create policy own_rows on sessions for all to bailiwick_api
 create policy system_all on sessions for all to bailiwick_system using (true) with check (true);
 create policy owner_all on sessions for all to bailiwick_owner using (true) with check (true);
 grant select on sessions to bailiwick_api;
-grant update (acr, amr, second_factor_at, ended_at, end_reason, last_used_at) on sessions to bailiwick_api;
 grant select, insert, update, delete on sessions to bailiwick_system;
 
 create table refresh_families (
