@@ -2,13 +2,14 @@ import { styleText } from 'node:util'
 import type { Answer, Call } from './walk.ts'
 
 /** A call as one line of curl, with the token and the address out of shell variables. */
-export function curlLine({ method, path, as, body, accept }: Call): string {
+export function curlLine({ method, path, as, body, accept, approval }: Call): string {
   return [
     'curl -s',
-    ...(method !== 'GET' && !body ? [`-X ${method}`] : []),
+    ...(method === 'PUT' || (method === 'POST' && !body) ? [`-X ${method}`] : []),
     /[?&]/.test(path) ? `"$URL${path}"` : `$URL${path}`,
     ...(accept ? [`-H "Accept: ${accept}"`] : []),
     ...(as ? [`-H "Authorization: Bearer $${as}"`] : []),
+    ...(approval ? [`-H "Approval-Request: ${approval}"`] : []),
     ...(body ? [`--json '${JSON.stringify(body).replaceAll("'", "'\\''")}'`] : []),
   ].join(' ')
 }

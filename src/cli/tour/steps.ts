@@ -1,4 +1,5 @@
 import { isolationSteps } from './isolation-steps.ts'
+import { policySteps } from './policy-steps.ts'
 import { secondFactorSteps } from './second-factor-steps.ts'
 import { signInSteps } from './sign-in-steps.ts'
 import { tenantSteps } from './tenant-steps.ts'
@@ -16,5 +17,6 @@ export const steps: readonly Step[] = [
   ...signInSteps,
   ...secondFactorSteps,
   ...tenantSteps,
+  ...policySteps,
   ...isolationSteps,
 ]

@@ -40,7 +40,9 @@ export const tenantSteps: readonly Step[] = [
         as: 'ADA',
         body,
       } as const
-      await walk.call(call, { status: 201, body: { user_id: walk.facts['bob.id'], roles: ['member'] } })
+      const expected = { user_id: walk.facts['bob.id'], roles: ['member'] }
+      const { id } = await walk.call(call, { status: 201, body: expected })
+      walk.facts['bob.member'] = id
     },
   },
   {

@@ -5,13 +5,14 @@ import { curlLine, showAnswer, showValue } from './show.ts'
 // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the expectation of each call
 type Json = any
 
-/** A call of the tour: `as` names the shell variable that holds the bearer's token. */
+/** A call of the tour: `as` names the shell variable that holds the bearer's token, `approval` an approved request. */
 export interface Call {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT'
   path: string
   as?: string
   body?: Record<string, unknown>
   accept?: string
+  approval?: string
 }
 
 /** What an answer must be: its status, and members its body must have among others. */
@@ -95,6 +96,7 @@ async function request(url: string, call: Call, token: string | undefined): Prom
     method: call.method,
     headers: {
       ...(call.accept && { accept: call.accept }),
+      ...(call.approval && { 'approval-request': call.approval }),
       ...(token && { authorization: `Bearer ${token}` }),
       ...(call.body && { 'content-type': 'application/json' }),
     },
