@@ -78,6 +78,22 @@ t.test(
   },
 )
 
+t.test(`of ${parallel} uses of one reset token exactly one succeeds, in ${rounds} rounds`, async (t) => {
+  const successes: number[] = []
+  const refusals = new Set<string>()
+  for (let round = 0; round < rounds; round++) {
+    const { email } = await service.register()
+    await call('POST', '/api/v1/auth/password/reset/', { body: { email } })
+    const token = tokenIn(await service.mailTo(email, 'Reset'))
+    const body = { token, password: 'another quiet harbour' }
+    const answers = await times(() => call('POST', '/api/v1/auth/password/reset/confirm/', { body }))
+    successes.push(answers.filter(({ status }) => status === 200).length)
+    for (const { status, body } of answers) if (status !== 200) refusals.add(body.code)
+  }
+  t.strictSame(successes, Array(rounds).fill(1))
+  t.strictSame([...refusals], ['token_invalid'])
+})
+
 t.test('one temporary token begins one session, with as many right codes as there are', async (t) => {
   for (let round = 0; round < 5; round++) {
     const person = await service.signUp()
