@@ -14,7 +14,7 @@ import {
   repeat,
 } from './office.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(240_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const rounds = 8
