@@ -8,11 +8,13 @@ const firm = await foundFirm(service)
 const { owner, path, id } = firm
 const clerk = await firm.hire('member')
 const role = await expect(201, owner.post(`${path}/roles/`, { name: 'Clerk' }))
+const floor = { category: 'subject', key: 'floor', data_type: 'integer' }
+await expect(201, owner.post('/api/v1/attribute-definitions/', floor))
 const department = await expect(201, owner.post(`${path}/departments/`, { name: 'Desk' }))
 
 const details: [string, string, (n: number) => object][] = [
   ['tenant', `${path}/`, (n) => ({ name: `Firm ${n}` })],
-  ['member', `${path}/members/${clerk.memberId}/`, (n) => ({ attributes: { n } })],
+  ['member', `${path}/members/${clerk.memberId}/`, (n) => ({ attributes: { floor: n } })],
   [
     "member's roles",
     `${path}/members/${clerk.memberId}/`,

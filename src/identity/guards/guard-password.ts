@@ -3,7 +3,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { addressKey } from './address-key.ts'
-import { accountKey, loginUses } from './limits.ts'
+import { accountKey, loginUses, type Use } from './limits.ts'
 import {
   type Attempt,
   accountLockEnds,
@@ -13,10 +13,12 @@ import {
   pairLockEnds,
   uncountAttempt,
 } from './store.ts'
+import { createTurnstile } from './turnstile.ts'
 
 // An attempt is counted as failed before its password is looked at, in a transaction of its own, so that no number
 // of parallel attempts, and no rollback of what follows, gets more than the ten and the hundred that there are. A
 // right password takes its count back; so does one that could not be compared, for want of a database or of time.
+// Few of one account and address are under way at a time, so that many right ones at once are not taken for guesses.
 
 /**
  * Runs `check`, which compares the password of `email` (any text, with an account or not), unless there were too many
@@ -29,8 +31,20 @@ export async function guardPassword<T>(
   wrong: string,
   check: () => Promise<T>,
 ): Promise<T> {
-  const uses = loginUses(email, origin.ip)
   const attempt = { account: accountKey(email), email, address: addressKey(origin.ip), at: deps.clock() }
+  const pair = `${attempt.account.toString('hex')}:${attempt.address}`
+  return takeTurns(pair, () => guarded(deps, attempt, loginUses(email, origin.ip), wrong, check))
+}
+
+const takeTurns = createTurnstile(4, 1_000)
+
+async function guarded<T>(
+  deps: Deps,
+  attempt: Attempt,
+  uses: Use[],
+  wrong: string,
+  check: () => Promise<T>,
+): Promise<T> {
   await deps.limiters.take(uses)
   const refusal = await countAttempt(deps, attempt)
   if (refusal) {
