@@ -30,6 +30,34 @@ for (const { kind, skip } of backends)
       t.equal(stage.logged.filter((line) => line.includes('in the feed')).length, 1)
     })
 
+    t.test(
+      'an event whose relay dies between queue and commit is handed on once it has its number',
+      async (t) => {
+        const stage = await openStage(t, { kind })
+        const backend = stage.openBackend()
+        t.teardown(() => backend.close())
+        const fanout = await eventFanout.start(stage.deps, backend)
+        t.teardown(() => fanout.stop())
+        await stage.append(stage.tenant)
+        const dying = {
+          ...backend,
+          async add(...jobs: Parameters<typeof backend.add>) {
+            await backend.add(...jobs)
+            throw new Error('The relay dies here')
+          },
+        }
+        const first = await startRelay(stage.deps, dying)
+        await until(() => stage.logged.some((line) => line.includes('EventWithoutSequence')))
+        await first.stop()
+        t.equal(await stage.count('outbox'), 1)
+        const second = await startRelay(stage.deps, backend)
+        t.teardown(() => second.stop())
+        await until(async () => (await stage.count('outbox')) === 0)
+        t.match(await stage.rows('select sequence::int from events'), [{ sequence: 1 }])
+        t.equal(await stage.count('dead_letters'), 0)
+      },
+    )
+
     t.test('a message over which processes keep dying becomes a dead letter', async (t) => {
       const stage = await openStage(t, { kind })
       const backend = stage.openBackend()

@@ -6,7 +6,7 @@ const event = z.object({
   tenant_id: z.string(),
   id: z.string(),
   type: z.string(),
-  sequence: z.coerce.number(),
+  sequence: z.coerce.number().nullable(),
   request_id: z.string(),
 })
 
