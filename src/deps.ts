@@ -13,12 +13,17 @@ import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts
 import { createPasswordHasher, type PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
+import { loadOf, measurePool, poolSamples } from './platform/db/measure-pool.ts'
 import { openPool } from './platform/db/pool.ts'
 import { openReadPool } from './platform/db/read-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
+import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
+import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
+import type { Sample } from './platform/metrics/read-sources.ts'
+import { version } from './version.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
 export interface Deps {
@@ -40,6 +45,7 @@ export interface Deps {
   budget: CallBudget
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
+  metrics: Metrics
 }
 
 /**
@@ -51,8 +57,10 @@ export async function openDeps(settings: {
   log: Logger
   publicUrl: () => string
   clock?: () => number
+  /** Where the process counts for others, too. */
+  metrics?: Metrics
 }): Promise<Deps & { close(): Promise<void> }> {
-  const { config, log, publicUrl, clock = Date.now } = settings
+  const { config, log, publicUrl, clock = Date.now, metrics = createMetrics(version) } = settings
   const { DATABASE_API_URL: apiUrl, DATABASE_SYSTEM_URL: systemUrl, SECRET_KEYS: keys } = config
   if (!apiUrl || !systemUrl || !keys)
     throw new Error(
@@ -63,18 +71,34 @@ export async function openDeps(settings: {
   // Half of a role's connections are for reads of one statement, which leave them at once.
   const reading = { ...common, size: Math.floor(size / 2) }
   const writing = { ...common, size: size - reading.size }
-  const [api, system, passwords, access] = await Promise.all([
+  const [api, system, passwords, engine] = await Promise.all([
     openPool(apiUrl, writing),
     openPool(systemUrl, writing),
-    createPasswordHasher(),
+    createPasswordHasher({ hashed: metrics.passwordHashed, refused: metrics.passwordRefused }),
     openAccessEngine(),
   ])
-  const [apiReads, systemReads] = [openReadPool(apiUrl, reading), openReadPool(systemUrl, reading)]
-  const db = { api, apiReads, system, systemReads }
+  const readsOf = (url: string, name: string) =>
+    openReadPool(url, { ...reading, waited: (seconds) => metrics.connectionWaited(name, seconds) })
+  const [apiReads, systemReads] = [readsOf(apiUrl, 'api_reads'), readsOf(systemUrl, 'system_reads')]
+  const db = {
+    api: measurePool(api, 'api', metrics),
+    apiReads,
+    system: measurePool(system, 'system', metrics),
+    systemReads,
+  }
+  const access = measureEngine(engine, metrics)
+  metrics.policyRevision(access.revision)
+  metrics.sample(() => [
+    ...poolSamples('api', writing.size, loadOf(api)),
+    ...poolSamples('api_reads', reading.size, apiReads.load()),
+    ...poolSamples('system', writing.size, loadOf(system)),
+    ...poolSamples('system_reads', reading.size, systemReads.load()),
+    ...hashSamples(passwords),
+  ])
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
-  const limiters = await openLimiters(config, db, log)
-  const budget = openCallBudget(config, db, clock, log)
+  const limiters = await openLimiters(config, db, log, metrics.limitRefused)
+  const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
   const endSweeping = sweepGuards(db, clock, log)
   const close = async () => {
     ring.close()
@@ -84,8 +108,8 @@ export async function openDeps(settings: {
     await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
-  const loadPolicies = policyLoader({ db })
-  const recordDecision = decisionLog({ db, log }, access.revision)
+  const loadPolicies = measurePolicies(policyLoader({ db }), metrics)
+  const recordDecision = measureLog(decisionLog({ db, log }, access.revision), metrics)
   return {
     config,
     log,
@@ -101,6 +125,13 @@ export async function openDeps(settings: {
     budget,
     approvals: approvalGate({ db, sealer, publicUrl }),
     publicUrl,
+    metrics,
     close,
   }
 }
+
+const hashSamples = (passwords: PasswordHasher): Sample[] =>
+  Object.entries(passwords.load()).flatMap(([state, { now, most }]) => [
+    { gauge: 'hashes', labels: { state }, value: now },
+    { gauge: 'hashesMax', labels: { state }, value: most },
+  ])

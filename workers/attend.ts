@@ -2,6 +2,7 @@ import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
 import { describeError, Hopeless, originOf } from '../src/platform/describe-error.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
+import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -23,13 +24,22 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
   return {
     async attend(queued: QueuedMessage, attempt: number): Promise<void> {
       const { id, tenantId, payload } = queued
+      const begun = performance.now()
+      let outcome: JobOutcome = 'retry'
       try {
         await handle({ id, tenantId, message: unlessUnreadable(read, payload), attempt })
+        outcome = 'done'
       } catch (error) {
         const last = error instanceof Hopeless || attempt >= definition.attempts
-        if (last && !isDatabaseUnavailable(error)) return giveUp(queued, attempt, error)
+        if (last && !isDatabaseUnavailable(error)) {
+          await giveUp(queued, attempt, error)
+          outcome = 'dead'
+          return
+        }
         deps.log.warn({ outbox_id: id, attempt, error: describeError(error) }, 'will be tried again')
         throw retryable(error)
+      } finally {
+        deps.metrics.jobEnded(definition.name, outcome, (performance.now() - begun) / 1_000)
       }
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>

@@ -4,8 +4,10 @@ import { openWorkerDeps } from '../../workers/deps.ts'
 import { readConfig, roleUrls } from '../config.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics/metrics.ts'
 import { serveApi } from '../serve.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
+import { version } from '../version.ts'
 import { type Development, openDevelopment } from './development.ts'
 import { acquireInstanceLock } from './instance-lock.ts'
 import { ensureBundle } from './policies.ts'
@@ -30,11 +32,12 @@ async function main() {
     const { config } = development
     await assertDatabaseIsSound(roleUrls(config))
     const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false)
-    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }))
+    const metrics = createMetrics(version)
+    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }), Date.now, metrics)
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     ends.push(() => actors.stop())
-    const serving = await serveApi(config, log)
+    const serving = await serveApi(config, log, Date.now, metrics)
     ends.push(() => serving.stop())
     const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)

@@ -13,18 +13,28 @@ export interface PasswordHasher {
   verify(phc: string | undefined, password: string): Promise<boolean>
   /** Whether this was hashed with other parameters and should be hashed again. */
   isStale(phc: string): boolean
-  /** Hashes running and waiting now. */
-  load(): { running: number; waiting: number }
+  /** Hashes running and waiting now, and the most there may be of each. */
+  load(): Record<'running' | 'waiting', { now: number; most: number }>
+}
+
+/** How many hashes there may be, and who is told of each: its seconds, or that it was refused. */
+export interface HasherOptions {
+  inFlight?: number
+  waitingMax?: number
+  hashed?: (seconds: number) => void
+  refused?: () => void
 }
 
 /**
  * As many hashes in flight as cores (more add latency, not rate), and about two seconds of work waiting; beyond
  * that callers are told to come back. A permit is free when its hash ends, not when its client leaves.
  */
-export async function createPasswordHasher(
+export async function createPasswordHasher({
   inFlight = availableParallelism(),
   waitingMax = inFlight * 50,
-): Promise<PasswordHasher> {
+  hashed = () => undefined,
+  refused = () => undefined,
+}: HasherOptions = {}): Promise<PasswordHasher> {
   const waiting: (() => void)[] = []
   let running = 0
   const nobody = await argon2.hash('nobody has this password', parameters)
@@ -34,8 +44,10 @@ export async function createPasswordHasher(
       running++
       return
     }
-    if (waiting.length >= waitingMax)
+    if (waiting.length >= waitingMax) {
+      refused()
       throw unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
+    }
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const leave = () => {
@@ -45,9 +57,11 @@ export async function createPasswordHasher(
   }
   const bounded = async <T>(work: () => Promise<T>) => {
     await admit()
+    const begun = performance.now()
     try {
       return await work()
     } finally {
+      hashed((performance.now() - begun) / 1_000)
       leave()
     }
   }
@@ -57,6 +71,9 @@ export async function createPasswordHasher(
     verify: (phc, password) =>
       bounded(async () => (await argon2.verify(phc ?? nobody, password)) && phc !== undefined),
     isStale: (phc) => argon2.needsRehash(phc, parameters),
-    load: () => ({ running, waiting: waiting.length }),
+    load: () => ({
+      running: { now: running, most: inFlight },
+      waiting: { now: waiting.length, most: waitingMax },
+    }),
   }
 }

@@ -4,6 +4,7 @@ import type { Versions } from '../db/version.ts'
 import { type FieldError, invalidField, validationError } from '../errors.ts'
 import { type Admission, type AdmitDeps, admit } from './admit.ts'
 import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
+import { measuredAs } from './measure-requests.ts'
 import { bodyReader, bodyText } from './read-body.ts'
 import type { Route } from './route.ts'
 
@@ -16,7 +17,9 @@ const readBody = bodyReader(1024 * 1024)
  */
 export function serve(deps: AdmitDeps, route: Route): Middleware {
   const reader = route.path.includes('/auth/') ? readSmallBody : readBody
+  const measured = measuredAs(route)
   return async (ctx) => {
+    ctx.state.measuredAs = measured
     ctx.state.action = route.action
     const admission = isNobody(ctx, route) ? null : await admit(deps, ctx, route)
     try {
