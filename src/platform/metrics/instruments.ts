@@ -1,11 +1,10 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { type Catalogue, catalogue, type Definition, type LabelsOf, type MetricName } from './catalogue.ts'
+import { openTally, type Tally } from './tally.ts'
 
-type Instrument<Name extends MetricName> = {
-  counter: Counter<LabelsOf<Name>>
-  gauge: Gauge<LabelsOf<Name>>
-  histogram: Histogram<LabelsOf<Name>>
-}[Catalogue[Name]['kind']]
+type Instrument<Name extends MetricName> = Catalogue[Name]['kind'] extends 'gauge'
+  ? Gauge<LabelsOf<Name>>
+  : Tally
 
 /** The metrics of the catalogue, to be counted with. */
 export type Instruments = { readonly [Name in MetricName]: Instrument<Name> }
@@ -18,16 +17,18 @@ export function makeInstruments(): { registry: Registry; instruments: Instrument
   return { registry, instruments: Object.fromEntries(made) as Instruments }
 }
 
-function make({ kind, name, help, labels, buckets }: Definition, registry: Registry) {
-  const common = { name, help, labelNames: [...labels], registers: [registry] }
-  if (kind === 'counter') return new Counter(common)
-  if (kind === 'gauge') return emptied(new Gauge(common))
-  return new Histogram({ ...common, buckets: [...buckets] })
+function make(definition: Definition, registry: Registry) {
+  const { kind, name, help, labels } = definition
+  if (kind === 'gauge')
+    return emptied(new Gauge({ name, help, labelNames: [...labels], registers: [registry] }))
+  const tally = openTally(definition)
+  registry.registerMetric(tally.metric)
+  return tally
 }
 
 /** A gauge that shows nothing until it is set; prom-client itself puts one without labels at 0. */
 export function emptied<Label extends string>(gauge: Gauge<Label>): Gauge<Label> {
   gauge.reset()
-  gauge.remove({} as never)
+  if ((gauge as unknown as { labelNames: string[] }).labelNames.length === 0) gauge.remove()
   return gauge
 }

@@ -86,25 +86,25 @@ const countingBy = (of: Instruments) =>
     requestBegan: () => of.httpInFlight.inc(),
     requestEnded(action, status, seconds) {
       of.httpInFlight.dec()
-      of.httpDuration.observe({ action, status }, seconds)
+      of.httpDuration.add(seconds, action, status)
     },
-    decided: (action, effect) => of.decisions.inc({ action, effect }),
-    evaluated: (seconds) => of.decisionDuration.observe(seconds),
-    evaluationFailed: () => of.decisionFailures.inc(),
-    policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).inc(),
-    passwordHashed: (seconds) => of.hashDuration.observe(seconds),
-    passwordRefused: () => of.hashesRefused.inc(),
-    connectionWaited: (pool, seconds) => of.dbWait.observe({ pool }, seconds),
-    transactionRetried: (pool) => of.dbRetries.inc({ pool }),
-    limitRefused: (limit) => of.rateLimitRefusals.inc({ limit }),
+    decided: (action, effect) => of.decisions.add(1, action, effect),
+    evaluated: (seconds) => of.decisionDuration.add(seconds),
+    evaluationFailed: () => of.decisionFailures.add(1),
+    policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).add(1),
+    passwordHashed: (seconds) => of.hashDuration.add(seconds),
+    passwordRefused: () => of.hashesRefused.add(1),
+    connectionWaited: (pool, seconds) => of.dbWait.add(seconds, pool),
+    transactionRetried: (pool) => of.dbRetries.add(1, pool),
+    limitRefused: (limit) => of.rateLimitRefusals.add(1, limit),
     jobEnded(actor, outcome, seconds) {
-      of.jobs.inc({ actor, outcome })
-      of.jobDuration.observe({ actor }, seconds)
+      of.jobs.add(1, actor, outcome)
+      of.jobDuration.add(seconds, actor)
     },
-    mailEnded: (outcome) => of.mails.inc({ outcome }),
+    mailEnded: (outcome) => of.mails.add(1, outcome),
     webhookAttempt(outcome, seconds) {
-      of.webhookAttempts.inc({ outcome })
-      of.webhookDuration.observe(seconds)
+      of.webhookAttempts.add(1, outcome)
+      of.webhookDuration.add(seconds)
     },
     webhookCircuits: (open) => of.webhookCircuits.set(open),
   }) satisfies Partial<Metrics>
