@@ -23,6 +23,8 @@ import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
 import type { Sample } from './platform/metrics/read-sources.ts'
+import { createTurnstile, type Turnstile } from './platform/turnstile.ts'
+import { runWorkersBehind } from './platform/worker-threads.ts'
 import { version } from './version.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
@@ -46,6 +48,15 @@ export interface Deps {
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
   metrics: Metrics
+  turns: Turns
+}
+
+/** What only so much of is done at a time, so that whoever asks for more keeps but themselves waiting. */
+export interface Turns {
+  /** Requests of one tenant. */
+  ofTenant: Turnstile
+  /** Sign-ins of one account from one address: many right ones at once are not to be taken for guesses. */
+  ofSignIn: Turnstile
 }
 
 /**
@@ -77,6 +88,7 @@ export async function openDeps(settings: {
     createPasswordHasher({ hashed: metrics.passwordHashed, refused: metrics.passwordRefused }),
     openAccessEngine(),
   ])
+  runWorkersBehind()
   const readsOf = (url: string, name: string) =>
     openReadPool(url, { ...reading, waited: (seconds) => metrics.connectionWaited(name, seconds) })
   const [apiReads, systemReads] = [readsOf(apiUrl, 'api_reads'), readsOf(systemUrl, 'system_reads')]
@@ -126,6 +138,11 @@ export async function openDeps(settings: {
     approvals: approvalGate({ db, sealer, publicUrl }),
     publicUrl,
     metrics,
+    turns: {
+      // More do not make it quicker: this is twice the connections that serve them.
+      ofTenant: createTurnstile({ most: 2 * size, waiting: 1_000, patience: 5_000 }),
+      ofSignIn: createTurnstile({ most: 4, waiting: 1_000, patience: 25_000 }),
+    },
     close,
   }
 }

@@ -11,10 +11,15 @@ export interface PasswordHasher {
   hash(password: string): Promise<string>
   /** Compares in the time of one hash, also for `undefined` (an unknown user): then the answer is false. */
   verify(phc: string | undefined, password: string): Promise<boolean>
+  /**
+   * Runs `work`, which will hash or verify at some point; throws 503 `overloaded` at once, before anything else is
+   * spent on it, where as many are at it as can be served in about two seconds.
+   */
+  expecting<T>(work: () => Promise<T>): Promise<T>
   /** Whether this was hashed with other parameters and should be hashed again. */
   isStale(phc: string): boolean
-  /** Hashes running and waiting now, and the most there may be of each. */
-  load(): Record<'running' | 'waiting', { now: number; most: number }>
+  /** Hashes running, waiting and expected (both included) now, and the most there may be of each. */
+  load(): Record<'running' | 'waiting' | 'expected', { now: number; most: number }>
 }
 
 /** How many hashes there may be, and who is told of each: its seconds, or that it was refused. */
@@ -37,6 +42,11 @@ export async function createPasswordHasher({
 }: HasherOptions = {}): Promise<PasswordHasher> {
   const waiting: (() => void)[] = []
   let running = 0
+  let expected = 0
+  const overloaded = () => {
+    refused()
+    return unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
+  }
   const nobody = await argon2.hash('nobody has this password', parameters)
 
   const admit = async () => {
@@ -44,10 +54,7 @@ export async function createPasswordHasher({
       running++
       return
     }
-    if (waiting.length >= waitingMax) {
-      refused()
-      throw unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
-    }
+    if (waiting.length >= waitingMax) throw overloaded()
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const leave = () => {
@@ -70,10 +77,20 @@ export async function createPasswordHasher({
     hash: (password) => bounded(() => argon2.hash(password, parameters)),
     verify: (phc, password) =>
       bounded(async () => (await argon2.verify(phc ?? nobody, password)) && phc !== undefined),
+    async expecting(work) {
+      if (expected >= inFlight + waitingMax) throw overloaded()
+      expected++
+      try {
+        return await work()
+      } finally {
+        expected--
+      }
+    },
     isStale: (phc) => argon2.needsRehash(phc, parameters),
     load: () => ({
       running: { now: running, most: inFlight },
       waiting: { now: waiting.length, most: waitingMax },
+      expected: { now: expected, most: inFlight + waitingMax },
     }),
   }
 }

@@ -3,6 +3,7 @@ import type { ZodError, ZodType } from 'zod'
 import type { Versions } from '../db/version.ts'
 import { type FieldError, invalidField, validationError } from '../errors.ts'
 import { type Admission, type AdmitDeps, admit } from './admit.ts'
+import { readClaims } from './authenticate.ts'
 import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
 import { measuredAs } from './measure-requests.ts'
 import { bodyReader, bodyText } from './read-body.ts'
@@ -21,7 +22,12 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
   return async (ctx) => {
     ctx.state.measuredAs = measured
     ctx.state.action = route.action
-    const admission = isNobody(ctx, route) ? null : await admit(deps, ctx, route)
+    if (isNobody(ctx, route)) return served(ctx, null)
+    const claims = await readClaims(deps, ctx)
+    await deps.turns.ofTenant(claims.tenantId, async () => served(ctx, await admit(deps, ctx, route, claims)))
+  }
+
+  async function served(ctx: Context, admission: Admission | null): Promise<void> {
     try {
       const answer = await handled(ctx, route, admission)
       respond(ctx, route, answer, admission)

@@ -75,10 +75,12 @@ export const catalogue = {
     [],
     hashes,
   ),
-  hashes: gauge('password_hashes', 'Password hashes now, by state (running, waiting)', ['state']),
-  hashesMax: gauge('password_hashes_max', 'Most password hashes at a time, by state (running, waiting)', [
-    'state',
-  ]),
+  hashes: gauge(
+    'password_hashes',
+    'Password hashes now, by state (running, waiting, and expected: every sign-in at work on one)',
+    ['state'],
+  ),
+  hashesMax: gauge('password_hashes_max', 'Most password hashes at a time, by state', ['state']),
   hashesRefused: counter(
     'password_hashes_refused_total',
     'Sign-ins refused with 503: too many hashes waited',
