@@ -10,19 +10,17 @@ import { sweepGuards } from './identity/guards/sweep.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
 import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts'
-import { createPasswordHasher, type PasswordHasher } from './platform/crypto/passwords.ts'
+import { createMeasuredHasher } from './platform/crypto/measure-hashes.ts'
+import type { PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
-import { loadOf, measurePool, poolSamples } from './platform/db/measure-pool.ts'
-import { openPool } from './platform/db/pool.ts'
-import { openReadPool } from './platform/db/read-pool.ts'
+import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
-import type { Sample } from './platform/metrics/read-sources.ts'
 import { createTurnstile, type Turnstile } from './platform/turnstile.ts'
 import { runWorkersBehind } from './platform/worker-threads.ts'
 import { version } from './version.ts'
@@ -82,31 +80,19 @@ export async function openDeps(settings: {
   // Half of a role's connections are for reads of one statement, which leave them at once.
   const reading = { ...common, size: Math.floor(size / 2) }
   const writing = { ...common, size: size - reading.size }
+  const as = (name: string) => ({ name, metrics })
   const [api, system, passwords, engine] = await Promise.all([
-    openPool(apiUrl, writing),
-    openPool(systemUrl, writing),
-    createPasswordHasher({ hashed: metrics.passwordHashed, refused: metrics.passwordRefused }),
+    openMeasuredPool(apiUrl, writing, as('api')),
+    openMeasuredPool(systemUrl, writing, as('system')),
+    createMeasuredHasher(metrics),
     openAccessEngine(),
   ])
   runWorkersBehind()
-  const readsOf = (url: string, name: string) =>
-    openReadPool(url, { ...reading, waited: (seconds) => metrics.connectionWaited(name, seconds) })
-  const [apiReads, systemReads] = [readsOf(apiUrl, 'api_reads'), readsOf(systemUrl, 'system_reads')]
-  const db = {
-    api: measurePool(api, 'api', metrics),
-    apiReads,
-    system: measurePool(system, 'system', metrics),
-    systemReads,
-  }
+  const apiReads = openMeasuredReadPool(apiUrl, reading, as('api_reads'))
+  const systemReads = openMeasuredReadPool(systemUrl, reading, as('system_reads'))
+  const db = { api, apiReads, system, systemReads }
   const access = measureEngine(engine, metrics)
   metrics.policyRevision(access.revision)
-  metrics.sample(() => [
-    ...poolSamples('api', writing.size, loadOf(api)),
-    ...poolSamples('api_reads', reading.size, apiReads.load()),
-    ...poolSamples('system', writing.size, loadOf(system)),
-    ...poolSamples('system_reads', reading.size, systemReads.load()),
-    ...hashSamples(passwords),
-  ])
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
   const limiters = await openLimiters(config, db, log, metrics.limitRefused)
@@ -146,9 +132,3 @@ export async function openDeps(settings: {
     close,
   }
 }
-
-const hashSamples = (passwords: PasswordHasher): Sample[] =>
-  Object.entries(passwords.load()).flatMap(([state, { now, most }]) => [
-    { gauge: 'hashes', labels: { state }, value: now },
-    { gauge: 'hashesMax', labels: { state }, value: most },
-  ])

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../src/config.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
-import { loadOf, measurePool, poolSamples } from '../src/platform/db/measure-pool.ts'
-import { openPool } from '../src/platform/db/pool.ts'
+import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
 import type { Databases } from '../src/platform/db/transaction.ts'
 import { measureMail } from '../src/platform/mail/measure-mail.ts'
 import { type MailTransport, openMailTransport } from '../src/platform/mail/transport.ts'
@@ -43,12 +42,12 @@ export async function openWorkerDeps(
     throw new WorkerSettingsMissing(
       'A worker of its own needs DATABASE_WORKER_URL and SECRET_KEYS. Without them, `npm start` runs the workers, too.',
     )
-  const size = config.DATABASE_POOL_SIZE ?? poolSize
-  const worker = await openPool(url, {
-    size,
+  const options = {
+    size: config.DATABASE_POOL_SIZE ?? poolSize,
     prepared: config.DATABASE_PREPARED_STATEMENTS,
     applicationName: 'bailiwick-worker',
-  })
+  }
+  const worker = await openMeasuredPool(url, options, { name: 'worker', metrics })
   try {
     await refuseSuperuser(worker)
   } catch (error) {
@@ -56,11 +55,9 @@ export async function openWorkerDeps(
     throw error
   }
   const mail = measureMail(openMailTransport({ smtpUrl, from, capture: worker }), metrics)
-  metrics.sample(() => poolSamples('worker', size, loadOf(worker)))
   const close = async () => {
     await mail.close()
     await worker.end()
   }
-  const db = { worker: measurePool(worker, 'worker', metrics) }
-  return { config, log, clock, db, sealer: createSealer(keys), mail, metrics, close }
+  return { config, log, clock, db: { worker }, sealer: createSealer(keys), mail, metrics, close }
 }

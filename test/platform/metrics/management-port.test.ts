@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import t from 'tap'
+import { readConfig } from '../../../src/config.ts'
 import { createLogger } from '../../../src/platform/log.ts'
 import { serveApi } from '../../../src/serve.ts'
 import { startService } from '../../helpers/service.ts'
@@ -11,7 +12,10 @@ const production = {
   PUBLIC_URL: 'https://id.example.com',
   SMTP_URL: 'smtp://127.0.0.1:9',
 }
-const service = await startService(t, { workers: false, env: { ...production, MANAGEMENT_PORT: '0' } })
+const service = await startService(t, {
+  workers: false,
+  env: { ...production, MANAGEMENT_PORT: '0', RATE_LIMIT_PER_USER: '3' },
+})
 const management = service.managementUrl!
 const get = async (url: string, path: string, method = 'GET') => {
   const answer = await fetch(`${url}${path}`, { method })
@@ -52,6 +56,20 @@ t.test('it is not limited, and what is asked of it is not counted among requests
   const requests = (series: Map<string, number>) =>
     [...series].filter(([name]) => name.startsWith('bailiwick_http_request_duration_seconds_count'))
   t.same(requests(after), requests(before))
+})
+
+t.test('calls that a limit refuses are counted by its name', async (t) => {
+  const ada = await service.signUp()
+  const statuses = []
+  for (let n = 0; n < 5; n++) statuses.push((await ada.get('/api/v1/users/me/')).status)
+  t.same(statuses, [200, 200, 200, 429, 429])
+  const series = seriesOf((await get(management, '/metrics')).text)
+  t.equal(series.get('bailiwick_rate_limit_refusals_total{limit="user"}'), 2)
+})
+
+t.test('one port for both is a fault of the configuration', async (t) => {
+  t.throws(() => readConfig({ PORT: '8080', MANAGEMENT_PORT: '8080' }), { message: /another than PORT/ })
+  t.throws(() => readConfig({ MANAGEMENT_PROT: '1' }), { message: /misspelling/ })
 })
 
 t.test('without the setting production serves no metrics and says so at the start', async (t) => {
