@@ -10,7 +10,8 @@ const roles = ['api', 'system'] as const
 async function main() {
   const config = readConfig(undefined, roles)
   const log = createLogger(config.LOG_LEVEL, config.production)
-  await assertDatabaseIsSound(roleUrls(config, roles))
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, roles))
+  if (passedOver) log.warn(passedOver)
   const serving = await serveApi(config, log)
   log.info({ url: serving.url }, `Listening on ${serving.url}`)
   onStopSignal(() => serving.stop())

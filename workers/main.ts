@@ -14,7 +14,8 @@ async function main(names: string[]): Promise<void> {
   const log = pino({ level: config.LOG_LEVEL })
   await assertAnswers({ DATABASE_WORKER_URL: config.DATABASE_WORKER_URL })
   const deps = await openWorkerDeps(config, log)
-  await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  if (passedOver) log.warn(passedOver)
   const running = await startActors(deps, names).catch(async (error) => {
     await deps.close()
     throw error

@@ -6,14 +6,15 @@ import { queues } from '../jobs/queues.ts'
 const folder = new URL('./migrations/', import.meta.url)
 const lockKey = 0x0bad1
 
-interface Migration {
+/** A file of `migrations/`, with the SHA-256 of its text. */
+export interface Migration {
   name: string
   text: string
   checksum: string
 }
 
 /** The migrations in order; names are never reused and texts never change once released. */
-async function listMigrations(): Promise<Migration[]> {
+export async function listMigrations(): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   return Promise.all(
     names.map(async (name) => {
@@ -26,7 +27,7 @@ async function listMigrations(): Promise<Migration[]> {
 /** Names of the migrations that the database behind `client` lacks; throws where an applied one was edited. */
 async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
-    'select name, checksum from schema_migrations',
+    'select name, checksum from public.schema_migrations',
   )
   const applied = new Map(rows.map((row) => [row.name, row.checksum]))
   const all = await listMigrations()

@@ -18,6 +18,3 @@ export const queues = {
 
 export type QueueName = keyof typeof queues
 export type Message<Queue extends QueueName> = z.output<(typeof queues)[Queue]>
-
-/** Whether `name` is a queue of this version of the service. */
-export const isQueueName = (name: string): name is QueueName => Object.hasOwn(queues, name)
