@@ -43,7 +43,7 @@ export async function listStrange(tx: Tx, before: number, limit: number): Promis
 export async function claimOverdue(tx: Tx, before: number, limit: number): Promise<OutboxMessage[]> {
   const rows = await tx.any(sql.type(outboxRow)`
     select tenant_id, id, queue, payload from outbox
-    where enqueued_at <= ${sql.timestamp(new Date(before))}
+    where enqueued_at <= ${sql.timestamp(new Date(before))} and queue = any(${known})
     order by enqueued_at limit ${limit} for update skip locked`)
   return rows.map(messageOf)
 }
