@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
+import { SMTPServer } from 'smtp-server'
 import t from 'tap'
 import { disposableDatabase } from '../helpers/database.ts'
 import { until } from '../workers/stage.ts'
 import { command, present, startRelease } from './release.ts'
-import { type Ask, asking, expect, walk } from './traffic.ts'
+import { type Ask, asking, expect, newPerson, walk } from './traffic.ts'
 
 // docs/key-rotation.md, done: at every step processes of the step before and of the step after serve side by side.
 
@@ -125,4 +128,42 @@ t.test('logins with new passwords take the place of those before, one process af
   const { code, output } = await command(present, settings, 'doctor')
   t.equal(code, 0, output)
   for (const running of [before, after, worker]) t.equal(await running.stop(), 0)
+})
+
+t.test('mail waits while the mail server refuses the password, and goes out with the next one', async (t) => {
+  let received = 0
+  let refused = 0
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    onAuth({ password }, _session, done) {
+      if (password === 'new') return done(null, { user: 'bailiwick' })
+      refused++
+      done(Object.assign(new Error('no such password'), { responseCode: 535 }))
+    },
+    onData(stream, _session, done) {
+      stream.resume().on('end', () => {
+        received++
+        done()
+      })
+    },
+  })
+  server.on('error', () => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.server.address() as AddressInfo
+  const settings = (password: string) => ({
+    ...env,
+    SECRET_KEYS: newer,
+    SMTP_URL: `smtp://bailiwick:${password}@127.0.0.1:${port}`,
+  })
+  const api = await startRelease(t, present, 'api', settings('old'))
+  const before = await startRelease(t, present, 'worker', settings('old'))
+  await expect(201, asking(api.url)('POST', '/api/v1/auth/register/', { body: newPerson() }))
+  await until(() => refused > 0, 30_000)
+  t.equal(await before.stop(), 0)
+  const after = await startRelease(t, present, 'worker', settings('new'))
+  await until(() => received > 0, 60_000)
+  t.equal((await superuser.query('select from dead_letters')).rowCount, 0)
+  for (const running of [api, after]) t.equal(await running.stop(), 0)
 })

@@ -25,9 +25,10 @@ interface Statement {
   contract?: string | undefined
 }
 
-/** The statements of a migration; the bodies of functions are left out, for they run later. */
+/** The statements of a migration, those of `do` blocks too; bodies of functions are left out, for they run later. */
 function statementsOf(migration: string): Statement[] {
-  const parts = migration.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''").split(';')
+  const bare = migration.replace(/\bdo\s+\$(\w*)\$\s*(?:begin)?([\s\S]*?)\$\1\$/gi, '$2')
+  const parts = bare.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''").split(';')
   return parts.map((part) => ({
     text: part
       .replace(/--.*$/gm, '')
@@ -101,6 +102,7 @@ t.test('what takes away is found', async (t) => {
     '-- contract: 99.0.0\nalter table roles drop column name',
     '-- contract: 0.1.0\ndrop table roles',
     'alter table roles disable row level security',
+    'do $x$ begin alter table roles drop column name; end $x$',
   ])
     t.equal(lossesOf(statement).length, 1, statement)
 })
