@@ -28,8 +28,9 @@ async function main() {
     const development = await openDevelopment(given)
     ends.push(() => development.stop())
     const { config } = development
-    await assertDatabaseIsSound(roleUrls(config))
+    const passedOver = await assertDatabaseIsSound(roleUrls(config))
     const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false)
+    if (passedOver) log.warn(passedOver)
     const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }))
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)

@@ -78,7 +78,7 @@ t.test('while it serves, the database is migrated under it, and no request fails
   t.match(migrated.output, synthetic)
   await traffic.arrived(6)
   const { failures, tenants, asked, slowest } = await traffic.stop()
-  t.same(failures, [])
+  t.same(failures, [], oldApi.printed())
   t.ok(tenants.length >= 12)
   t.comment(`${asked} requests, the slowest took ${slowest} ms`)
   t.same((await applied()).slice(0, before.length), before)

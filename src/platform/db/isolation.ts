@@ -29,7 +29,8 @@ export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspect
     given.map(([role, url]) => connected(url, (client) => inspectLogin(client, `bailiwick_${role}`))),
   )
   const catalogue = await connected(given[0]![1], async (client) => {
-    await client.query('begin read only')
+    // One snapshot: a migration that commits in between is seen whole or not at all.
+    await client.query('begin isolation level repeatable read read only')
     return inspectCatalogue(client)
   })
   return [...logins, ...catalogue]

@@ -10,8 +10,9 @@ export interface Patience {
 }
 
 // Whoever waits for a lock on a table stops all who come after. Requests wait 3 s for a lock before they answer 503,
-// so that one wait of a migration costs them time and no answer.
-const lockTimeoutMs = 1_000
+// so that one wait of a migration costs them time and no answer. And it ends before Postgres, after 1 s, looks for
+// deadlocks and ends a request in place of the migration.
+const lockTimeoutMs = 500
 const longestPauseMs = 5_000
 const defaultPatienceMs = 600_000
 
@@ -19,7 +20,7 @@ const defaultPatienceMs = 600_000
 export const isLockTrouble = (error: unknown) => ['55P03', '40P01'].includes(sqlState(error))
 
 /**
- * Does `work`, whose statements wait a second for each lock, again and again after growing pauses in which the
+ * Does `work`, whose statements wait half a second for each lock, again and again after growing pauses in which the
  * service goes on, until every lock is had. `work` is all or nothing. Throws once patience is over, saying what to
  * look for.
  */
