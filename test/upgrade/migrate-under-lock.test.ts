@@ -68,7 +68,7 @@ t.test(
       }
     }
     const asked = asking()
-    await until(() => lines.length >= 2, 60_000)
+    await until(() => lines.length >= 3, 60_000)
     await holder.query('commit')
     t.same(await migrating, ['9998-first.sql', '9999-second.sql'])
     await asked
