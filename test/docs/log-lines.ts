@@ -150,6 +150,7 @@ export const kinds: Kind[] = [
       request_id: requestId.optional(),
       code: text('The code of the answer, or of the broken connection', 'internal_error').optional(),
       actor: actor.optional(),
+      outbox_id: outboxId.optional(),
       ip: text('Address of the client', '203.0.113.7').optional(),
       user_id: id('Whom it is about').optional(),
       tenant_id: tenantId.optional(),

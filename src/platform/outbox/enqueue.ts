@@ -14,7 +14,8 @@ export async function enqueue<Queue extends QueueName>(
   message: Message<Queue>,
   at: number,
 ): Promise<void> {
-  const payload = queues[queue].parse({ traceparent: currentTraceparent(), ...message })
+  const traceparent = message.traceparent ?? currentTraceparent()
+  const payload = queues[queue].parse({ ...message, traceparent })
   await tx.query(sql.unsafe`
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${timeOrderedId(at)}, ${queue}, ${sql.jsonb({ ...payload })},
