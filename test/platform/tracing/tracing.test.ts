@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import t from 'tap'
 import { startCollector } from '../../helpers/collector.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
@@ -81,6 +82,16 @@ for (const { kind, skip } of backends)
         ({ name, service, traceId }) =>
           name === 'transaction' && service === 'bailiwick-worker' && traceId === strangersTrace,
       )
+    })
+
+    await t.test('the event names the span that wrote it', async (t) => {
+      const root = new pg.Client({ connectionString: urls.superuser })
+      await root.connect()
+      const { rows } = await root.query("select traceparent from events where type = 'identity.user_created'")
+      await root.end()
+      const [, trace, span, flags] = rows[0].traceparent.split('-')
+      t.strictSame([trace, flags], [strangersTrace, '01'], 'kept, whatever the stranger’s flag was')
+      await collector.span(({ spanId }) => spanId === span)
     })
 
     await t.test('each line of the log about it names its trace', async (t) => {
