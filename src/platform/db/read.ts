@@ -1,4 +1,5 @@
 import type { QuerySqlToken } from 'slonik'
+import { inPostgresSpan } from '../tracing/span.ts'
 import { sqlState } from './database-errors.ts'
 import type { ReadPool } from './read-pool.ts'
 import { assertOutside, type Databases, type Scope, type Tx } from './transaction.ts'
@@ -34,7 +35,10 @@ function once(pool: ReadPool, scope: readonly [string, string] | null): Read {
     if (asked) throw new Error('A read has one statement: take a transaction for more')
     asked = true
     assertOutside()
-    return repeated(() => pool.read(scope, token))
+    // Values are bound, never part of the text.
+    return inPostgresSpan('read', { 'db.query.text': token.sql }, () =>
+      repeated(() => pool.read(scope, token)),
+    )
   }
   const maybeOne = async (token: QuerySqlToken) => {
     const [row = null, ...more] = await rowsOf(token)
