@@ -10,10 +10,13 @@ const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
 export const queues = {
   email: message({ mail_id: z.uuid() }),
   'event-fanout': message({ event_id: z.uuid() }),
+  webhook: message({ webhook_id: z.uuid() }),
+  'webhook-once': message({ webhook_id: z.uuid(), delivery_id: z.uuid() }),
   // Called by a schedule, not by the outbox.
   'otp-expiry': message({}),
   'approval-expiry': message({}),
   'decision-retention': message({}),
+  'webhook-retention': message({}),
 }
 
 export type QueueName = keyof typeof queues

@@ -7,6 +7,10 @@
 -- due, and a process that dies in the attempt leaves it due again. Tests and replays are tried once, beside the order.
 --
 -- The outbox holds at most one message of the queue `webhook` per webhook, for as long as something is left to deliver.
+--
+-- Deliveries refer to their webhook without a foreign key: it would either keep a webhook from being deleted or delete
+-- a month of deliveries in one statement, which takes longer than a statement may. Nobody sees those of a webhook that
+-- is gone, and the actor webhook-retention deletes them in batches.
 
 create table webhooks (
   tenant_id uuid not null references tenants (id),
@@ -45,13 +49,16 @@ grant update (url, description, event_types, is_active, disabled_reason, secret_
 grant select, delete on webhooks to bailiwick_worker;
 grant update (disabled_reason, secret_sealed, previous_secret_sealed, previous_secret_expires_at, failures,
   failing_since, last_success_at, last_failure_at) on webhooks to bailiwick_worker;
+-- Every outcome of an attempt is written into the row: only what an If-Match is about may count as a change.
 create trigger bump_version before update of url, description, event_types, is_active, disabled_reason on webhooks
-  for each row execute function bump_version();
+  for each row when ((old.url, old.description, old.event_types, old.is_active, old.disabled_reason)
+    is distinct from (new.url, new.description, new.event_types, new.is_active, new.disabled_reason))
+  execute function bump_version();
 create trigger count_inserted after insert on webhooks referencing new table as changed for each statement execute function count_inserted_rows();
 create trigger count_deleted after delete on webhooks referencing old table as changed for each statement execute function count_deleted_rows();
 
 create table webhook_deliveries (
-  tenant_id uuid not null,
+  tenant_id uuid not null references tenants (id),
   id uuid not null,
   webhook_id uuid not null,
   event_id uuid not null,
@@ -68,7 +75,6 @@ create table webhook_deliveries (
   created_at timestamptz not null,
   ended_at timestamptz check ((ended_at is null) = (next_attempt_at is not null)),
   primary key (tenant_id, id),
-  foreign key (tenant_id, webhook_id) references webhooks (tenant_id, id) on delete cascade,
   check (not in_order or sequence is not null)
 );
 comment on table webhook_deliveries is 'One event for one webhook, with its last attempt';
@@ -92,3 +98,5 @@ grant select, insert, update, delete on webhook_deliveries to bailiwick_worker;
 
 create unique index outbox_one_per_webhook on outbox (tenant_id, (payload ->> 'webhook_id')) where queue = 'webhook';
 comment on index outbox_one_per_webhook is 'Whoever adds a delivery locks this row, or makes it; whoever finds nothing left deletes it';
+-- A webhook that is activated anew is tried at once: its message gets a new id, so that none that waits is waited for.
+grant select (tenant_id, id, queue, payload), update (id, created_at, enqueued_at) on outbox to bailiwick_api;
