@@ -106,8 +106,8 @@ export const secretReaders: Record<string, string[]> = {
   'refresh_families.jti_hash': ['bailiwick_system'],
   'signing_keys.private_jwk_sealed': ['bailiwick_system'],
   'users.password_hash': ['bailiwick_system'],
-  // The API moves a secret to its place as the previous one, and opens none.
-  'webhooks.previous_secret_sealed': ['bailiwick_api', 'bailiwick_worker'],
+  'webhooks.previous_secret_sealed': ['bailiwick_worker'],
+  // The API moves it to its place as the previous one, and opens none.
   'webhooks.secret_sealed': ['bailiwick_api', 'bailiwick_worker'],
 }
 

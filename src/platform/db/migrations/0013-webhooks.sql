@@ -43,7 +43,9 @@ create policy tenant_isolation on webhooks for all to bailiwick_api
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
 create policy worker_all on webhooks for all to bailiwick_worker using (true) with check (true);
 create policy owner_all on webhooks for all to bailiwick_owner using (true) with check (true);
-grant select, insert, delete on webhooks to bailiwick_api;
+-- The API moves a secret to its place as the previous one, and reads neither for anything else.
+grant select (tenant_id, id, url, description, event_types, is_active, disabled_reason, secret_sealed, failures,
+  created_at, updated_at, last_success_at, last_failure_at, version), insert, delete on webhooks to bailiwick_api;
 grant update (url, description, event_types, is_active, disabled_reason, secret_sealed, previous_secret_sealed,
   previous_secret_expires_at, failures, failing_since, updated_at) on webhooks to bailiwick_api;
 grant select, delete on webhooks to bailiwick_worker;
