@@ -51,6 +51,8 @@ const policy = `${policies}${await created(policies, rule('One'))}/`
 const staff = `${members}${await memberId(member)}/`
 const left = `${members}${await memberId(leaver)}/`
 
+// What is not built in is a tenant's to name.
+await created('/api/v1/attribute-definitions/', { key: 'url', category: 'resource', data_type: 'string' })
 const hook = `/api/v1/webhooks/${await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })}/`
 
 const named: [unknown, unknown] = ['One', 'Other']
@@ -233,16 +235,16 @@ const changes: Change[] = [
     action: 'webhook:test',
     method: 'post',
     path: `${hook}test/`,
-    attribute: 'description',
-    values: ['x', 'y'],
+    attribute: 'id',
+    values: [hook.split('/').at(-2)!, 'x'],
     shows: `${hook}deliveries/`,
   },
   {
     action: 'webhook:delete',
     method: 'delete',
     path: hook,
-    attribute: 'is_active',
-    values: [true, false],
+    attribute: 'status',
+    values: ['active', 'disabled'],
     shows: '/api/v1/webhooks/',
   },
 ]
