@@ -100,9 +100,14 @@ export const rotatedSecret = z
 
 const moment = (ms: number | null) => (ms === null ? null : rfc3339(ms))
 
-export const showWebhook = ({ version: _version, ...row }: WebhookRow) => ({
-  ...row,
+export const showWebhook = (row: WebhookRow) => ({
+  id: row.id,
+  url: row.url,
+  description: row.description,
+  event_types: row.event_types,
+  is_active: row.is_active,
   status: stateOf(row) === 'active' ? ('active' as const) : ('disabled' as const),
+  disabled_reason: row.disabled_reason,
   created_at: rfc3339(row.created_at),
   updated_at: rfc3339(row.updated_at),
   last_success_at: moment(row.last_success_at),
