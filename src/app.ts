@@ -8,6 +8,8 @@ import { policyRoutes } from './authorization/policies/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './dev/mailbox-routes.ts'
 import { auditLogRoutes } from './events/audit-log/routes.ts'
+import { feedRoutes } from './events/feed/routes.ts'
+import { webhookRoutes } from './events/webhooks/routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
@@ -28,6 +30,7 @@ import { assertDecided } from './platform/http/registry.ts'
 import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
+import { traceRequests } from './platform/http/trace-requests.ts'
 import { departmentRoutes } from './tenancy/departments/routes.ts'
 import { invitationRoutes } from './tenancy/invitations/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
@@ -53,6 +56,8 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps),
   ...auditLogRoutes(deps),
+  ...feedRoutes(deps),
+  ...webhookRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),
 ]
@@ -76,6 +81,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const app = new Koa()
   app.on('error', logUnanswered(log))
   app.use(measureRequests(deps.metrics))
+  if (config.tracing) app.use(traceRequests)
   app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))

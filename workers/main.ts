@@ -1,10 +1,12 @@
-import { pino } from 'pino'
 import { ConfigError, readConfig, roleUrls } from '../src/config.ts'
 import { assertAnswers, assertDatabaseIsSound, UnsoundDatabase } from '../src/platform/db/soundness.ts'
 import { describeError, originOf } from '../src/platform/describe-error.ts'
 import { createWorkerReadiness, readySample } from '../src/platform/http/health.ts'
 import { PortTaken } from '../src/platform/http/listen.ts'
 import { openManagementPort } from '../src/platform/http/management-port.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { beginTracing } from '../src/platform/tracing/begin-tracing.ts'
+import { version } from '../src/version.ts'
 import { startActors, UnknownActor } from './actors.ts'
 import { openWorkerDeps, WorkerSettingsMissing } from './deps.ts'
 import { UnboundRole } from './refuse-superuser.ts'
@@ -14,10 +16,12 @@ const hardLimit = 25_000
 /** Starts the actors named on the command line, all where none is named, and runs until SIGTERM or SIGINT. */
 async function main(names: string[]): Promise<void> {
   const config = readConfig(undefined, ['worker'])
-  const log = pino({ level: config.LOG_LEVEL })
+  const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
   await assertAnswers({ DATABASE_WORKER_URL: config.DATABASE_WORKER_URL })
+  const tracing = await beginTracing(config, { name: 'bailiwick-worker', version }, log)
   const deps = await openWorkerDeps(config, log)
-  await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  if (passedOver) log.warn(passedOver)
   let atWork = () => false
   const readiness = createWorkerReadiness(deps.db, deps.clock, () => atWork())
   deps.metrics.source('readiness', readySample(readiness))
@@ -38,6 +42,7 @@ async function main(names: string[]): Promise<void> {
     await running.stop()
     await management.close()
     await deps.close()
+    await tracing.end()
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))

@@ -5,6 +5,7 @@ import { readConfig, roleUrls } from '../config.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics/metrics.ts'
+import { beginTracing } from '../platform/tracing/begin-tracing.ts'
 import { serveApi } from '../serve.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
 import { version } from '../version.ts'
@@ -30,8 +31,11 @@ async function main() {
     const development = await openDevelopment(given)
     ends.push(() => development.stop())
     const { config } = development
-    await assertDatabaseIsSound(roleUrls(config))
-    const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false)
+    const passedOver = await assertDatabaseIsSound(roleUrls(config))
+    const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
+    if (passedOver) log.warn(passedOver)
+    const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
+    ends.push(() => tracing.end())
     const metrics = createMetrics(version)
     const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }), Date.now, metrics)
     ends.push(() => workerDeps.close())
