@@ -236,7 +236,6 @@ export const settings = {
     90,
     'How long decisions are kept, to be read, explained and tried again',
   ),
-  WEBHOOK_ALLOW_PRIVATE: setting(boolean, false, 'Webhooks may go to private addresses and plain http'),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',
   }),
