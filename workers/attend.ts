@@ -1,6 +1,7 @@
 import type { Span } from '@opentelemetry/api'
 import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
 import { describeError, Hopeless, originOf } from '../src/platform/describe-error.ts'
+import { Later } from '../src/platform/jobs/later.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
@@ -42,6 +43,10 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
       await handleOnce(queued, attempt)
       ended('done')
     } catch (error) {
+      if (error instanceof Later) {
+        ended('done')
+        return error
+      }
       markFailed(span, error)
       const last = error instanceof Hopeless || attempt >= definition.attempts
       if (last && !isDatabaseUnavailable(error)) {
@@ -64,6 +69,7 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
       if (failure) throw failure
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>
+      definition.abandoned?.(deps, queued) ??
       giveUp(queued, attempt, new Hopeless('The processes that handled it died')),
   }
 }

@@ -120,9 +120,11 @@ export const catalogue = {
   mails: counter('mails_total', 'Attempts to hand a mail to the mail server, by outcome (sent, failed)', [
     'outcome',
   ]),
-  webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver to a webhook, by outcome', [
-    'outcome',
-  ]),
+  webhookAttempts: counter(
+    'webhook_attempts_total',
+    'Attempts to deliver to a webhook, by outcome (succeeded, refused: an answer other than 2xx, unreachable)',
+    ['outcome'],
+  ),
   webhookDuration: histogram(
     'webhook_duration_seconds',
     'Time of one attempt to deliver to a webhook',
