@@ -34,7 +34,7 @@ async function main() {
     const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
     const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
     ends.push(() => tracing.end())
-    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }))
+    const workerDeps = await openWorkerDeps(config, log.child({}, { level: values.json ? 'silent' : 'warn' }))
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     ends.push(() => actors.stop())
