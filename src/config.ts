@@ -223,6 +223,17 @@ export const settings = {
     'Pending invitations that a tenant may have',
   ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
+  LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant may have'),
+  WEBHOOK_ALLOW_PRIVATE: setting(
+    boolean,
+    false,
+    'Webhooks may use http and addresses inside your network: for trying them out, and where every tenant is your own',
+  ),
+  WEBHOOK_DELIVERY_RETENTION_DAYS: setting(
+    wholeNumber(1, 36_500),
+    30,
+    'How long deliveries that ended are kept, to be read and replayed',
+  ),
   DECISION_RETENTION_DAYS: setting(
     wholeNumber(1, 36_500),
     90,
@@ -270,7 +281,7 @@ export type Config = Readonly<Values> & {
 }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {

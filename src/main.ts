@@ -12,7 +12,8 @@ const roles = ['api', 'system'] as const
 async function main() {
   const config = readConfig(undefined, roles)
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
-  await assertDatabaseIsSound(roleUrls(config, roles))
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, roles))
+  if (passedOver) log.warn(passedOver)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
   const serving = await serveApi(config, log)
   log.info({ url: serving.url }, `Listening on ${serving.url}`)

@@ -10,6 +10,7 @@ import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
 import { tenantPurge } from './tenant-purge.ts'
+import { webhookRetention } from './webhook-retention.ts'
 
 /** Every actor. */
 export const actors: readonly Actor[] = [
@@ -21,6 +22,7 @@ export const actors: readonly Actor[] = [
   otpExpiry,
   approvalExpiry,
   decisionRetention,
+  webhookRetention,
 ]
 
 const drainLimit = 20_000

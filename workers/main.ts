@@ -17,7 +17,8 @@ async function main(names: string[]): Promise<void> {
   await assertAnswers({ DATABASE_WORKER_URL: config.DATABASE_WORKER_URL })
   const tracing = await beginTracing(config, { name: 'bailiwick-worker', version }, log)
   const deps = await openWorkerDeps(config, log)
-  await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  if (passedOver) log.warn(passedOver)
   const running = await startActors(deps, names).catch(async (error) => {
     await deps.close()
     throw error

@@ -30,8 +30,9 @@ async function main() {
     const development = await openDevelopment(given)
     ends.push(() => development.stop())
     const { config } = development
-    await assertDatabaseIsSound(roleUrls(config))
+    const passedOver = await assertDatabaseIsSound(roleUrls(config))
     const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
+    if (passedOver) log.warn(passedOver)
     const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
     ends.push(() => tracing.end())
     const workerDeps = await openWorkerDeps(config, log.child({}, { level: values.json ? 'silent' : 'warn' }))

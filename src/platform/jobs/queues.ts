@@ -16,14 +16,16 @@ const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
 export const queues = {
   email: message({ mail_id: z.uuid() }),
   'event-fanout': message({ event_id: z.uuid() }),
+  // All that is open for a webhook, in order; the outbox holds one of these per webhook.
+  webhook: message({ webhook_id: z.uuid() }),
+  // A test or a replay.
+  'webhook-once': message({ webhook_id: z.uuid(), delivery_id: z.uuid() }),
   // Called by a schedule, not by the outbox.
   'otp-expiry': message({}),
   'approval-expiry': message({}),
   'decision-retention': message({}),
+  'webhook-retention': message({}),
 }
 
 export type QueueName = keyof typeof queues
 export type Message<Queue extends QueueName> = z.output<(typeof queues)[Queue]>
-
-/** Whether `name` is a queue of this version of the service. */
-export const isQueueName = (name: string): name is QueueName => Object.hasOwn(queues, name)
