@@ -80,8 +80,8 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
 
   const app = new Koa()
   app.on('error', logUnanswered(log))
-  app.use(measureRequests(deps.metrics))
   if (config.tracing) app.use(traceRequests)
+  app.use(measureRequests(deps.metrics))
   app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))

@@ -1,3 +1,4 @@
+import { measureCircuits } from '../src/events/webhooks/measure-circuits.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import { queues } from '../src/platform/jobs/queues.ts'
 import { measureBacklog } from '../src/platform/outbox/measure-backlog.ts'
@@ -68,6 +69,7 @@ export async function startActors(
     throw error
   }
   deps.metrics.source('outbox', () => measureBacklog(deps.db, deps.clock()))
+  deps.metrics.source('webhooks', () => measureCircuits(deps.db))
   deps.metrics.source('queues', () => backend.measure(Object.keys(queues)))
   deps.log.info({ actors: chosen.map((actor) => actor.name) }, 'actors started')
   return { stop, areRunning: () => running.every((part) => part.isRunning?.() ?? true) }

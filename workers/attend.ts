@@ -11,6 +11,11 @@ import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inJobSpan } from './job-span.ts'
 
+interface Attended {
+  outcome: JobOutcome
+  failure?: Error
+}
+
 /** What stands between a queue and an actor: reads messages, and tells another attempt from a dead letter. */
 export function attendant<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
   const handle = definition.handler(deps)
@@ -34,38 +39,32 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
     deps.log.info({ outbox_id: id, tenant_id: tenantId, request_id, attempt, duration_ms }, 'job')
   }
 
-  /** Gives what is to be thrown at the queue, for it to try again. */
-  const attend = async (queued: QueuedMessage, attempt: number, span: Span) => {
-    const begun = performance.now()
-    const ended = (outcome: JobOutcome) =>
-      deps.metrics.jobEnded(definition.name, outcome, (performance.now() - begun) / 1_000)
+  /** Gives how it ended, and what is to be thrown at the queue, for it to try again. */
+  const attend = async (queued: QueuedMessage, attempt: number, span: Span): Promise<Attended> => {
     try {
       await handleOnce(queued, attempt)
-      ended('done')
+      return { outcome: 'done' }
     } catch (error) {
-      if (error instanceof Later) {
-        ended('done')
-        return error
-      }
+      if (error instanceof Later) return { outcome: 'later', failure: error }
       markFailed(span, error)
       const last = error instanceof Hopeless || attempt >= definition.attempts
       if (last && !isDatabaseUnavailable(error)) {
         await giveUp(queued, attempt, error)
-        ended('dead')
-        return
+        return { outcome: 'dead' }
       }
-      ended('retry')
       const facts = { outbox_id: queued.id, tenant_id: queued.tenantId, attempt, error: describeError(error) }
       deps.log.warn(facts, 'will be tried again')
-      return retryable(error)
+      return { outcome: 'retry', failure: retryable(error) }
     }
   }
 
   return {
     async attend(queued: QueuedMessage, attempt: number): Promise<void> {
-      const failure = await inJobSpan(definition.queue, queued, attempt, (span) =>
+      const begun = performance.now()
+      const { outcome, failure } = await inJobSpan(definition.queue, queued, attempt, (span) =>
         attend(queued, attempt, span),
       )
+      deps.metrics.jobEnded(definition.name, outcome, (performance.now() - begun) / 1_000)
       if (failure) throw failure
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>

@@ -35,9 +35,10 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
     async start(deps, backend, every = definition.every) {
       const log = deps.log.child({ actor: name })
       const work = () =>
-        inScheduledSpan(queue, async () =>
-          log.info(await measureJob(deps.metrics, name, run(deps)), 'tidied up'),
-        ).catch((error) => log.warn({ error: describeError(error) }, 'not done; the next run tries again'))
+        inScheduledSpan(queue, () => measureJob(deps.metrics, name, run(deps))).then(
+          (figures) => log.info(figures, 'tidied up'),
+          (error) => log.warn({ error: describeError(error) }, 'not done; the next run tries again'),
+        )
       const options = {
         concurrency: 1,
         lockDuration,

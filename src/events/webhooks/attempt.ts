@@ -17,7 +17,7 @@ export interface DeliverDeps {
   clock: () => number
   sealer: Sealer
   log: Logger
-  metrics: Metrics
+  metrics: Pick<Metrics, 'webhookAttempt'>
   poster: Poster
 }
 
@@ -67,8 +67,8 @@ export const resultOf = ({ status, trouble, duration }: Answer, at: number): Res
   at,
 })
 
-/** Counts an attempt, and writes it in the log: ids and figures, never the address, which may hold a secret of the receiver's. */
-export function logAttempt(
+/** Counts an attempt, and tells the log of it: ids and figures, never the address, which may hold a secret of the receiver's. */
+export function noteAttempt(
   { log, metrics }: DeliverDeps,
   { webhookId }: WebhookKey,
   claimed: Claimed,
@@ -87,6 +87,6 @@ export function logAttempt(
   }
   const outcome = wasTaken(answer) ? 'succeeded' : status === null ? 'unreachable' : 'refused'
   metrics.webhookAttempt(outcome, duration / 1_000)
-  if (wasTaken(answer)) log.debug(facts, 'event delivered')
+  if (outcome === 'succeeded') log.debug(facts, 'event delivered')
   else log.info(facts, 'event not delivered')
 }

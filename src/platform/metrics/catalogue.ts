@@ -115,14 +115,17 @@ export const catalogue = {
     'queue',
   ]),
   deadLetters: gauge('dead_letters', 'Messages given up for good (counted up to 100,000)', ['queue']),
-  jobs: counter('jobs_total', 'Jobs handled, by actor and outcome (done, retry, dead)', ['actor', 'outcome']),
+  jobs: counter('jobs_total', 'Jobs handled, by actor and outcome (done, later, retry, dead)', [
+    'actor',
+    'outcome',
+  ]),
   jobDuration: histogram('job_duration_seconds', 'Time of one attempt at a job', ['actor'], jobs),
   mails: counter('mails_total', 'Attempts to hand a mail to the mail server, by outcome (sent, failed)', [
     'outcome',
   ]),
   webhookAttempts: counter(
     'webhook_attempts_total',
-    'Attempts to deliver to a webhook, by outcome (succeeded, refused: an answer other than 2xx, unreachable)',
+    'Attempts to deliver to a webhook, by outcome (succeeded, refused, unreachable)',
     ['outcome'],
   ),
   webhookDuration: histogram(

@@ -1,8 +1,8 @@
 import { emptied, type Instruments, makeInstruments } from './instruments.ts'
 import { openSource, type Sample, type Source } from './read-sources.ts'
 
-/** What a job came to: done, to be tried again, or given up for good. */
-export type JobOutcome = 'done' | 'retry' | 'dead'
+/** What a job came to: done, put off until it is due, to be tried again after a failure, or given up for good. */
+export type JobOutcome = 'done' | 'later' | 'retry' | 'dead'
 
 /** What an attempt to deliver to a webhook came to: a 2xx, anything else, or no answer at all. */
 export type WebhookOutcome = 'succeeded' | 'refused' | 'unreachable'
@@ -25,8 +25,6 @@ export interface Metrics {
   jobEnded(actor: string, outcome: JobOutcome, seconds: number): void
   mailEnded(outcome: 'sent' | 'failed'): void
   webhookAttempt(outcome: WebhookOutcome, seconds: number): void
-  /** How many webhooks are not tried for now. */
-  webhookCircuits(open: number): void
   /** The content hash of the policies in force. */
   policyRevision(revision: string): void
   /** Has `now` asked at each scrape: what this process knows of itself. */
@@ -106,5 +104,4 @@ const countingBy = (of: Instruments) =>
       of.webhookAttempts.add(1, outcome)
       of.webhookDuration.add(seconds)
     },
-    webhookCircuits: (open) => of.webhookCircuits.set(open),
   }) satisfies Partial<Metrics>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { asWorker, type Databases, sql } from '../db/transaction.ts'
-import { type QueueName, queues } from '../jobs/queues.ts'
+import { queues } from '../jobs/queues.ts'
 import type { Sample } from '../metrics/read-sources.ts'
 
 const waiting = z.object({ count: z.number(), oldest: z.number().nullable() })
@@ -31,14 +31,11 @@ export async function measureBacklog(db: Pick<Databases, 'worker'>, now: number)
   ]
 }
 
-const isQueueName = (name: string): name is QueueName => Object.hasOwn(queues, name)
-
 /** Every queue, those without dead letters too; of queues that this version does not have, the sum. */
 function byQueue(letters: readonly z.output<typeof dead>[]): Map<string, number> {
-  const counts = new Map<QueueName | 'other', number>()
-  for (const queue of Object.keys(queues).filter(isQueueName)) counts.set(queue, 0)
+  const counts = new Map<string, number>(Object.keys(queues).map((queue) => [queue, 0]))
   for (const { queue, count } of letters) {
-    const name = isQueueName(queue) ? queue : 'other'
+    const name = counts.has(queue) ? queue : 'other'
     counts.set(name, (counts.get(name) ?? 0) + count)
   }
   return counts
