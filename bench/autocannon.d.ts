@@ -4,6 +4,7 @@ declare module 'autocannon' {
     url: string
     connections: number
     duration: number
+    overallRate?: number
     setupClient(client: { setRequests(requests: object[]): void }): void
   }
   interface Result {

@@ -1,5 +1,6 @@
 import { json } from 'node:stream/consumers'
 import autocannon from 'autocannon'
+import { percentile } from './percentile.ts'
 import type { Load, Loaded } from './stage.ts'
 
 // A process of its own, so that its work is not counted as the server's: reads a Load, prints a Loaded.
@@ -7,6 +8,10 @@ import type { Load, Loaded } from './stage.ts'
 const load = (await json(process.stdin)) as Load
 const accounts = [...load.accounts]
 const times: number[] = []
+const refusedTimes: number[] = []
+let withoutRetryAfter = 0
+const hasRetryAfter = (headers: Record<string, string>) =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'retry-after')
 
 /** One connection is one person; where the answers hold a new token, the next request sends that. */
 function requestsOf({ headers, body }: Load['accounts'][number]) {
@@ -17,7 +22,8 @@ function requestsOf({ headers, body }: Load['accounts'][number]) {
       path: load.path,
       headers,
       setupRequest: <R>(request: R) => (next ? { ...request, body: next } : request),
-      onResponse(status: number, answer: string) {
+      onResponse(status: number, answer: string, _context: unknown, headers: Record<string, string>) {
+        if ((status === 429 || status === 503) && !hasRetryAfter(headers)) withoutRetryAfter++
         if (load.follows && status === 200) next = JSON.stringify({ refresh: JSON.parse(answer).refresh })
       },
     },
@@ -28,17 +34,25 @@ const instance = autocannon({
   url: load.url,
   connections: accounts.length,
   duration: load.seconds,
+  ...(load.rate === undefined ? {} : { overallRate: load.rate }),
   setupClient: (client) => client.setRequests(requestsOf(accounts.pop()!)),
 })
-instance.on('response', (_client, _status, _bytes, ms) => times.push(ms))
+instance.on('response', (_client, status, _bytes, ms) => {
+  times.push(ms)
+  if (status === 429 || status === 503) refusedTimes.push(ms)
+})
 const result = await instance
-times.sort((a, b) => a - b)
-const percentile = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0
 const loaded: Loaded = {
   perSecond: result['2xx'] / result.duration,
   requests: result['2xx'],
   failed: result.non2xx + result.errors + result.timeouts,
-  p50: percentile(0.5),
-  p99: percentile(0.99),
+  p50: percentile(times, 0.5),
+  p99: percentile(times, 0.99),
+  refused: {
+    count: refusedTimes.length,
+    withoutRetryAfter,
+    p50: percentile(refusedTimes, 0.5),
+    p99: percentile(refusedTimes, 0.99),
+  },
 }
 console.log(JSON.stringify(loaded))

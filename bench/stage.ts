@@ -18,6 +18,8 @@ export interface Load {
   seconds: number
   accounts: { headers: Record<string, string>; body: string }[]
   follows?: boolean
+  /** Requests per second over all connections; unset, each connection asks again as soon as it is answered. */
+  rate?: number
 }
 
 /** What it found; times in ms, `failed` counts answers other than 2xx and none at all. */
@@ -25,6 +27,15 @@ export interface Loaded {
   perSecond: number
   requests: number
   failed: number
+  p50: number
+  p99: number
+  refused: Refused
+}
+
+/** Answers of 429 and 503: how many there were, how many without Retry-After, and in how many ms they came. */
+export interface Refused {
+  count: number
+  withoutRetryAfter: number
   p50: number
   p99: number
 }
@@ -51,9 +62,13 @@ const entry = join(here, '..', 'src', 'entry.cjs')
 
 /**
  * Starts all of it in a folder of its own with the embedded Postgres as it comes, which is durable. `options` are
- * Node's, for the API.
+ * Node's, for the API, and `settings` the service's.
  */
-export async function openStage(clients: number, options: string[] = []): Promise<Stage> {
+export async function openStage(
+  clients: number,
+  options: string[] = [],
+  settings: Record<string, string> = {},
+): Promise<Stage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'bailiwick-bench-'))
   await chmod(dataDir, 0o711) // as root, the server is another user and has to pass through
   const ends: (() => Promise<unknown>)[] = [() => remove(dataDir)]
@@ -69,7 +84,7 @@ export async function openStage(clients: number, options: string[] = []): Promis
       return { url, pid: child.pid! }
     }
     const { config } = development
-    const api = await start([...options, entry, 'api'], apiEnvironment(config), '/readyz')
+    const api = await start([...options, entry, 'api'], { ...apiEnvironment(config), ...settings }, '/readyz')
     const bare = await start([join(here, 'bare-verify.ts')], {}, '/')
     const hand = await start([join(here, 'me-by-hand.ts')], handEnvironment(config, api.url), '/')
     const accounts = await makeAccounts(api.url, clients)

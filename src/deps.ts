@@ -19,6 +19,8 @@ import type { Databases } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
+import { createTurnstile, type Turnstile } from './platform/turnstile.ts'
+import { runWorkersBehind } from './platform/worker-threads.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
 export interface Deps {
@@ -40,6 +42,15 @@ export interface Deps {
   budget: CallBudget
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
+  turns: Turns
+}
+
+/** What only so much of is done at a time, so that whoever asks for more keeps but themselves waiting. */
+export interface Turns {
+  /** Requests of one tenant. */
+  ofTenant: Turnstile
+  /** Sign-ins of one account from one address: many right ones at once are not to be taken for guesses. */
+  ofSignIn: Turnstile
 }
 
 /**
@@ -69,6 +80,7 @@ export async function openDeps(settings: {
     createPasswordHasher(),
     openAccessEngine(),
   ])
+  runWorkersBehind()
   const [apiReads, systemReads] = [openReadPool(apiUrl, reading), openReadPool(systemUrl, reading)]
   const db = { api, apiReads, system, systemReads }
   const sealer = createSealer(keys)
@@ -101,6 +113,11 @@ export async function openDeps(settings: {
     budget,
     approvals: approvalGate({ db, sealer, publicUrl }),
     publicUrl,
+    turns: {
+      // More do not make it quicker: this is twice the connections that serve them.
+      ofTenant: createTurnstile({ most: 2 * size, waiting: 1_000, patience: 5_000 }),
+      ofSignIn: createTurnstile({ most: 4, waiting: 1_000, patience: 25_000 }),
+    },
     close,
   }
 }

@@ -93,7 +93,12 @@ async function runTap(args: string[], read: (line: string) => void, { url, quiet
   if (interrupted) return 130
   const running = spawn(process.execPath, [tap, ...args], {
     cwd: root,
-    env: { ...process.env, ...(url ? { TEST_DATABASE_URL: url } : {}) },
+    // Every test file is a process, and many start more: what one has compiled the next need not.
+    env: {
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      ...process.env,
+      ...(url ? { TEST_DATABASE_URL: url } : {}),
+    },
     stdio: ['ignore', 'pipe', quiet ? 'pipe' : 'inherit'],
     detached: process.platform !== 'win32',
   })

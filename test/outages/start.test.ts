@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -33,6 +34,16 @@ function npmStart(t: Test, ...options: string[]) {
     createInterface({ input: stream }).on('line', (line) => lines.push(line))
   t.teardown(() => void (child.exitCode === null && child.kill('SIGKILL')))
   return { child, lines, exit: once(child, 'exit') }
+}
+
+/** A login on a connection of its own, once its bytes have left; `status` is what it will be answered. */
+async function sentLogin(url: string) {
+  const body = JSON.stringify(ada)
+  const headers = { 'content-type': 'application/json', 'content-length': body.length }
+  const login = request(`${url}/api/v1/auth/login/`, { method: 'POST', headers, agent: false })
+  const status = once(login, 'response').then(([response]) => response.resume().statusCode)
+  await once(login.end(body), 'finish')
+  return { status }
 }
 
 async function json(
@@ -69,13 +80,15 @@ t.test(
       `Bailiwick is running at ${told.url} (pid ${told.pid}) on ${dataDir}. Stop it, or set DATA_DIR`,
     )
 
-    const flying = Array.from({ length: 20 }, () =>
-      post(told.url, '/auth/login/', ada).then(({ status }) => status),
-    )
-    await fetch(`${told.url}/readyz`) // connections are accepted in order: those before this one are in flight
+    const flying = await Promise.all(Array.from({ length: 20 }, () => sentLogin(told.url)))
+    await once(request(`${told.url}/readyz`, { agent: false }).end(), 'response') // accepted after those of the logins
     const since = Date.now()
     started.child.kill('SIGTERM')
-    t.same([...new Set(await Promise.all(flying))], [200], 'what was in flight is answered')
+    t.same(
+      [...new Set(await Promise.all(flying.map((login) => login.status)))],
+      [200],
+      'what was in flight is answered',
+    )
     t.same(await started.exit, [0, null])
     t.ok(Date.now() - since < 15_000, `${Date.now() - since} ms`)
     await t.rejects(fetch(told.url), { cause: { code: 'ECONNREFUSED' } })

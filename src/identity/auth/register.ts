@@ -39,11 +39,15 @@ export interface RegisterBody {
  * invitation makes them a member of its tenant instead, and verifies the address: 400 `invitation_invalid` for a dead
  * one, 403 `email_mismatch` for one to another address.
  */
-export async function register(
+export function register(
   deps: Deps,
   origin: Origin,
   body: RegisterBody,
 ): Promise<{ id: string; email: string }> {
+  return deps.passwords.expecting(() => registerNow(deps, origin, body))
+}
+
+async function registerNow(deps: Deps, origin: Origin, body: RegisterBody) {
   const { config, clock, passwords, limiters } = deps
   await limiters.take(registerUses(origin.ip))
   const { email, first_name: firstName, last_name: lastName } = body

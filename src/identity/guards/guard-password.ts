@@ -13,7 +13,6 @@ import {
   pairLockEnds,
   uncountAttempt,
 } from './store.ts'
-import { createTurnstile } from './turnstile.ts'
 
 // An attempt is counted as failed before its password is looked at, in a transaction of its own, so that no number
 // of parallel attempts, and no rollback of what follows, gets more than the ten and the hundred that there are. A
@@ -33,10 +32,11 @@ export async function guardPassword<T>(
 ): Promise<T> {
   const attempt = { account: accountKey(email), email, address: addressKey(origin.ip), at: deps.clock() }
   const pair = `${attempt.account.toString('hex')}:${attempt.address}`
-  return takeTurns(pair, () => guarded(deps, attempt, loginUses(email, origin.ip), wrong, check))
+  const uses = loginUses(email, origin.ip)
+  return deps.turns.ofSignIn(pair, () =>
+    deps.passwords.expecting(() => guarded(deps, attempt, uses, wrong, check)),
+  )
 }
-
-const takeTurns = createTurnstile(4, 1_000)
 
 async function guarded<T>(
   deps: Deps,

@@ -186,9 +186,9 @@ export function endOldestSessions(
 ): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
     update sessions set ended_at = ${sql.timestamp(new Date(sessions.at))}, end_reason = 'revoked'
-    where ended_at is null and id in (
+    where ended_at is null and id = any(array(
       select id from sessions where user_id = ${sessions.userId} and ended_at is null
-      order by created_at desc, id desc offset ${sessions.most})
+      order by created_at desc, id desc offset ${sessions.most}))
     returning id`)
 }
 

@@ -11,6 +11,11 @@ export interface PasswordHasher {
   hash(password: string): Promise<string>
   /** Compares in the time of one hash, also for `undefined` (an unknown user): then the answer is false. */
   verify(phc: string | undefined, password: string): Promise<boolean>
+  /**
+   * Runs `work`, which will hash or verify at some point; throws 503 `overloaded` at once, before anything else is
+   * spent on it, where as many are at it as can be served in about two seconds.
+   */
+  expecting<T>(work: () => Promise<T>): Promise<T>
   /** Whether this was hashed with other parameters and should be hashed again. */
   isStale(phc: string): boolean
   /** Hashes running and waiting now. */
@@ -27,6 +32,7 @@ export async function createPasswordHasher(
 ): Promise<PasswordHasher> {
   const waiting: (() => void)[] = []
   let running = 0
+  let expected = 0
   const nobody = await argon2.hash('nobody has this password', parameters)
 
   const admit = async () => {
@@ -34,8 +40,7 @@ export async function createPasswordHasher(
       running++
       return
     }
-    if (waiting.length >= waitingMax)
-      throw unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
+    if (waiting.length >= waitingMax) throw overloaded()
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const leave = () => {
@@ -56,7 +61,18 @@ export async function createPasswordHasher(
     hash: (password) => bounded(() => argon2.hash(password, parameters)),
     verify: (phc, password) =>
       bounded(async () => (await argon2.verify(phc ?? nobody, password)) && phc !== undefined),
+    async expecting(work) {
+      if (expected >= inFlight + waitingMax) throw overloaded()
+      expected++
+      try {
+        return await work()
+      } finally {
+        expected--
+      }
+    },
     isStale: (phc) => argon2.needsRehash(phc, parameters),
     load: () => ({ running, waiting: waiting.length }),
   }
 }
+
+const overloaded = () => unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)

@@ -5,7 +5,7 @@ import type { Decision } from '../access/decision.ts'
 import type { DecisionQuery, Resource } from '../access/query.ts'
 import { emptySlice } from '../access/slice.ts'
 import type { Actor } from './actor.ts'
-import { type AuthenticateDeps, authenticate, type Bearer } from './authenticate.ts'
+import { type AuthenticateDeps, authenticate, type Bearer, type Claims } from './authenticate.ts'
 import { assertSteppedUp, masked } from './carry-out.ts'
 import { type DecideDeps, deniedForever, queryOf, refusal } from './decide.ts'
 import { callGate } from './gate.ts'
@@ -32,10 +32,10 @@ export interface Admission {
  * Authenticates the bearer and asks whether the route could be permitted to them at all, with the policies of the
  * revision that stood beside the session. Throws 401, 403 and 404; `conclude` is due in either case.
  */
-export async function admit(deps: AdmitDeps, ctx: Context, route: Route): Promise<Admission> {
+export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims: Claims): Promise<Admission> {
   if (route.action === 'public') throw new Error('A public route has no actor')
   const { action } = route
-  const bearer = await authenticate(deps, ctx, route)
+  const bearer = await authenticate(deps, ctx, route, claims)
   const { origin } = ctx.state
   const id = randomUUIDv7()
   Object.assign(ctx.state, { userId: bearer.userId, tenantId: bearer.tenantId, decisionId: id })

@@ -8,6 +8,7 @@ import {
   tokenNotValid,
   unauthorized,
 } from '../errors.ts'
+import type { Turnstile } from '../turnstile.ts'
 import type { LoadStanding, Standing } from './actor.ts'
 import type { Route } from './route.ts'
 
@@ -26,6 +27,7 @@ export interface AuthenticateDeps {
   signer: TokenSigner
   loadStanding: LoadStanding
   budget: CallBudget
+  turns: { ofTenant: Turnstile }
   clock: () => number
 }
 
@@ -37,10 +39,16 @@ export interface CallBudget {
   spend(caller: { userId: string; tenantId: string }): Record<string, string>
 }
 
-/** Gives the bearer of a request; throws 401, and for another tenant's path 403 `tenant_mismatch` or 404. */
-export async function authenticate(deps: AuthenticateDeps, ctx: Context, route: Route): Promise<Bearer> {
-  const claims = await verifiedClaims(deps, bearerToken(ctx))
-  deps.budget.assertLeft(claims)
+/**
+ * Gives the bearer of a request, whose token says `claims`; throws 401, and for another tenant's path 403
+ * `tenant_mismatch` or 404.
+ */
+export async function authenticate(
+  deps: AuthenticateDeps,
+  ctx: Context,
+  route: Route,
+  claims: Claims,
+): Promise<Bearer> {
   const tenantId = scopeOf(route, claims.tenantId, ctx.params)
   const standing = await deps.loadStanding({ ...claims, tenantId })
   assertAlive(claims.token, standing)
@@ -67,18 +75,19 @@ function bearerToken(ctx: Context): string {
     : tokenNotValid('The Authorization header has to be: Bearer <token>.')
 }
 
-/** The kind is read from the header to choose the rules, which then demand it of header, claims and signature. */
-async function verifiedClaims({ signer, clock }: AuthenticateDeps, token: string) {
+/** What a token says of whom it was issued to, before anything is known of their session. */
+export type Claims = Pick<Bearer, 'userId' | 'sessionId' | 'tenantId' | 'jti' | 'token'>
+
+/** The claims of the token that a request bears; throws 401, and 429 where its person or tenant has no calls left. */
+export async function readClaims({ signer, clock, budget }: AuthenticateDeps, ctx: Context): Promise<Claims> {
+  const token = bearerToken(ctx)
+  // The kind is read from the header to choose the rules, which then demand it of header, claims and signature.
   const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
   const claims = await signer.verify(kind, token, clock())
   if (typeof claims.tenant_id !== 'string') throw tokenNotValid()
-  return {
-    userId: claims.sub,
-    sessionId: claims.sid,
-    tenantId: claims.tenant_id,
-    jti: claims.jti,
-    token: kind,
-  } as const
+  const caller = { userId: claims.sub, tenantId: claims.tenant_id }
+  budget.assertLeft(caller)
+  return { ...caller, sessionId: claims.sid, jti: claims.jti, token: kind }
 }
 
 function tokenType(token: string): unknown {

@@ -3,6 +3,7 @@ import type { ZodError, ZodType } from 'zod'
 import type { Versions } from '../db/version.ts'
 import { type FieldError, invalidField, validationError } from '../errors.ts'
 import { type Admission, type AdmitDeps, admit } from './admit.ts'
+import { readClaims } from './authenticate.ts'
 import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
 import { bodyReader, bodyText } from './read-body.ts'
 import type { Route } from './route.ts'
@@ -18,7 +19,12 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
   const reader = route.path.includes('/auth/') ? readSmallBody : readBody
   return async (ctx) => {
     ctx.state.action = route.action
-    const admission = isNobody(ctx, route) ? null : await admit(deps, ctx, route)
+    if (isNobody(ctx, route)) return served(ctx, null)
+    const claims = await readClaims(deps, ctx)
+    await deps.turns.ofTenant(claims.tenantId, async () => served(ctx, await admit(deps, ctx, route, claims)))
+  }
+
+  async function served(ctx: Context, admission: Admission | null): Promise<void> {
     try {
       const answer = await handled(ctx, route, admission)
       respond(ctx, route, answer, admission)

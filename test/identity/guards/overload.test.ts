@@ -1,0 +1,78 @@
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import t from 'tap'
+import { createTurnstile } from '../../../src/platform/turnstile.ts'
+import { startService } from '../../helpers/service.ts'
+import { look } from '../../tenancy/staff.ts'
+
+t.setTimeout(120_000)
+const service = await startService(t, { workers: false })
+
+t.test(
+  'logins beyond what can be hashed in two seconds are refused at once, and count nowhere',
+  async (t) => {
+    const served = availableParallelism() * 51
+    const answers = await Promise.all(
+      Array.from({ length: served + 60 }, (_, n) =>
+        service.call('POST', '/api/v1/auth/login/', {
+          body: { email: `stranger${n}@example.com`, password: 'not this one' },
+        }),
+      ),
+    )
+    const refused = answers.filter(({ status }) => status === 503)
+    t.ok(refused.length > 0, `${refused.length} refused`)
+    t.ok(
+      refused.every(({ body, headers }) => body.code === 'overloaded' && headers.get('retry-after') === '2'),
+    )
+    t.ok(answers.every(({ status }) => status === 401 || status === 503))
+    const [{ count }] = await look(service, 'select count(*)::int from login_attempts')
+    t.equal(count, answers.length - refused.length)
+  },
+)
+
+t.test('a tenant whose requests hang does not keep its neighbour waiting', async (t) => {
+  const [noisy, neighbour] = [await service.signUp(), await service.signUp()]
+  await neighbour.get('/api/v1/users/me/')
+  const locker = new pg.Client({ connectionString: service.databases.superuser })
+  await locker.connect()
+  t.teardown(() => locker.end())
+  await locker.query('begin')
+  await locker.query('select from tenants where id = $1 for update', [noisy.tenantId])
+  const path = `/api/v1/tenants/${noisy.tenantId}/`
+  let answered = 0
+  const hanging = Array.from({ length: 40 }, (_, n) =>
+    noisy.put(path, { name: `Name ${n}` }).then(({ status }) => {
+      answered++
+      return status
+    }),
+  )
+  await sleep(200)
+  t.equal(answered, 0)
+  t.match(await neighbour.get('/api/v1/users/me/'), { status: 200 })
+  await locker.query('commit')
+  t.same(new Set(await Promise.all(hanging)), new Set([200]), 'and what waited for its own is answered')
+})
+
+t.test('whoever waits too long, or behind too many, is told to come back', async (t) => {
+  const turn = createTurnstile({ most: 1, waiting: 1, patience: 50 })
+  let end = () => {}
+  const first = turn('a', () => new Promise<void>((done) => (end = done)))
+  const second = turn('a', async () => 'second')
+  await t.rejects(
+    turn('a', async () => 'third'),
+    { code: 'overloaded', status: 503 },
+    'one waits already',
+  )
+  t.equal(await turn('b', async () => 'other'), 'other', 'another key is another queue')
+  await t.rejects(second, { code: 'overloaded', status: 503 }, 'it waited too long')
+  const next = turn('a', async () => 'next')
+  end()
+  await first
+  t.equal(await next, 'next')
+  await t.rejects(
+    turn('a', async () => Promise.reject(new Error('broken'))),
+    { message: 'broken' },
+  )
+  t.equal(await turn('a', async () => 'again'), 'again', 'what failed holds nobody up')
+})
