@@ -10,12 +10,16 @@ import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
 import { tenantPurge } from './tenant-purge.ts'
+import { webhook } from './webhook.ts'
+import { webhookOnce } from './webhook-once.ts'
 
 /** Every actor. */
 export const actors: readonly Actor[] = [
   outboxRelay,
   email,
   eventFanout,
+  webhook,
+  webhookOnce,
   invitationExpiry,
   tenantPurge,
   otpExpiry,

@@ -114,7 +114,7 @@ t.test('only routes, app, the development pages and platform/http know Koa', asy
 t.test('only stores and the platform’s own tables speak SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =
-    /store\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/dev\/mailbox\.ts$|^workers\/refuse-superuser\.ts$/
+    /store\.ts$|^src\/events\/envelope\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/dev\/mailbox\.ts$|^workers\/refuse-superuser\.ts$/
   t.same(thatSay(speaks, may), [])
   const drives = edges(
     (from, to) =>

@@ -10,6 +10,10 @@ const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
 export const queues = {
   email: message({ mail_id: z.uuid() }),
   'event-fanout': message({ event_id: z.uuid() }),
+  // All that is open for a webhook, in order; the outbox holds one of these per webhook.
+  webhook: message({ webhook_id: z.uuid() }),
+  // A test or a replay.
+  'webhook-once': message({ webhook_id: z.uuid(), delivery_id: z.uuid() }),
   // Called by a schedule, not by the outbox.
   'otp-expiry': message({}),
   'approval-expiry': message({}),

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { sql } from '../platform/db/transaction.ts'
+
+/** What an envelope is made of. */
+export const eventRow = z.object({
+  tenant_id: z.uuid(),
+  id: z.uuid(),
+  type: z.string(),
+  subject: z.string(),
+  data: z.record(z.string(), z.unknown()),
+  actor_id: z.uuid().nullable(),
+  traceparent: z.string().nullable(),
+  occurred_at: z.number(),
+  sequence: z.number().nullable(),
+})
+
+export type EventRow = z.infer<typeof eventRow>
+
+/** The columns of {@link eventRow}, of the table events under the alias `e`. */
+export const eventColumns = sql.fragment`
+  e.tenant_id, e.id, e.type, e.subject, e.data, e.actor_id, e.traceparent, e.occurred_at, e.sequence`
+
+/** An event as it leaves the service: CloudEvents 1.0 in JSON, with the type repeated as `event_type`. */
+export interface CloudEvent {
+  specversion: '1.0'
+  id: string
+  type: string
+  event_type: string
+  source: string
+  subject: string
+  time: string
+  datacontenttype: 'application/json'
+  tenantid: string
+  sequence: number | null
+  actorid: string | null
+  traceparent: string | null
+  data: Record<string, unknown>
+}
+
+/** The envelope of an event: the same in the feed and in every delivery, whatever address the service has by then. */
+export const envelopeOf = (row: EventRow): CloudEvent => ({
+  specversion: '1.0',
+  id: row.id,
+  type: row.type,
+  event_type: row.type,
+  source: `urn:bailiwick:tenant:${row.tenant_id}`,
+  subject: row.subject,
+  time: new Date(row.occurred_at).toISOString(),
+  datacontenttype: 'application/json',
+  tenantid: row.tenant_id,
+  sequence: row.sequence,
+  actorid: row.actor_id,
+  traceparent: row.traceparent,
+  data: row.data,
+})
