@@ -4,6 +4,7 @@ import { deadLetters } from './commands/dead-letters.ts'
 import { deadLettersPurge } from './commands/dead-letters-purge.ts'
 import { deadLettersReplay } from './commands/dead-letters-replay.ts'
 import { doctor } from './commands/doctor.ts'
+import { eventsReplay } from './commands/events-replay.ts'
 import { keysReseal } from './commands/keys-reseal.ts'
 import { keysRotate } from './commands/keys-rotate.ts'
 import { migrate } from './commands/migrate.ts'
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   deadLetters,
   deadLettersReplay,
   deadLettersPurge,
+  eventsReplay,
   keysRotate,
   keysReseal,
   seed,

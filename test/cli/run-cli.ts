@@ -41,7 +41,7 @@ export async function runCli(
     text(child.stderr),
     once(child, 'close'),
   ])
-  return { code, out, said, json: () => JSON.parse(out) }
+  return { code, out, said, json: () => documentIn(out, said) }
 }
 
 /** The same in this process, in the time of a call; what reads stdin or needs a process to end is for {@link runCli}. */
@@ -52,6 +52,11 @@ export async function callCli(
   const said: string[] = []
   const { code, out, err } = await answer(args, { env, say: (line) => said.push(line) })
   if (err !== '') said.push(err)
-  const lines = (texts: string[]) => texts.map((text) => `${text}\n`).join('')
-  return { code, out: out === '' ? '' : lines([out]), said: lines(said), json: () => JSON.parse(out) }
+  const told = said.map((line) => `${line}\n`).join('')
+  return { code, out: out && `${out}\n`, said: told, json: () => documentIn(out, told) }
+}
+
+function documentIn(out: string, said: string) {
+  if (out === '') throw new Error(`Nothing on stdout, and on stderr: ${said}`)
+  return JSON.parse(out)
 }
