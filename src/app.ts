@@ -8,6 +8,8 @@ import { policyRoutes } from './authorization/policies/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './dev/mailbox-routes.ts'
 import { auditLogRoutes } from './events/audit-log/routes.ts'
+import { feedRoutes } from './events/feed/routes.ts'
+import { webhookRoutes } from './events/webhooks/routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
@@ -52,6 +54,8 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps),
   ...auditLogRoutes(deps),
+  ...feedRoutes(deps),
+  ...webhookRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),
 ]

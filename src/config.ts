@@ -220,12 +220,22 @@ export const settings = {
     'Pending invitations that a tenant may have',
   ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
+  LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant may have'),
+  WEBHOOK_ALLOW_PRIVATE: setting(
+    boolean,
+    false,
+    'Webhooks may use http and addresses inside your network: for trying them out, and where every tenant is your own',
+  ),
+  WEBHOOK_DELIVERY_RETENTION_DAYS: setting(
+    wholeNumber(1, 36_500),
+    30,
+    'How long deliveries that ended are kept, to be read and replayed',
+  ),
   DECISION_RETENTION_DAYS: setting(
     wholeNumber(1, 36_500),
     90,
     'How long decisions are kept, to be read, explained and tried again',
   ),
-  WEBHOOK_ALLOW_PRIVATE: setting(boolean, false, 'Webhooks may go to private addresses and plain http'),
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',
   }),

@@ -12,6 +12,7 @@ import { outboxRelay } from './outbox-relay.ts'
 import { tenantPurge } from './tenant-purge.ts'
 import { webhook } from './webhook.ts'
 import { webhookOnce } from './webhook-once.ts'
+import { webhookRetention } from './webhook-retention.ts'
 
 /** Every actor. */
 export const actors: readonly Actor[] = [
@@ -25,6 +26,7 @@ export const actors: readonly Actor[] = [
   otpExpiry,
   approvalExpiry,
   decisionRetention,
+  webhookRetention,
 ]
 
 const drainLimit = 20_000

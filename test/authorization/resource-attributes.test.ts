@@ -51,6 +51,10 @@ const policy = `${policies}${await created(policies, rule('One'))}/`
 const staff = `${members}${await memberId(member)}/`
 const left = `${members}${await memberId(leaver)}/`
 
+// What is not built in is a tenant's to name.
+await created('/api/v1/attribute-definitions/', { key: 'url', category: 'resource', data_type: 'string' })
+const hook = `/api/v1/webhooks/${await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })}/`
+
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
   {
@@ -203,6 +207,46 @@ const changes: Change[] = [
     attribute: 'id',
     values: [owner.tenantId, 'x'],
   },
+  {
+    action: 'webhook:create',
+    method: 'post',
+    path: '/api/v1/webhooks/',
+    body: { url: 'https://other.example/' },
+    attribute: 'url',
+    values: ['https://other.example/', 'x'],
+  },
+  {
+    action: 'webhook:update',
+    method: 'patch',
+    path: hook,
+    body: { description: 'x' },
+    attribute: 'url',
+    values: ['https://receiver.example/', 'x'],
+  },
+  {
+    action: 'webhook:rotate',
+    method: 'post',
+    path: `${hook}rotate-secret/`,
+    attribute: 'status',
+    values: ['active', 'disabled'],
+    shows: hook,
+  },
+  {
+    action: 'webhook:test',
+    method: 'post',
+    path: `${hook}test/`,
+    attribute: 'id',
+    values: [hook.split('/').at(-2)!, 'x'],
+    shows: `${hook}deliveries/`,
+  },
+  {
+    action: 'webhook:delete',
+    method: 'delete',
+    path: hook,
+    attribute: 'status',
+    values: ['active', 'disabled'],
+    shows: '/api/v1/webhooks/',
+  },
 ]
 const moves: Change[] = (['suspend', 'archive', 'activate'] as const).map((move) => ({
   action: `tenant:${move}`,
@@ -238,6 +282,7 @@ const lists: { action: ActionName; path: string; id?: string; alone?: string }[]
   },
   { action: 'decision:list', path: '/api/v1/decisions/?page_size=100' },
   { action: 'audit:list', path: '/api/v1/audit-log/?page_size=100' },
+  { action: 'event:list', path: '/api/v1/events/?page_size=100' },
 ]
 
 /** Runs `work` while a deny is in force that reaches whatever has `value` there. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import type { Test } from 'tap'
 import { listRoutes } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
@@ -64,10 +65,17 @@ export interface Service {
 
 let people = 0
 
-/** Starts the service in this process for one test file and ends it with the test. `env` are settings. */
+/**
+ * Starts the service in this process for one test file and ends it with the test. `env` are settings, `logTo` a logger
+ * whose lines the test reads.
+ */
 export async function startService(
   t: Test,
-  { env = {}, workers = true }: { env?: Record<string, string>; workers?: boolean } = {},
+  {
+    env = {},
+    workers = true,
+    logTo,
+  }: { env?: Record<string, string>; workers?: boolean; logTo?: Logger } = {},
 ): Promise<Service> {
   const database = await disposableDatabase()
   const { urls } = database
@@ -82,7 +90,7 @@ export async function startService(
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
     ...env,
   })
-  const log = createLogger(config.LOG_LEVEL, false)
+  const log = logTo ?? createLogger(config.LOG_LEVEL, false)
   let now = Date.parse('2026-11-21T12:00:00Z')
   const clock = () => now
   const serving = await serveApi(config, log, clock)

@@ -40,6 +40,25 @@ export const isolationSteps: readonly Step[] = [
     },
   },
   {
+    title: 'What happened, as programs read it',
+    why: 'Each event has its place in the sequence of the tenant. Keep the last, and ask again with it as after.',
+    async take(walk) {
+      const call = { method: 'GET', path: '/api/v1/events/?after=0&page_size=2', as: 'CAROL' } as const
+      const first = [{ type: 'tenant.tenant_created', sequence: 1, tenantid: walk.facts.tenant }]
+      await walk.await(call, { status: 200, body: { results: first } }, ({ results }) => results.length === 2)
+      await walk.call({ ...call, path: '/api/v1/events/?after=2&page_size=2' }, { status: 200 })
+    },
+  },
+  {
+    title: 'Have events sent to a URL',
+    why: 'Signed, in order, again until they are taken. The secret is told once; this one is not switched on.',
+    async take(walk) {
+      const body = { url: 'https://receiver.example/events', event_types: ['tenant.*'], is_active: false }
+      const call = { method: 'POST', path: '/api/v1/webhooks/', as: 'ADA', body } as const
+      await walk.call(call, { status: 201, body: { ...body, disabled_reason: null } })
+    },
+  },
+  {
     title: 'Log Bob out',
     why: 'The session ends in the database, so the token he still holds is dead at once, not in 15 minutes.',
     async take(walk) {

@@ -67,6 +67,8 @@ export const frozenPolicies = [
   'tenants worker_reads: select to bailiwick_worker using true',
   `users fellow_members: select to bailiwick_api using (EXISTS ( SELECT FROM public.memberships m WHERE ((m.user_id = users.id) AND (m.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid AS "nullif")))))`,
   'users system_all: all to bailiwick_system using true check true',
+  'webhook_deliveries worker_all: all to bailiwick_worker using true check true',
+  'webhooks worker_all: all to bailiwick_worker using true check true',
 ]
 
 /** Tables without row-level security. */
@@ -104,6 +106,9 @@ export const secretReaders: Record<string, string[]> = {
   'refresh_families.jti_hash': ['bailiwick_system'],
   'signing_keys.private_jwk_sealed': ['bailiwick_system'],
   'users.password_hash': ['bailiwick_system'],
+  'webhooks.previous_secret_sealed': ['bailiwick_worker'],
+  // The API moves it to its place as the previous one, and opens none.
+  'webhooks.secret_sealed': ['bailiwick_api', 'bailiwick_worker'],
 }
 
 /** Tables whose rows row_counts follows. */
@@ -115,6 +120,7 @@ export const countedTables = [
   'memberships',
   'policies',
   'roles',
+  'webhooks',
 ]
 
 /** Functions that run with their owner's rights, by schema.name: none, for the owner sees every tenant. */

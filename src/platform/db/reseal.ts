@@ -45,6 +45,17 @@ export const sealedColumns: readonly SealedColumn[] = [
     role: 'system',
     context: ([kid]) => kid!,
   },
+  ...['secret_sealed', 'previous_secret_sealed'].map(
+    (column): SealedColumn => ({
+      table: 'webhooks',
+      key: ['tenant_id', 'id'],
+      keyType: 'uuid',
+      column,
+      purpose: 'webhook',
+      role: 'worker',
+      context: ([tenantId, id]) => `${tenantId}.${id}`,
+    }),
+  ),
 ]
 
 /** What became of a column's values that the newest key had not sealed. */

@@ -18,6 +18,7 @@ export const queues = {
   'otp-expiry': message({}),
   'approval-expiry': message({}),
   'decision-retention': message({}),
+  'webhook-retention': message({}),
 }
 
 export type QueueName = keyof typeof queues

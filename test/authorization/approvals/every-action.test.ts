@@ -42,6 +42,8 @@ const departments = [
 const rule = { name: 'Rule', effect: 'deny', actions: ['doc:read'] }
 const rules = [await created(policies, rule), await created(policies, rule)]
 
+const hook = await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })
+
 const tries: Try[] = [
   { action: 'member:create', method: 'post', path: `${tenant}members/`, body: { user_id: newcomer.id } },
   {
@@ -83,6 +85,18 @@ const tries: Try[] = [
   },
   { action: 'policy:delete', method: 'delete', path: `${policies}${rules[1]!.id}/` },
   { action: 'tenant:update', method: 'put', path: tenant, body: { name: 'Renamed' } },
+  {
+    action: 'webhook:create',
+    method: 'post',
+    path: '/api/v1/webhooks/',
+    body: { url: 'https://other.example/' },
+  },
+  {
+    action: 'webhook:update',
+    method: 'put',
+    path: `/api/v1/webhooks/${hook.id}/`,
+    body: { is_active: false },
+  },
 ]
 const last: Try[] = [
   { action: 'tenant:suspend', method: 'post', path: `${tenant}suspend/` },

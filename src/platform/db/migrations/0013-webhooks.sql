@@ -7,6 +7,10 @@
 -- due, and a process that dies in the attempt leaves it due again. Tests and replays are tried once, beside the order.
 --
 -- The outbox holds at most one message of the queue `webhook` per webhook, for as long as something is left to deliver.
+--
+-- Deliveries refer to their webhook without a foreign key: it would either keep a webhook from being deleted or delete
+-- a month of deliveries in the same request (measured: 0.4 s per 300,000, of the 4 s that a request has). Nobody sees
+-- those of a webhook that is gone, and the actor webhook-retention deletes them in batches.
 
 create table webhooks (
   tenant_id uuid not null references tenants (id),
@@ -39,19 +43,24 @@ create policy tenant_isolation on webhooks for all to bailiwick_api
   with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
 create policy worker_all on webhooks for all to bailiwick_worker using (true) with check (true);
 create policy owner_all on webhooks for all to bailiwick_owner using (true) with check (true);
-grant select, insert, delete on webhooks to bailiwick_api;
+-- The API moves a secret to its place as the previous one, and reads neither for anything else.
+grant select (tenant_id, id, url, description, event_types, is_active, disabled_reason, secret_sealed, failures,
+  created_at, updated_at, last_success_at, last_failure_at, version), insert, delete on webhooks to bailiwick_api;
 grant update (url, description, event_types, is_active, disabled_reason, secret_sealed, previous_secret_sealed,
   previous_secret_expires_at, failures, failing_since, updated_at) on webhooks to bailiwick_api;
 grant select, delete on webhooks to bailiwick_worker;
 grant update (disabled_reason, secret_sealed, previous_secret_sealed, previous_secret_expires_at, failures,
   failing_since, last_success_at, last_failure_at) on webhooks to bailiwick_worker;
+-- Every outcome of an attempt is written into the row: only what an If-Match is about may count as a change.
 create trigger bump_version before update of url, description, event_types, is_active, disabled_reason on webhooks
-  for each row execute function bump_version();
+  for each row when ((old.url, old.description, old.event_types, old.is_active, old.disabled_reason)
+    is distinct from (new.url, new.description, new.event_types, new.is_active, new.disabled_reason))
+  execute function bump_version();
 create trigger count_inserted after insert on webhooks referencing new table as changed for each statement execute function count_inserted_rows();
 create trigger count_deleted after delete on webhooks referencing old table as changed for each statement execute function count_deleted_rows();
 
 create table webhook_deliveries (
-  tenant_id uuid not null,
+  tenant_id uuid not null references tenants (id),
   id uuid not null,
   webhook_id uuid not null,
   event_id uuid not null,
@@ -68,7 +77,6 @@ create table webhook_deliveries (
   created_at timestamptz not null,
   ended_at timestamptz check ((ended_at is null) = (next_attempt_at is not null)),
   primary key (tenant_id, id),
-  foreign key (tenant_id, webhook_id) references webhooks (tenant_id, id) on delete cascade,
   check (not in_order or sequence is not null)
 );
 comment on table webhook_deliveries is 'One event for one webhook, with its last attempt';
@@ -92,3 +100,5 @@ grant select, insert, update, delete on webhook_deliveries to bailiwick_worker;
 
 create unique index outbox_one_per_webhook on outbox (tenant_id, (payload ->> 'webhook_id')) where queue = 'webhook';
 comment on index outbox_one_per_webhook is 'Whoever adds a delivery locks this row, or makes it; whoever finds nothing left deletes it';
+-- A webhook that is activated anew is tried at once: its message gets a new id, so that none that waits is waited for.
+grant select (tenant_id, id, queue, payload), update (id, created_at, enqueued_at) on outbox to bailiwick_api;

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { listQuery } from '../../platform/db/list.ts'
+import { uncountedPageOf } from '../../platform/http/lists.ts'
+import { type Route, route } from '../../platform/http/route.ts'
+import { timestamp } from '../../platform/http/schemas.ts'
+import { readFeed } from './read-feed.ts'
+
+const cloudEvent = z
+  .object({
+    specversion: z.literal('1.0'),
+    id: z.uuid().meta({ description: 'The same however often it is sent: drop what you have seen' }),
+    type: z.string().meta({ example: 'identity.user_created' }),
+    event_type: z.string().meta({ description: 'As `type`' }),
+    source: z.string().meta({ description: '`urn:bailiwick:tenant:` and the id of the tenant' }),
+    subject: z.string().meta({ description: 'Id of what it happened to' }),
+    time: timestamp,
+    datacontenttype: z.literal('application/json'),
+    tenantid: z.uuid(),
+    sequence: z
+      .int()
+      .nullable()
+      .meta({ description: 'Place among the events of the tenant, from 1, without gaps' }),
+    actorid: z.uuid().nullable().meta({ description: 'Who did it; null for the service itself' }),
+    traceparent: z.string().nullable(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Event', description: 'CloudEvents 1.0 in JSON' })
+
+const place = 'after has to be a whole number from 0: the sequence of the last event you have seen.'
+
+const feedQuery = z.object({
+  after: z
+    .string()
+    .regex(/^\d{1,16}$/, place)
+    .transform(Number)
+    .refine(Number.isSafeInteger, place)
+    .default(0)
+    .meta({
+      description: 'Events with a sequence above this',
+      override: { type: 'integer', pattern: undefined, minimum: 0, default: 0 },
+    }),
+  page_size: listQuery.shape.page_size,
+})
+
+export const feedRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    path: '/api/v1/events',
+    action: 'event:list',
+    tag: 'Events',
+    summary: 'Read the events of your tenant in their order',
+    description:
+      'Follow `next` until it is null, keep the sequence of the last event, and ask again with it as `after`.',
+    query: feedQuery,
+    status: 200,
+    answer: uncountedPageOf(cloudEvent),
+    handle: ({ actor, query }) => readFeed(deps, actor, query),
+  }),
+]

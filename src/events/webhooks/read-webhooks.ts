@@ -1,0 +1,42 @@
+import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { answerPage } from '../../platform/http/lists.ts'
+import { rfc3339 } from '../../platform/http/schemas.ts'
+import { type DeliveryRow, deliveryList, listDeliveries } from './asked-store.ts'
+import { permitWebhook } from './permit-webhook.ts'
+import { countListed, findWebhook, listWebhooks, type WebhookRow, webhookList } from './store.ts'
+import { showWebhook } from './webhook-schemas.ts'
+
+/** One webhook, decided; throws 404 and 403. */
+export async function readWebhook(deps: Deps, actor: Actor, id: string): Promise<WebhookRow> {
+  return permitWebhook(actor, await inTenant(deps.db, actor, (tx) => findWebhook(tx, actor.tenantId, id)))
+}
+
+/** A page of the tenant's webhooks. */
+export function pageOfWebhooks(deps: Deps, actor: Actor, query: ListQuery) {
+  const { tenantId } = actor
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({
+      rows: await listWebhooks(tx, tenantId, page),
+      count: await countListed(tx, tenantId, page),
+    }))
+  return answerPage(deps, webhookList, { path: '/api/v1/webhooks', tenantId, query }, load, showWebhook)
+}
+
+/** A page of the deliveries of a webhook, newest first. */
+export async function pageOfDeliveries(deps: Deps, actor: Actor, id: string, query: ListQuery) {
+  const { tenantId } = actor
+  await readWebhook(deps, actor, id)
+  const load = (page: ListPage) =>
+    inTenant(deps.db, actor, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
+  const asked = { path: `/api/v1/webhooks/${id}/deliveries`, tenantId, query }
+  return answerPage(deps, deliveryList, asked, load, showDelivery)
+}
+
+const showDelivery = (row: DeliveryRow) => ({
+  ...row,
+  next_attempt_at: row.next_attempt_at === null ? null : rfc3339(row.next_attempt_at),
+  created_at: rfc3339(row.created_at),
+})

@@ -1,0 +1,42 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { invalidState, notFound } from '../../platform/errors.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { enqueue } from '../../platform/outbox/enqueue.ts'
+import { findStatus, reopenDelivery } from './asked-store.ts'
+import { permitWebhook } from './permit-webhook.ts'
+import { findWebhook } from './store.ts'
+import { stateOf } from './webhook-schemas.ts'
+
+/**
+ * Sends the event of a delivery that has ended once more, beside the order. 409 `invalid_state` for one that has not,
+ * and where the webhook is inactive or disabled.
+ */
+export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: string, id: string) {
+  const { tenantId } = actor
+  const at = clock()
+  const asked = { tenantId, webhookId, id, at }
+  return inTenant(db, actor, async (tx) => {
+    const webhook = permitWebhook(actor, await findWebhook(tx, tenantId, webhookId))
+    const status = await findStatus(tx, asked)
+    if (status === null) throw notFound()
+    const state = stateOf(webhook)
+    if (state !== 'active')
+      throw invalidState(`The webhook is ${state}. Set is_active to true, then replay.`, state)
+    if (!(await reopenDelivery(tx, asked)))
+      throw invalidState('This delivery has not ended yet.', (await findStatus(tx, asked)) ?? status)
+    const message = {
+      v: 1,
+      request_id: actor.origin.requestId,
+      webhook_id: webhookId,
+      delivery_id: id,
+    } as const
+    await enqueue(tx, 'webhook-once', tenantId, message, at)
+    await appendAudit(tx, {
+      ...doneBy(actor, at),
+      action: 'webhook:replay',
+      target: { type: 'webhook_delivery', id },
+    })
+  })
+}

@@ -1,0 +1,32 @@
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+/** Deletes deliveries that ended before `before` (ms), at most `most`; gives how many. As the worker role. */
+export async function deleteEndedBefore(tx: Tx, before: number, most: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from webhook_deliveries where (tenant_id, id) in (
+      select tenant_id, id from webhook_deliveries where ended_at < ${sql.timestamp(new Date(before))}
+      order by ended_at limit ${most})`)
+  return rowCount
+}
+
+/**
+ * Deletes deliveries of webhooks that are gone, at most `most`; gives how many. As the worker role. Goes from webhook
+ * to webhook along the index, however many deliveries each of them has.
+ */
+export async function deleteOrphans(tx: Tx, most: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    with recursive known as (
+      (select tenant_id, webhook_id from webhook_deliveries order by tenant_id, webhook_id limit 1)
+      union all
+      select next.tenant_id, next.webhook_id from known k cross join lateral (
+        select tenant_id, webhook_id from webhook_deliveries d
+        where (d.tenant_id, d.webhook_id) > (k.tenant_id, k.webhook_id) order by tenant_id, webhook_id limit 1) next
+    )
+    delete from webhook_deliveries where (tenant_id, id) in (
+      select o.tenant_id, o.id from known k cross join lateral (
+        select tenant_id, id from webhook_deliveries d
+        where d.tenant_id = k.tenant_id and d.webhook_id = k.webhook_id limit ${most}) o
+      where not exists (select from webhooks w where w.tenant_id = k.tenant_id and w.id = k.webhook_id)
+      limit ${most})`)
+  return rowCount
+}

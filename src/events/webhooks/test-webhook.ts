@@ -1,0 +1,32 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Actor } from '../../platform/http/actor.ts'
+import { enqueue } from '../../platform/outbox/enqueue.ts'
+import { insertTest } from './asked-store.ts'
+import { permitWebhook } from './permit-webhook.ts'
+import { findWebhook } from './store.ts'
+
+/** Sends an event that stands for none, once, also to a webhook that is inactive or disabled; gives the delivery's id. */
+export function testWebhook({ db, clock }: Deps, actor: Actor, id: string): Promise<string> {
+  const { tenantId } = actor
+  const at = clock()
+  return inTenant(db, actor, async (tx) => {
+    permitWebhook(actor, await findWebhook(tx, tenantId, id))
+    const deliveryId = await insertTest(tx, {
+      tenantId,
+      webhookId: id,
+      eventType: 'events.webhook_tested',
+      at,
+    })
+    const message = {
+      v: 1,
+      request_id: actor.origin.requestId,
+      webhook_id: id,
+      delivery_id: deliveryId,
+    } as const
+    await enqueue(tx, 'webhook-once', tenantId, message, at)
+    await appendAudit(tx, { ...doneBy(actor, at), action: 'webhook:test', target: { type: 'webhook', id } })
+    return deliveryId
+  })
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { whyRefused } from './public-address.ts'
+import type { WebhookRow } from './store.ts'
+
+const mostTypes = 100
+
+const eventType = z
+  .string('Give a type of events as text.')
+  .max(128, 'A type of events may have 128 characters at most.')
+  .regex(
+    /^[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*(\.\*)?$/,
+    'Give a type such as identity.user_created, or a beginning such as identity.*; leave the list empty for all.',
+  )
+
+const tooMany = `Name ${mostTypes} types at most, or identity.* for many.`
+
+// Counted before they are looked at: else a body full of nonsense has an answer a hundred times as long.
+const eventTypes = z
+  .array(z.unknown(), 'Give event_types as a list of texts.')
+  .max(mostTypes, tooMany)
+  .pipe(z.array(eventType))
+  .transform((types) => [...new Set(types)])
+  .meta({
+    description: 'Which events are sent, by type or its beginning; empty for all. Types may be your own.',
+    example: ['identity.*', 'tenant.member_added'],
+    override: { type: 'array', items: { type: 'string', maxLength: 128 }, maxItems: mostTypes },
+  })
+
+const description = z
+  .string('Give the description as text.')
+  .refine((text) => [...text].length <= 2000, 'A description may have 2000 characters at most.')
+
+const isActive = z.boolean('Give is_active as true or false.').meta({
+  description: 'false: no events are sent. true opens a webhook again that the service has disabled',
+})
+
+const url = (allowPrivate: boolean) =>
+  z
+    .string('Give the URL as text.')
+    .superRefine((text, context) => {
+      const message = whyRefused(text, allowPrivate)
+      if (message) context.addIssue({ code: 'custom', message })
+    })
+    .meta({ format: 'uri', maxLength: 2000, example: 'https://example.com/events' })
+
+/** What creates a webhook, and what changes one; `allowPrivate` lets URLs lead into the own network. */
+export const webhookBodies = (allowPrivate: boolean) => ({
+  newWebhook: z.object({
+    url: url(allowPrivate),
+    description: description.default(''),
+    event_types: eventTypes.prefault([]),
+    is_active: isActive.default(true),
+  }),
+  webhookChange: z.object({
+    url: url(allowPrivate).optional(),
+    description: description.optional(),
+    event_types: eventTypes.optional(),
+    is_active: isActive.optional(),
+  }),
+})
+
+type Bodies = ReturnType<typeof webhookBodies>
+export type NewWebhook = z.output<Bodies['newWebhook']>
+export type WebhookChange = z.output<Bodies['webhookChange']>
+
+export const webhookSchema = z
+  .object({
+    id: z.uuid(),
+    url: z.string(),
+    description: z.string(),
+    event_types: z.array(z.string()),
+    is_active: z.boolean().meta({ description: 'As you set it' }),
+    status: z.enum(['active', 'disabled']).meta({ description: 'Whether events are sent' }),
+    disabled_reason: z
+      .enum(['gone', 'failing'])
+      .nullable()
+      .meta({ description: 'Set by the service: it answered 410, or failed for 5 days' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+    last_success_at: timestamp.nullable(),
+    last_failure_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Webhook' })
+
+const secret = z.string().meta({
+  description: 'Signs what is sent (Standard Webhooks). Shown here and never again',
+  example: `whsec_${'A'.repeat(43)}=`,
+})
+
+export const createdWebhook = webhookSchema.extend({ secret }).meta({ id: 'CreatedWebhook' })
+
+export const rotatedSecret = z
+  .object({
+    secret,
+    previous_secret_expires_at: timestamp.meta({ description: 'Until then the previous one signs, too' }),
+  })
+  .meta({ id: 'RotatedSecret' })
+
+const moment = (ms: number | null) => (ms === null ? null : rfc3339(ms))
+
+export const showWebhook = (row: WebhookRow) => ({
+  id: row.id,
+  url: row.url,
+  description: row.description,
+  event_types: row.event_types,
+  is_active: row.is_active,
+  status: stateOf(row) === 'active' ? ('active' as const) : ('disabled' as const),
+  disabled_reason: row.disabled_reason,
+  created_at: rfc3339(row.created_at),
+  updated_at: rfc3339(row.updated_at),
+  last_success_at: moment(row.last_success_at),
+  last_failure_at: moment(row.last_failure_at),
+})
+
+/** `inactive`: switched off by its tenant; `disabled`: by the service. */
+export const stateOf = ({ is_active, disabled_reason }: Pick<WebhookRow, 'is_active' | 'disabled_reason'>) =>
+  disabled_reason ? 'disabled' : is_active ? 'active' : 'inactive'
+
+/** Of a webhook, what the audit log tells. */
+export const auditedWebhook = ({
+  url,
+  description,
+  event_types,
+  is_active,
+  disabled_reason,
+}: WebhookRow) => ({
+  url: auditedUrl(url),
+  description,
+  event_types,
+  is_active,
+  disabled_reason,
+})
+
+/** Where a URL leads. The rest may be a secret of the receiver's, and auditors read no webhooks: its digest tells a change. */
+function auditedUrl(url: string): string {
+  const { origin } = new URL(url)
+  return `${origin}/… (sha256 ${createHash('sha256').update(url).digest('hex').slice(0, 16)})`
+}

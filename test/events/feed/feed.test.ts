@@ -1,0 +1,179 @@
+import t from 'tap'
+import { colleague } from '../../helpers/colleague.ts'
+import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
+import { type Client, startService } from '../../helpers/service.ts'
+import { expect } from '../../tenancy/staff.ts'
+
+t.setTimeout(120_000)
+const service = await startService(t)
+const database = await openDatabase(t, service)
+const feed = '/api/v1/events/'
+
+interface Event {
+  id: string
+  sequence: number
+  type: string
+  tenantid: string
+  data: Record<string, unknown>
+}
+
+const found = (owner: Client, name: string) =>
+  expect(201, owner.post(`/api/v1/tenants/${owner.tenantId}/departments/`, { name }))
+const page = (reader: Client, query = '') => expect(200, reader.get(`${feed}?${query}`))
+const sequences = ({ results }: { results: Event[] }) => results.map(({ sequence }) => sequence)
+const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, n) => from + n)
+
+t.test('an event stands in the feed as a CloudEvent with all its fields', async (t) => {
+  const owner = await service.signUp()
+  const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+  const path = `/api/v1/tenants/${owner.tenantId}/departments/`
+  const { id } = await expect(201, owner.post(path, { name: 'Sales' }, { headers }))
+  const { sequence } = (await eventsOf(database, owner.tenantId)).at(-1)!
+  const { results } = await page(owner, `after=${sequence - 1}`)
+  t.strictSame(
+    results.map(({ id: _id, ...event }: Event) => event),
+    [
+      {
+        specversion: '1.0',
+        type: 'tenant.department_created',
+        event_type: 'tenant.department_created',
+        source: `urn:bailiwick:tenant:${owner.tenantId}`,
+        subject: id,
+        time: new Date(service.now()).toISOString(),
+        datacontenttype: 'application/json',
+        tenantid: owner.tenantId,
+        sequence,
+        actorid: owner.id,
+        traceparent: headers.traceparent,
+        data: { department_id: id },
+      },
+    ],
+  )
+  t.match(results[0].id, /^[0-9a-f-]{36}$/)
+})
+
+t.test('what nobody did, and was in no trace, has null there', async (t) => {
+  const owner = await service.signUp()
+  await eventsOf(database, owner.tenantId)
+  const { results } = await page(owner)
+  const created = results.find(({ type }: Event) => type === 'identity.user_created')
+  t.strictSame(Object.keys(created).sort(), [
+    ...['actorid', 'data', 'datacontenttype', 'event_type', 'id', 'sequence', 'source', 'specversion'],
+    ...['subject', 'tenantid', 'time', 'traceparent', 'type'],
+  ])
+  t.equal(created.traceparent, null)
+  t.strictSame(created.data, { user_id: owner.id, email: owner.email })
+})
+
+t.test('it is read page by page in the order of the sequence, on and back', async (t) => {
+  const owner = await service.signUp()
+  for (let n = 0; n < 12; n++) await found(owner, `Department ${n}`)
+  const last = (await eventsOf(database, owner.tenantId)).length
+  const whole = await page(owner, 'page_size=100')
+  t.same(sequences(whole), upTo(last))
+  t.strictSame([whole.next, whole.previous, 'count' in whole], [null, null, false])
+
+  const met: number[] = []
+  const links: string[] = []
+  for (let next: string | null = `${feed}?page_size=5`; next; ) {
+    const { status, body }: { status: number; body: { next: string | null; results: Event[] } } =
+      await owner.get(next)
+    t.equal(status, 200)
+    met.push(...sequences(body))
+    next = body.next
+    if (next) links.push(next)
+  }
+  t.same(met, upTo(last))
+  t.ok(links.every((link) => link.startsWith(`${service.url}${feed}?`)))
+  const third = await page(owner, 'after=10&page_size=5')
+  t.same(sequences((await owner.get(third.previous)).body), upTo(10, 6))
+  t.same(sequences((await owner.get((await page(owner, 'after=3&page_size=5')).previous)).body), upTo(3))
+
+  const end = await page(owner, `after=${last}`)
+  t.strictSame([end.next, end.results], [null, []])
+  await found(owner, 'One more')
+  await eventsOf(database, owner.tenantId)
+  t.same(sequences(await page(owner, `after=${last}`)), [last + 1])
+  t.strictSame((await page(owner, `after=${Number.MAX_SAFE_INTEGER}`)).results, [])
+})
+
+t.test('whoever polls while others write meets every event once, in order', async (t) => {
+  const owner = await service.signUp()
+  const seen: Event[] = []
+  let writing = true
+  const poll = async () => {
+    const { results } = await page(owner, `after=${seen.at(-1)?.sequence ?? 0}&page_size=7`)
+    seen.push(...results)
+    return results.length
+  }
+  const write = async (writer: number) => {
+    for (let n = 0; n < 15; n++) await found(owner, `Department ${writer}.${n}`)
+  }
+  const writers = Promise.all([1, 2, 3, 4].map(write)).finally(() => {
+    writing = false
+  })
+  while (writing) await poll()
+  await writers
+  const { length } = await eventsOf(database, owner.tenantId)
+  for (let more = 1; more > 0; ) more = await poll()
+  t.same(
+    seen.map(({ sequence }) => sequence),
+    upTo(length),
+  )
+  t.equal(new Set(seen.map(({ id }) => id)).size, length)
+  t.equal(seen.filter(({ type }) => type === 'tenant.department_created').length, 60)
+})
+
+t.test('it shows the events of the token’s tenant and of no other', async (t) => {
+  const [one, other] = [await service.signUp(), await service.signUp()]
+  await found(one, 'Secret')
+  await eventsOf(database, one.tenantId)
+  const { results } = await page(other, `tenant_id=${one.tenantId}&tenantid=${one.tenantId}&page_size=100`)
+  t.ok(results.every(({ tenantid }: Event) => tenantid === other.tenantId))
+  t.notMatch(JSON.stringify(results), one.tenantId)
+})
+
+t.test('owners, admins and auditors read it, and members where a policy lets them', async (t) => {
+  const owner = await service.signUp()
+  for (const [role, status] of [
+    ['admin', 200],
+    ['auditor', 200],
+    ['member', 403],
+  ] as const)
+    t.equal((await (await colleague(service, owner, role)).get(feed)).status, status, role)
+  t.equal((await service.call('GET', feed)).status, 401)
+  const policy = { name: 'Read', effect: 'allow', actions: ['event:list'], subjects: { roles: ['member'] } }
+  await expect(201, owner.post('/api/v1/policies/', policy))
+  t.equal((await (await colleague(service, owner)).get(feed)).status, 200)
+})
+
+t.test('a place that is none is refused, and the field named', async (t) => {
+  const owner = await service.signUp()
+  for (const after of [
+    '-1',
+    '1.5',
+    'x',
+    '',
+    '%20',
+    '1e3',
+    '0x1',
+    '9007199254740992',
+    '1'.repeat(1_000),
+    '%00',
+  ])
+    t.match(await owner.get(`${feed}?after=${after}`), {
+      status: 400,
+      body: { code: 'validation_error', errors: [{ field: 'after' }] },
+    })
+  t.match(await owner.get(`${feed}?after=1&after=2`), { status: 400, body: { errors: [{ field: 'after' }] } })
+  t.match(await owner.get(`${feed}?page_size=0`), { status: 400, body: { errors: [{ field: 'page_size' }] } })
+  t.equal((await page(owner, 'after=007')).results.length, 0)
+  t.equal((await service.call('POST', feed, { token: owner.access, body: {} })).status, 405)
+})
+
+t.test('an event that has no number yet is not in the feed', async (t) => {
+  const still = await startService(t, { workers: false })
+  const owner = await still.signUp()
+  const before = (await owner.get(feed)).body
+  t.strictSame(before, { next: null, previous: null, results: [] })
+})

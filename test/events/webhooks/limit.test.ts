@@ -1,0 +1,37 @@
+import t from 'tap'
+import { startService } from '../../helpers/service.ts'
+import { expect, look } from '../../tenancy/staff.ts'
+
+t.setTimeout(120_000)
+const all = '/api/v1/webhooks/'
+const url = 'https://receiver.example/events'
+const full = { status: 409, body: { code: 'limit_reached' } }
+
+t.test('a tenant has 20 webhooks at most, however many are created at once', async (t) => {
+  const service = await startService(t, { workers: false })
+  const owner = await service.signUp()
+  for (let n = 0; n < 17; n++) await expect(201, owner.post(all, { url }))
+  const answers = await Promise.all(Array.from({ length: 12 }, () => owner.post(all, { url })))
+  t.equal(answers.filter(({ status }) => status === 201).length, 3)
+  for (const answer of answers.filter(({ status }) => status !== 201)) t.match(answer, full)
+  const { count, results } = await expect(200, owner.get(`${all}?page_size=100`))
+  t.strictSame([count, results.length], [20, 20])
+  const [row] = await look(
+    service,
+    `select count(*)::int as n from webhooks where tenant_id = '${owner.tenantId}'`,
+  )
+  t.equal(row.n, 20)
+  t.equal(
+    (await expect(200, owner.get('/api/v1/audit-log/?action=webhook:create&page_size=100'))).results.length,
+    20,
+  )
+  await expect(204, owner.delete(`${all}${results[0].id}/`))
+  await expect(201, owner.post(all, { url }))
+  t.match(await owner.post(all, { url }), full)
+  await expect(201, (await service.signUp()).post(all, { url }))
+})
+
+t.test('LIMIT_WEBHOOKS says how many', async (t) => {
+  const service = await startService(t, { workers: false, env: { LIMIT_WEBHOOKS: '0' } })
+  t.match(await (await service.signUp()).post(all, { url }), full)
+})
