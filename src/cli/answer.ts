@@ -15,7 +15,7 @@ export interface Answer {
 interface Surroundings {
   /** Settings; the environment of the process unless given. */
   env?: Record<string, string | undefined>
-  /** What is said while it runs. */
+  /** What is said while it runs, but for --json, whose reader wants documents alone. */
   say(line: string): void
 }
 
@@ -31,7 +31,7 @@ export async function answer(
   if (args.includes('--help')) return { code: 0, out: helpOf(command), err: '' }
   try {
     const { roles, run } = command.prepare(readOptions(args, command.options))
-    const outcome = await run(readConfig(env, roles), say)
+    const outcome = await run(readConfig(env, roles), json ? () => undefined : say)
     return { code: outcome.exit ?? 0, out: printed(outcome, json), err: '' }
   } catch (error) {
     const misuse = error instanceof Misuse

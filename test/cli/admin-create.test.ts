@@ -139,6 +139,21 @@ t.test('whoever registered an address that was never verified gets nothing by it
   t.ok(await service.mailTo(email, 'assword'), 'and the owner of the address is told')
 })
 
+t.test('what a stranger founded under the address is not taken for the tenant that is meant', async (t) => {
+  const squatter = await service.signUp()
+  const accomplice = await service.signUp()
+  const trap = await expect(201, squatter.post('/api/v1/tenants/', { name: 'Trap Ltd' }))
+  await squatter.switchTo(trap.id)
+  const member = { user_id: accomplice.id, roles: ['owner'] }
+  await expect(201, squatter.post(`/api/v1/tenants/${trap.id}/members/`, member))
+  const { email } = squatter
+  t.match(await refusal(['--email', email, '--tenant', 'Trap Ltd']), { code: 'tenant_exists' })
+  const made = (await create(['--email', email])).json()
+  t.match(made, { user: { outcome: 'secured' }, tenant: { outcome: 'created' } })
+  const chief = await service.logIn({ email, password: made.password })
+  t.equal(chief.tenantId, made.tenant.id, 'and the first login leads there')
+})
+
 t.test('two that run at once make one person and one tenant', async (t) => {
   const email = freshEmail()
   const both = await Promise.all(

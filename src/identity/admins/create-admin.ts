@@ -3,7 +3,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
+import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
 import { listTenantsNamed, type NamedTenant } from '../../tenancy/tenants/store.ts'
 import { refuseWeakPassword } from '../auth/password-policy.ts'
 import { findUserByEmail, type UserRow } from '../users/store.ts'
@@ -63,9 +63,11 @@ const notTheirs = ({ name, slug, member_count: count }: NamedTenant) =>
 export async function createAdmin(deps: AdminDeps, origin: Origin, asked: AdminAsked): Promise<Admin> {
   const { user, places, named } = await look(deps, asked)
   if (user && !user.is_active) throw inactive()
-  const owned = places.find((place) => isOwned(place) && isMeant(place, asked.tenant))
-  if (!owned) assertTakeable(asked, named)
   const outcome = !user ? 'created' : user.email_verified_at === null ? 'secured' : 'found'
+  // What a stranger founded under the address before it was verified may have owners beside them.
+  const trusted = outcome === 'secured' && !asked.takeOver ? [] : places
+  const owned = trusted.find((place) => isOwned(place) && isMeant(place, asked.tenant))
+  if (!owned) assertTakeable(asked, named)
   const passwordHash = outcome === 'found' ? undefined : await hashChosen(deps, asked, user)
   const person = user ? { ...namesOf(user), id: user.id } : { ...asked, id: timeOrderedId(deps.clock()) }
   const membershipId = places.find((place) => place.tenant_id === named?.id)?.membership_id ?? null
@@ -85,8 +87,16 @@ export async function createAdmin(deps: AdminDeps, origin: Origin, asked: AdminA
     if (!tenantId) throw homeless()
     await secureAccount(deps, origin, { person, passwordHash: passwordHash!, tenantId })
   }
-  return { user: { id: person.id, email: person.email, outcome }, tenant: await give() }
+  const tenant = await give()
+  if (outcome === 'secured') await leadTo(deps, tenant.id, person.id)
+  return { user: { id: person.id, email: person.email, outcome }, tenant }
 }
+
+/** Else the next login would lead where the stranger was last. */
+const leadTo = ({ db, clock }: AdminDeps, tenantId: string, userId: string) =>
+  asSystem(db, 'where a login leads is asked before a tenant is known', (tx) =>
+    noteEntry(tx, { tenantId, userId, at: clock() }),
+  )
 
 const look = ({ db }: AdminDeps, { email, tenant }: AdminAsked) =>
   asSystem(db, 'an operator names a person by address, and any tenant', async (tx) => {
