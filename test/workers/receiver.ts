@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Test } from 'tap'
-import { secretContext } from '../../src/events/webhooks/attempt.ts'
+import { secretContext } from '../../src/events/webhooks/new-secret.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
 import type { Stage } from './stage.ts'
 
@@ -97,7 +97,7 @@ export const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
 
 /** A secret as the table holds it. */
 export const seal = (stage: Stage, tenantId: string, webhookId: string, secret: string) =>
-  stage.deps.sealer.seal('webhook', secret, secretContext({ tenantId, webhookId }))
+  stage.deps.sealer.seal('webhook', secret, secretContext(tenantId, webhookId))
 
 /** Leaves a test ping, as the route does; gives the delivery's id. */
 export async function addTest(stage: Stage, webhookId: string, tenantId = stage.tenant): Promise<string> {

@@ -99,11 +99,12 @@ export function claimOnce(
 
 const openOnce = z.object({ next_attempt_at: z.number(), tenant_active: z.boolean() })
 
-/** What a test or a replay that could not be claimed waits for; null where it is over, or its tenant is deleted. */
+/** What a test or a replay that could not be claimed waits for; null where it is over, or webhook or tenant are gone. */
 export function findOpenOnce(tx: Tx, { tenantId, webhookId }: WebhookKey, deliveryId: string) {
   return tx.maybeOne(sql.type(openOnce)`
     select d.next_attempt_at, t.status = 'active' as tenant_active
     from webhook_deliveries d join tenants t on t.id = d.tenant_id
+    join webhooks w on w.tenant_id = d.tenant_id and w.id = d.webhook_id
     where d.tenant_id = ${tenantId} and d.id = ${deliveryId} and d.webhook_id = ${webhookId}
       and not d.in_order and d.status = 'pending' and t.deleted_at is null`)
 }

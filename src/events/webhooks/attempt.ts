@@ -5,6 +5,7 @@ import { version } from '../../version.ts'
 import { envelopeOf } from '../envelope.ts'
 import type { Attempt, Claimed, Result } from './attempt-store.ts'
 import type { WebhookKey } from './delivery-store.ts'
+import { secretContext } from './new-secret.ts'
 import type { Answer, Poster } from './post-event.ts'
 import { signWebhook } from './sign-webhook.ts'
 
@@ -17,9 +18,6 @@ export interface DeliverDeps {
   log: Logger
   poster: Poster
 }
-
-/** What a webhook's secrets are sealed for, and bound to. */
-export const secretContext = ({ tenantId, webhookId }: WebhookKey) => `${tenantId}.${webhookId}`
 
 /**
  * Posts a claimed event: the body is its envelope, signed by the webhook's secrets as Standard Webhooks says. Never
@@ -41,10 +39,11 @@ export async function attempt(deps: DeliverDeps, webhook: WebhookKey, claimed: C
   return deps.poster.post(claimed.url, headers, body)
 }
 
-function openSecrets(sealer: Sealer, webhook: WebhookKey, claimed: Claimed): string[] | null {
+function openSecrets(sealer: Sealer, { tenantId, webhookId }: WebhookKey, claimed: Claimed): string[] | null {
+  const context = secretContext(tenantId, webhookId)
   const sealed = [claimed.secret_sealed, claimed.previous_secret_sealed].filter((bytes) => bytes !== null)
   try {
-    return sealed.map((bytes) => sealer.open('webhook', bytes, secretContext(webhook)))
+    return sealed.map((bytes) => sealer.open('webhook', bytes, context))
   } catch {
     return null
   }

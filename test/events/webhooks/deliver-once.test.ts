@@ -137,3 +137,14 @@ t.test('a test of a suspended tenant waits, of a deleted one ends; two at a time
   t.equal(receiver.received.length, 1)
   t.equal(await room.stage.count('outbox'), 0)
 })
+
+t.test('a test of a webhook that is deleted meanwhile ends', async (t) => {
+  const receiver = await startReceiver(t)
+  const room = await openPostRoom(t)
+  const { id } = await addWebhook(room.stage, receiver.url)
+  await addTest(room.stage, id)
+  await room.stage.root.query('delete from webhooks')
+  t.equal(await room.runOnce(id), null)
+  t.equal(receiver.received.length, 0)
+  t.equal(await room.stage.count('outbox'), 0)
+})
