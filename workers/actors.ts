@@ -10,6 +10,8 @@ import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
 import { tenantPurge } from './tenant-purge.ts'
+import { webhook } from './webhook.ts'
+import { webhookOnce } from './webhook-once.ts'
 import { webhookRetention } from './webhook-retention.ts'
 
 /** Every actor. */
@@ -17,6 +19,8 @@ export const actors: readonly Actor[] = [
   outboxRelay,
   email,
   eventFanout,
+  webhook,
+  webhookOnce,
   invitationExpiry,
   tenantPurge,
   otpExpiry,

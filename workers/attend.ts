@@ -1,5 +1,6 @@
 import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
 import { describeError, Hopeless, originOf } from '../src/platform/describe-error.ts'
+import { Later } from '../src/platform/jobs/later.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
@@ -26,6 +27,7 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
       try {
         await handle({ id, tenantId, message: unlessUnreadable(read, payload), attempt })
       } catch (error) {
+        if (error instanceof Later) throw error
         const last = error instanceof Hopeless || attempt >= definition.attempts
         if (last && !isDatabaseUnavailable(error)) return giveUp(queued, attempt, error)
         deps.log.warn({ outbox_id: id, attempt, error: describeError(error) }, 'will be tried again')
@@ -33,6 +35,7 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
       }
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>
+      definition.abandoned?.(deps, queued) ??
       giveUp(queued, attempt, new Hopeless('The processes that handled it died')),
   }
 }

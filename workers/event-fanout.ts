@@ -1,3 +1,4 @@
+import { insertDeliveries } from '../src/events/webhooks/delivery-store.ts'
 import { listEventsOf } from '../src/platform/outbox/list-events-of.ts'
 import { settleTogether } from '../src/platform/outbox/settle-together.ts'
 import { defineActor } from './actor.ts'
@@ -7,7 +8,7 @@ class EventWithoutSequence extends Error {
   override name = 'EventWithoutSequence'
 }
 
-/** Hands events, numbered by now, to who subscribed. So far these are readers of the feed, who come for them. */
+/** Hands events, numbered by now, to the webhooks that want them; readers of the feed come for theirs. */
 export const eventFanout = defineActor({
   name: 'event-fanout',
   queue: 'event-fanout',
@@ -15,10 +16,11 @@ export const eventFanout = defineActor({
   attempts: 10,
   backoff: { first: 500, longest: 60_000 },
   lockDuration: 15_000,
-  handler({ db, log }) {
+  handler({ db, log, clock }) {
     const settle = settleTogether(db, async (tx, messages) => {
       const events = await listEventsOf(tx, messages)
       if (events.some(({ sequence }) => sequence === null)) throw new EventWithoutSequence()
+      await insertDeliveries(tx, messages, clock())
       for (const event of events) log.debug({ event }, 'event is in the feed')
     })
     return async (message) => {

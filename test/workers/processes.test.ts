@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { actors } from '../../workers/actors.ts'
@@ -6,26 +5,9 @@ import { startRelay } from '../../workers/outbox-relay.ts'
 import { header, mailServer } from './mail-server.ts'
 import { emptyQueues } from './queue-content.ts'
 import { backends, openStage, type Stage, until } from './stage.ts'
+import { startWorker } from './worker-process.ts'
 
 t.setTimeout(180_000)
-const main = new URL('../../workers/main.ts', import.meta.url).pathname
-
-/** A worker process, with what it printed; it is ready once its actors are started. */
-async function startWorker(t: Test, env: Record<string, string>, ...names: string[]) {
-  const child: ChildProcess = spawn(process.execPath, [main, ...names], {
-    env: { PATH: process.env.PATH!, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const worker = { child, printed: '' }
-  for (const stream of [child.stdout!, child.stderr!])
-    stream.on('data', (part) => {
-      worker.printed += part
-    })
-  t.teardown(() => void child.kill('SIGKILL'))
-  await until(() => worker.printed.includes('actors started') || child.exitCode !== null)
-  return worker
-}
-
 const relayOf = async (t: Test, stage: Stage, options = {}) => {
   const backend = stage.openBackend()
   const relay = await startRelay(stage.deps, backend, options)

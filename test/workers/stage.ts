@@ -66,6 +66,7 @@ export async function openStage(
   const redis = kind === 'redis' ? await startRedis(t) : undefined
   const env = {
     NODE_ENV: 'test',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
     DATABASE_URL: urls.owner,
     DATABASE_WORKER_URL: urls.worker,
     DATABASE_API_URL: urls.api,

@@ -17,6 +17,7 @@ type Deed =
   | 'approval_request:request'
   | 'approval_request:execute'
   | 'approval_request:expire'
+  | 'webhook:disable'
 
 /** By field, what it was and what it is. */
 export type Changes = Record<string, { before: unknown; after: unknown }>

@@ -1,4 +1,5 @@
-import type { Job, JobState, Queue, Worker } from 'bullmq'
+import { DelayedError, type Job, type JobState, type Queue, type Worker } from 'bullmq'
+import { Later } from './later.ts'
 import { postgresConnections } from './postgres-connections.ts'
 import { redisConnections } from './redis-connections.ts'
 
@@ -19,6 +20,7 @@ export interface ConsumerOptions {
   abandoned: (message: QueuedMessage, attempt: number) => Promise<void>
 }
 
+/** May throw {@link Later}; whatever else it throws is an attempt that failed. */
 export type Work = (message: QueuedMessage, attempt: number) => Promise<void>
 
 export interface Consumer {
@@ -43,7 +45,7 @@ export interface Connections {
   openQueue(name: string): Promise<Queue<JobData>>
   openWorker(
     name: string,
-    work: (job: Job<JobData>) => Promise<void>,
+    work: (job: Job<JobData>, token?: string) => Promise<void>,
     options: object,
   ): Promise<Worker<JobData>>
   /** False where closing would wait for a server that is away. */
@@ -117,7 +119,9 @@ async function consume(
   work: Work,
 ): Promise<Consumer> {
   const backoffStrategy = (attempt: number, _type: string, error: unknown) => retryDelay(attempt, error)
-  const worker = await connections.openWorker(name, (job) => work(messageOf(job), job.attemptsMade + 1), {
+  const process = (job: Job<JobData>, token?: string) =>
+    work(messageOf(job), job.attemptsMade + 1).catch((error) => putOff(job, token, error))
+  const worker = await connections.openWorker(name, process, {
     concurrency,
     lockDuration,
     stalledInterval: lockDuration,
@@ -129,6 +133,13 @@ async function consume(
     if (job && error.name === 'UnrecoverableError') abandoned(messageOf(job), job.attemptsMade).catch(onError)
   })
   return { close: (force) => worker.close(force || !connections.isReachable()) }
+}
+
+/** Tells the queue when the job is to come again, and the worker that it has been told. */
+async function putOff(job: Job<JobData>, token: string | undefined, error: unknown): Promise<never> {
+  if (!(error instanceof Later)) throw error
+  await job.moveToDelayed(Date.now() + error.ms, token)
+  throw new DelayedError()
 }
 
 const alive = new Set<JobState | 'unknown'>([

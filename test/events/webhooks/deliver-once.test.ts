@@ -1,0 +1,150 @@
+import { Webhook } from 'standardwebhooks'
+import t from 'tap'
+import { superuserUrl } from '../../helpers/cluster.ts'
+import { addTest, addWebhook, sendOnce, startReceiver } from '../../workers/receiver.ts'
+import { happenAndHandOn, hour, minute, openPostRoom, second } from './post-room.ts'
+
+t.setTimeout(180_000)
+const { release } = await superuserUrl()
+t.teardown(release)
+
+t.test('a test names its webhook, is signed like an event, and has no place in the order', async (t) => {
+  const receiver = await startReceiver(t)
+  const room = await openPostRoom(t)
+  const { id, secret } = await addWebhook(room.stage, receiver.url)
+  const deliveryId = await addTest(room.stage, id)
+  t.equal(await room.runOnce(id), null)
+  const { body, headers } = receiver.received[0]!
+  const envelope = new Webhook(secret).verify(body, headers) as Record<string, unknown>
+  const [row] = await room.stage.rows('select * from webhook_deliveries')
+  t.match(envelope, {
+    specversion: '1.0',
+    id: row.event_id,
+    type: 'events.webhook_tested',
+    event_type: 'events.webhook_tested',
+    source: `urn:bailiwick:tenant:${room.stage.tenant}`,
+    subject: id,
+    sequence: null,
+    actorid: null,
+    traceparent: null,
+    data: { webhook_id: id },
+  })
+  t.equal(headers['webhook-id'], row.event_id)
+  t.match(row, { id: deliveryId, status: 'succeeded', attempt: 1, response_status: 204 })
+  t.equal(await room.stage.count('outbox'), 0)
+})
+
+t.test('a test that fails is dead at once, and says nothing about the order', async (t) => {
+  const receiver = await startReceiver(t, () => 410)
+  const room = await openPostRoom(t)
+  const { id } = await addWebhook(room.stage, receiver.url)
+  await addTest(room.stage, id)
+  t.equal(await room.runOnce(id), null)
+  t.equal(await room.runOnce(id), 'nothing')
+  t.same(await room.statuses(id), ['dead'])
+  t.match(await room.stage.rows('select * from webhooks'), [
+    { failures: 0, failing_since: null, disabled_reason: null, last_failure_at: Date },
+  ])
+  t.equal(receiver.received.length, 1)
+})
+
+t.test('a test goes to an inactive and to a disabled webhook, too', async (t) => {
+  const receiver = await startReceiver(t)
+  const room = await openPostRoom(t)
+  for (const columns of [{ is_active: false }, { disabled_reason: 'gone' }]) {
+    const { id } = await addWebhook(room.stage, receiver.url, { columns })
+    await addTest(room.stage, id)
+    t.equal(await room.runOnce(id), null)
+    t.same(await room.statuses(id), ['succeeded'])
+  }
+})
+
+t.test('a test that is taken while the circuit is open closes it: what waits is tried at once', async (t) => {
+  const receiver = await startReceiver(t, () => 500)
+  const room = await openPostRoom(t)
+  const { id } = await addWebhook(room.stage, receiver.url)
+  await happenAndHandOn(room, 2)
+  for (let n = 0; n < 5; n++) {
+    await room.run(id)
+    room.now += (await room.dueIn(id))!
+  }
+  await room.run(id)
+  t.ok((await room.dueIn(id))! >= 30 * minute)
+  await addTest(room.stage, id)
+  await room.runOnce(id)
+  t.ok((await room.dueIn(id))! >= 30 * minute, 'one that fails leaves it as it is')
+  receiver.answer = () => 200
+  await addTest(room.stage, id)
+  await room.runOnce(id)
+  t.equal(await room.dueIn(id), 0)
+  t.equal(await room.run(id), null)
+  t.same(
+    receiver.taken.map(({ sequence }) => sequence),
+    [undefined, 1, 2],
+  )
+})
+
+t.test('a replay sends the same event under the same id, once, beside the order', async (t) => {
+  const receiver = await startReceiver(t, () => 500)
+  const room = await openPostRoom(t)
+  const { id } = await addWebhook(room.stage, receiver.url)
+  const [event] = await happenAndHandOn(room)
+  while ((await room.statuses(id))[0] !== 'dead') {
+    room.now += Math.max(0, (await room.dueIn(id))!)
+    await room.run(id)
+  }
+  await happenAndHandOn(room)
+  await room.run(id)
+  const [delivery] = await room.stage.rows('select * from webhook_deliveries where sequence = 1')
+  const replay = async () => {
+    await room.stage.root.query(
+      `update webhook_deliveries set status = 'pending', in_order = false, next_attempt_at = $2, ended_at = null,
+         retry_until = $2 where id = $1`,
+      [delivery.id, new Date(room.now)],
+    )
+    await sendOnce(room.stage, id, delivery.id)
+    return room.runOnce(id)
+  }
+  const before = receiver.received.length
+  t.equal(await replay(), null)
+  t.same(await room.statuses(id), ['dead', 'failed'], 'one attempt')
+  receiver.answer = () => 200
+  t.equal(await replay(), null)
+  t.equal(await replay(), null, 'also of what was taken')
+  t.same(await room.statuses(id), ['succeeded', 'failed'])
+  const bodies = receiver.received.map(({ body }) => body).filter((body) => body.includes(event!))
+  t.equal(new Set(bodies).size, 1, 'the same to the byte')
+  t.equal(receiver.received.length, before + 3)
+  for (const { headers } of receiver.received.slice(before)) t.equal(headers['webhook-id'], event)
+})
+
+t.test('a test of a suspended tenant waits, of a deleted one ends; two at a time send it once', async (t) => {
+  const receiver = await startReceiver(t)
+  const room = await openPostRoom(t)
+  const { id } = await addWebhook(room.stage, receiver.url)
+  await addTest(room.stage, id)
+  await room.stage.root.query(`update tenants set status = 'suspended'`)
+  t.equal(await room.runOnce(id), minute)
+  await room.stage.root.query(`update tenants set status = 'active'`)
+  const waits = await Promise.all([room.runOnce(id), room.runOnce(id), room.runOnce(id)])
+  t.equal(waits.filter((wait) => wait === null).length >= 1, true)
+  for (const wait of waits) t.ok(wait === null || wait === 'nothing' || wait <= 30 * second, `${wait}`)
+  t.equal(receiver.received.length, 1)
+  await addTest(room.stage, id)
+  await room.stage.root.query('update tenants set deleted_at = now()')
+  room.now += hour
+  t.equal(await room.runOnce(id), null)
+  t.equal(receiver.received.length, 1)
+  t.equal(await room.stage.count('outbox'), 0)
+})
+
+t.test('a test of a webhook that is deleted meanwhile ends', async (t) => {
+  const receiver = await startReceiver(t)
+  const room = await openPostRoom(t)
+  const { id } = await addWebhook(room.stage, receiver.url)
+  await addTest(room.stage, id)
+  await room.stage.root.query('delete from webhooks')
+  t.equal(await room.runOnce(id), null)
+  t.equal(receiver.received.length, 0)
+  t.equal(await room.stage.count('outbox'), 0)
+})

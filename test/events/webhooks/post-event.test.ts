@@ -1,0 +1,243 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import net from 'node:net'
+import t, { type Test } from 'tap'
+import { openPoster, type PosterOptions } from '../../../src/events/webhooks/post-event.ts'
+import type { Resolve } from '../../../src/events/webhooks/public-lookup.ts'
+import { certificate, key } from './receiver-certificate.ts'
+
+t.setTimeout(60_000)
+
+const portOf = (server: net.Server) => (server.address() as net.AddressInfo).port
+
+async function listen<S extends net.Server>(t: Test, server: S): Promise<S> {
+  const sockets = new Set<net.Socket>()
+  server.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return server
+}
+
+const serve = async (t: Test, answer: RequestListener) =>
+  `http://127.0.0.1:${portOf(await listen(t, createServer(answer)))}/`
+
+/** A server that speaks no HTTP of its own; `answer` gets each connection once something was sent. */
+const serveRaw = async (t: Test, answer: (socket: net.Socket, nth: number) => void) => {
+  let nth = 0
+  const server = net.createServer((socket) => {
+    const mine = ++nth
+    socket.on('data', () => answer(socket, mine))
+  })
+  return `http://127.0.0.1:${portOf(await listen(t, server))}/`
+}
+
+function poster(t: Test, options: Partial<PosterOptions> = {}) {
+  const opened = openPoster({ allowPrivate: true, limit: 400, clock: () => 1_000_000, ...options })
+  t.teardown(() => opened.close())
+  return (url: string, body = '{}') => opened.post(url, { 'content-type': 'text/plain' }, body)
+}
+
+/** A resolver that answers each question with the next of `answers`. */
+function resolver(...answers: string[][]) {
+  const asked: string[] = []
+  const resolve: Resolve = (host, _options, done) => {
+    const addresses = answers[Math.min(asked.push(host), answers.length) - 1] ?? []
+    setImmediate(
+      done,
+      null,
+      addresses.map((address) => ({ address, family: net.isIP(address) })),
+    )
+  }
+  return { asked, resolve }
+}
+
+t.test('what is answered is told by its status, whatever it is', async (t) => {
+  const url = await serve(t, (request, response) => {
+    response.writeHead(Number(request.url!.slice(1)), { 'retry-after': '7' }).end('thanks')
+  })
+  const post = poster(t)
+  for (const status of [200, 204, 299, 301, 400, 410, 429, 500, 503])
+    t.match(await post(url + status), { status, trouble: null, retryAfter: 7_000 })
+})
+
+t.test('a receiver may ask for a wait in seconds or until a date', async (t) => {
+  const asked = ['120', new Date(1_060_000).toUTCString(), new Date(0).toUTCString(), 'soon', '-5', '1e9']
+  const url = await serve(t, (_request, response) =>
+    response.writeHead(503, { 'retry-after': asked.shift()! }).end(),
+  )
+  const post = poster(t)
+  for (const wait of [120_000, 60_000, 0, null]) t.equal((await post(url)).retryAfter, wait)
+})
+
+t.test(
+  'whoever never answers, drips headers or is silent after the connection is given up in time',
+  async (t) => {
+    const dripping = await serveRaw(t, (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n')
+      const timer = setInterval(() => socket.write('x-more: y\r\n'), 20)
+      socket.on('close', () => clearInterval(timer))
+    })
+    const hinting = await serveRaw(t, (socket) => {
+      const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20)
+      socket.on('close', () => clearInterval(timer))
+    })
+    for (const url of [
+      await serve(t, () => undefined),
+      await serveRaw(t, () => undefined),
+      dripping,
+      hinting,
+    ]) {
+      const answer = await poster(t)(url)
+      t.match(answer, { status: null, trouble: 'timeout' })
+      t.ok(answer.duration >= 399 && answer.duration < 5_000, `${answer.duration} ms`)
+    }
+  },
+)
+
+t.test('an endless answer is cut off after 64 KiB, and its status counts', async (t) => {
+  let written = 0
+  const part = Buffer.alloc(16 * 1024, 'x')
+  const url = await serve(t, (_request, response) => {
+    response.writeHead(200)
+    const more = () => {
+      while (!response.destroyed && response.write(part)) written += part.length
+    }
+    response.on('drain', more)
+    more()
+  })
+  const answer = await poster(t, { limit: 20_000 })(url)
+  t.match(answer, { status: 200, trouble: null })
+  t.ok(answer.duration < 10_000, `${answer.duration} ms`)
+  t.ok(written < 16 * 1024 * 1024, `${written} bytes were written`)
+})
+
+t.test('an answer that drips for ever is left when the time is over, and its status counts', async (t) => {
+  const url = await serve(t, (_request, response) => {
+    const timer = setInterval(() => response.write('x'), 20)
+    response.on('close', () => clearInterval(timer))
+  })
+  t.match(await poster(t)(url), { status: 200, trouble: null })
+})
+
+t.test('a redirect is an answer, not a way', async (t) => {
+  let arrived = 0
+  const other = await serve(t, (_request, response) => {
+    arrived++
+    response.end()
+  })
+  const post = poster(t)
+  for (const status of [301, 302, 303, 307, 308]) {
+    const url = await serve(t, (_request, response) => response.writeHead(status, { location: other }).end())
+    t.match(await post(url), { status, trouble: null })
+  }
+  t.equal(arrived, 0)
+})
+
+t.test('who is gone, unknown or speaks something else is told apart', async (t) => {
+  const closed = await listen(t, net.createServer())
+  const gone = `http://127.0.0.1:${portOf(closed)}/`
+  closed.close()
+  await once(closed, 'close')
+  t.match(await poster(t)(gone), { status: null, trouble: 'connection' })
+  const garbage = await serveRaw(t, (socket) => socket.end('220 mail.example.test ESMTP\r\n'))
+  t.match(await poster(t)(garbage), { status: null, trouble: 'bad_answer' })
+  const flood = await serveRaw(t, (socket) =>
+    socket.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`),
+  )
+  t.match(await poster(t)(flood), { status: null, trouble: 'bad_answer' })
+  const hangsUp = await serveRaw(t, (socket) => socket.destroy())
+  t.match(await poster(t)(hangsUp), { status: null, trouble: 'connection' })
+  const switches = await serveRaw(t, (socket) =>
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+  )
+  t.match(await poster(t)(switches), { status: null, trouble: 'connection' })
+  const unknown: Resolve = (_host, _options, done) =>
+    done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), [])
+  t.match(await poster(t, { resolve: unknown })('http://nowhere.test/'), { status: null, trouble: 'dns' })
+  const silent: Resolve = () => undefined
+  t.match(await poster(t, { resolve: silent })('http://nowhere.test/'), { status: null, trouble: 'timeout' })
+})
+
+t.test('a certificate has to be trusted, and to be that of the host', async (t) => {
+  let arrived = 0
+  const server = await listen(
+    t,
+    createSecureServer({ cert: certificate, key }, (_request, response) => {
+      arrived++
+      response.end()
+    }),
+  )
+  const { resolve } = resolver(['127.0.0.1'])
+  const url = `https://receiver.test:${portOf(server)}/`
+  t.match(await poster(t, { resolve })(url), { status: null, trouble: 'tls' })
+  t.match(await poster(t, { resolve, ca: certificate })(`https://other.test:${portOf(server)}/`), {
+    trouble: 'tls',
+  })
+  t.equal(arrived, 0)
+  t.match(await poster(t, { resolve, ca: certificate })(url), { status: 200, trouble: null })
+  const plain = new URL(await serve(t, (_request, response) => response.end()))
+  t.match(await poster(t, { resolve })(`https://receiver.test:${plain.port}/`), { trouble: 'tls' })
+})
+
+t.test('nothing is connected to that is private, by address or by name', async (t) => {
+  let connections = 0
+  const server = await listen(
+    t,
+    net.createServer(() => connections++),
+  )
+  const port = portOf(server)
+  for (const host of ['127.0.0.1', '127.1', '[::1]', 'localhost', 'a.internal', '169.254.169.254']) {
+    const answer = await poster(t, { allowPrivate: false })(`https://${host}:${port}/`)
+    t.match(answer, { status: null, trouble: 'private_address' }, host)
+  }
+  t.match(await poster(t, { allowPrivate: false })(`http://127.0.0.1:${port}/`), {
+    trouble: 'private_address',
+  })
+  for (const addresses of [
+    ['127.0.0.1'],
+    ['::1'],
+    ['10.0.0.1'],
+    ['2d00::1', '127.0.0.1'],
+    ['::ffff:127.0.0.1'],
+  ]) {
+    const { resolve, asked } = resolver(addresses)
+    const answer = await poster(t, { allowPrivate: false, resolve })(`https://inside.test:${port}/`)
+    t.match(answer, { status: null, trouble: 'private_address' }, addresses.join())
+    t.same(asked, ['inside.test'])
+  }
+  t.equal(connections, 0)
+})
+
+t.test('a name that is public at first and private later leads nowhere', async (t) => {
+  let connections = 0
+  const server = await listen(
+    t,
+    net.createServer(() => connections++),
+  )
+  // Of the part of IPv6 that is global and given to nobody: there is no way to it.
+  const { resolve, asked } = resolver(['2d00::1'], ['127.0.0.1'])
+  const post = poster(t, { allowPrivate: false, resolve })
+  const url = `https://rebound.test:${portOf(server)}/`
+  t.match(await post(url), { status: null, trouble: /^(connection|timeout)$/ }, 'judged public, and tried')
+  t.equal(asked.length, 1, 'what was judged is what is connected to, without asking again')
+  t.match(await post(url), { status: null, trouble: 'private_address' })
+  t.equal(asked.length, 2)
+  t.equal(connections, 0)
+})
+
+t.test('connections are kept, and one that was closed meanwhile is no failure', async (t) => {
+  const seen: number[] = []
+  const url = await serveRaw(t, (socket, nth) => {
+    seen.push(nth)
+    if (seen.length === 3) socket.destroy()
+    else socket.write('HTTP/1.1 204 No Content\r\nconnection: keep-alive\r\n\r\n')
+  })
+  const post = poster(t)
+  for (let n = 0; n < 3; n++) t.match(await post(url), { status: 204, trouble: null })
+  t.same(seen, [1, 1, 1, 2])
+})

@@ -1,0 +1,92 @@
+import type { Test } from 'tap'
+import type { DeliverDeps } from '../../../src/events/webhooks/attempt.ts'
+import { deliverInOrder } from '../../../src/events/webhooks/deliver-in-order.ts'
+import { deliverOnce } from '../../../src/events/webhooks/deliver-once.ts'
+import { insertDeliveries } from '../../../src/events/webhooks/delivery-store.ts'
+import { openPoster } from '../../../src/events/webhooks/post-event.ts'
+import { asWorker } from '../../../src/platform/db/transaction.ts'
+import { numberEvents } from '../../../src/platform/outbox/number-events.ts'
+import { openStage } from '../../workers/stage.ts'
+
+export const second = 1_000
+export const minute = 60 * second
+export const hour = 60 * minute
+
+export type PostRoom = Awaited<ReturnType<typeof openPostRoom>>
+
+/** A stage without queues, on which events are handed on and delivered when the test says so, at the hour it says. */
+export async function openPostRoom(t: Test, options: { tenants?: number } = {}) {
+  const stage = await openStage(t, options)
+  const room = { now: Date.now() }
+  const clock = () => room.now
+  const poster = openPoster({ allowPrivate: true, limit: 2_000, clock })
+  t.teardown(() => poster.close())
+  const deps: DeliverDeps = { ...stage.deps, clock, poster }
+  const idOf = async (queue: string, webhookId: string) => {
+    const { rows } = await stage.root.query(
+      `select tenant_id, id, payload from outbox where queue = $1 and payload ->> 'webhook_id' = $2 order by id`,
+      [queue, webhookId],
+    )
+    return rows[0] as { tenant_id: string; id: string; payload: { delivery_id: string } } | undefined
+  }
+  return Object.assign(room, {
+    stage,
+    deps,
+    /** Events that have their number and no deliveries yet; their ids. */
+    async happen(count = 1, tenantId = stage.tenant): Promise<string[]> {
+      const ids: string[] = []
+      for (let n = 0; n < count; n++) ids.push(await stage.append(tenantId))
+      const newest = ids.toSorted().at(-1)!
+      await asWorker(stage.deps.db, (tx) => numberEvents(tx, [{ tenantId, eventId: newest }]))
+      return ids
+    },
+    /** What the fan-out does, in its transaction. */
+    async handOn(ids: string[], tenantId = stage.tenant): Promise<void> {
+      await stage.root.query('delete from outbox where id = any($1)', [ids])
+      await asWorker(stage.deps.db, (tx) =>
+        insertDeliveries(
+          tx,
+          ids.map((id) => ({ tenantId, id })),
+          room.now,
+        ),
+      )
+    },
+    message: (webhookId: string) => idOf('webhook', webhookId),
+    /** One run for a webhook; 'nothing' where it has no message. */
+    async run(webhookId: string): Promise<number | null | 'nothing'> {
+      const found = await idOf('webhook', webhookId)
+      if (!found) return 'nothing'
+      return deliverInOrder(deps, { tenantId: found.tenant_id, id: found.id, webhookId })
+    },
+    async runOnce(webhookId: string): Promise<number | null | 'nothing'> {
+      const found = await idOf('webhook-once', webhookId)
+      if (!found) return 'nothing'
+      const { tenant_id: tenantId, id, payload } = found
+      return deliverOnce(deps, { tenantId, id, webhookId, deliveryId: payload.delivery_id })
+    },
+    /** ms until the first open delivery is due; null where none is open. */
+    async dueIn(webhookId: string): Promise<number | null> {
+      const { rows } = await stage.root.query(
+        `select next_attempt_at from webhook_deliveries where webhook_id = $1 and in_order
+         and status in ('pending', 'failed') order by sequence limit 1`,
+        [webhookId],
+      )
+      return rows[0] ? rows[0].next_attempt_at.getTime() - room.now : null
+    },
+    /** Statuses of a webhook's deliveries, in order. */
+    async statuses(webhookId: string): Promise<string[]> {
+      const { rows } = await stage.root.query(
+        'select status from webhook_deliveries where webhook_id = $1 order by sequence, created_at',
+        [webhookId],
+      )
+      return rows.map((row) => row.status)
+    },
+  })
+}
+
+/** The same, handed on at once. */
+export async function happenAndHandOn(room: PostRoom, count = 1): Promise<string[]> {
+  const ids = await room.happen(count)
+  await room.handOn(ids)
+  return ids
+}

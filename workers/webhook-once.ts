@@ -1,0 +1,27 @@
+import { killOnce } from '../src/events/webhooks/attempt-store.ts'
+import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
+import { openPoster } from '../src/events/webhooks/post-event.ts'
+import { Later } from '../src/platform/jobs/later.ts'
+import { defineActor } from './actor.ts'
+
+/** Posts a test or a replayed event once; only what keeps it from being tried at all is tried again. */
+export const webhookOnce = defineActor({
+  name: 'webhook-once',
+  queue: 'webhook-once',
+  concurrency: 20,
+  attempts: 30,
+  backoff: { first: 1_000, longest: 60_000 },
+  lockDuration: 15_000,
+  handler(deps) {
+    const { clock, config } = deps
+    const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
+    return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
+      const wait = await deliverOnce({ ...deps, poster }, { id, tenantId, webhookId, deliveryId })
+      if (wait !== null) throw new Later(wait)
+    }
+  },
+  onDeath:
+    ({ webhook_id: webhookId, delivery_id }, { tenantId }) =>
+    (tx) =>
+      killOnce(tx, { tenantId, webhookId }, delivery_id),
+})

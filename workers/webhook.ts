@@ -1,0 +1,31 @@
+import { deliverInOrder } from '../src/events/webhooks/deliver-in-order.ts'
+import { renewMessage } from '../src/events/webhooks/delivery-store.ts'
+import { openPoster } from '../src/events/webhooks/post-event.ts'
+import { asWorker } from '../src/platform/db/transaction.ts'
+import { Later } from '../src/platform/jobs/later.ts'
+import { defineActor } from './actor.ts'
+
+/**
+ * Posts what is open for a webhook, in order. Its message comes again for as long as there is something, and is never
+ * a dead letter: what is given up is a delivery. Where processes kept dying over it, a new message takes its place.
+ */
+export const webhook = defineActor({
+  name: 'webhook',
+  queue: 'webhook',
+  concurrency: 50,
+  attempts: Number.POSITIVE_INFINITY,
+  backoff: { first: 1_000, longest: 60_000 },
+  lockDuration: 15_000,
+  handler(deps) {
+    const { clock, config } = deps
+    const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
+    return async ({ id, tenantId, message }) => {
+      const wait = await deliverInOrder({ ...deps, poster }, { id, tenantId, webhookId: message.webhook_id })
+      if (wait !== null) throw new Later(wait)
+    }
+  },
+  async abandoned({ db, clock, log }, { id, tenantId }) {
+    if (await asWorker(db, (tx) => renewMessage(tx, { id, tenantId }, clock())))
+      log.error({ outbox_id: id, tenant_id: tenantId }, 'processes kept dying over it; it is begun anew')
+  },
+})
