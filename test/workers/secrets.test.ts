@@ -2,6 +2,7 @@ import t from 'tap'
 import { startActors } from '../../workers/actors.ts'
 import { mailServer } from './mail-server.ts'
 import { dumpOfQueues } from './queue-content.ts'
+import { addTest, addWebhook, newSecret, seal, startReceiver } from './receiver.ts'
 import { backends, openStage, until } from './stage.ts'
 
 t.setTimeout(120_000)
@@ -39,5 +40,50 @@ for (const { kind, skip } of backends)
       const sealed = await stage.rows('select content_sealed from mails')
       t.notMatch(sealed[0].content_sealed.toString('latin1'), canary)
       await until(async () => (await stage.count('outbox')) === 0)
+    },
+  )
+
+for (const { kind, skip } of backends)
+  t.test(
+    `a webhook's secrets, its URL and what the receiver says are in no queue, delivery or log line on ${kind}`,
+    { skip },
+    async (t) => {
+      let answers = 0
+      const receiver = await startReceiver(t, (_received, response) => {
+        const status = [500, 410][answers++ % 2]!
+        response.writeHead(status, canary, { 'x-echo': canary, location: `/${canary}` }).end(canary)
+        return undefined
+      })
+      const stage = await openStage(t, { kind })
+      const running = await startActors(stage.deps)
+      t.teardown(() => running.stop())
+      const previous = newSecret()
+      const { id, secret } = await addWebhook(stage, `${receiver.url}/in/${canary}?key=${canary}`)
+      await stage.root.query(
+        `update webhooks set previous_secret_sealed = $1, previous_secret_expires_at = now() + interval '1 day'`,
+        [seal(stage, stage.tenant, id, previous)],
+      )
+      const broken = await addWebhook(stage, `http://127.0.0.1:9/${canary}`)
+      await stage.append(stage.tenant)
+      await addTest(stage, broken.id)
+      const seen: string[] = []
+      const tables = ['outbox', 'dead_letters', 'webhook_deliveries', 'audit_log']
+      const disabled = async () => stage.logged.some((line) => line.includes('a webhook was disabled'))
+      for (const end = Date.now() + 20_000; !(await disabled()) && Date.now() < end; ) {
+        seen.push(await dumpOfQueues(stage))
+        for (const table of tables) seen.push(JSON.stringify(await stage.rows(`select * from ${table}`)))
+      }
+      for (const table of tables) seen.push(JSON.stringify(await stage.rows(`select * from ${table}`)))
+      seen.push(stage.logged.join(''))
+      t.equal(receiver.received.length, 2)
+      t.match(receiver.received[0]!.headers['webhook-signature'], /^v1,\S+ v1,\S+$/)
+      const all = seen.join('\n')
+      t.match(all, /webhook_id/)
+      t.match(all, /event not delivered/)
+      for (const hidden of [canary, secret, previous, broken.secret])
+        t.notOk(all.includes(hidden.replace('whsec_', '')), 'nothing of it is there')
+      t.notMatch(all, 'v1,')
+      const sealed = await stage.rows('select secret_sealed, previous_secret_sealed from webhooks')
+      t.notMatch(sealed.map((row) => String(row.secret_sealed)).join(), 'whsec_')
     },
   )
