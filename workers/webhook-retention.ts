@@ -1,4 +1,5 @@
-import { deleteEndedBefore, deleteOrphans } from '../src/events/webhooks/retention-store.ts'
+import { deleteDeliveriesOf, deleteEndedBefore, listGone } from '../src/events/webhooks/retention-store.ts'
+import { asWorker } from '../src/platform/db/transaction.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'
@@ -14,9 +15,11 @@ export const webhookRetention = defineScheduled({
   run: async (deps) => ({ deliveries: await forgetDeliveries(deps) }),
 })
 
-/** Deletes deliveries that ended more than `WEBHOOK_DELIVERY_RETENTION_DAYS` ago, and orphans; gives how many. */
+/** Deletes what ended more than `WEBHOOK_DELIVERY_RETENTION_DAYS` ago, and all of webhooks that are gone; gives how many. */
 export async function forgetDeliveries(deps: Pick<WorkerDeps, 'db' | 'clock' | 'config'>): Promise<number> {
   const before = deps.clock() - deps.config.WEBHOOK_DELIVERY_RETENTION_DAYS * day
-  const ended = await inBatches(deps, (tx, most) => deleteEndedBefore(tx, before, most))
-  return ended + (await inBatches(deps, deleteOrphans))
+  let count = await inBatches(deps, (tx, most) => deleteEndedBefore(tx, before, most))
+  for (const webhook of await asWorker(deps.db, listGone))
+    count += await inBatches(deps, (tx, most) => deleteDeliveriesOf(tx, webhook, most))
+  return count
 }

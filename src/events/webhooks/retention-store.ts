@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 /** Deletes deliveries that ended before `before` (ms), at most `most`; gives how many. As the worker role. */
@@ -9,12 +10,14 @@ export async function deleteEndedBefore(tx: Tx, before: number, most: number): P
   return rowCount
 }
 
+const goneRow = z.object({ tenant_id: z.string(), webhook_id: z.string() })
+
 /**
- * Deletes deliveries of webhooks that are gone, at most `most`; gives how many. As the worker role. Goes from webhook
- * to webhook along the index, however many deliveries each of them has.
+ * The webhooks that are gone, and have deliveries. As the worker role. Goes from webhook to webhook along the index,
+ * however many deliveries each of them has.
  */
-export async function deleteOrphans(tx: Tx, most: number): Promise<number> {
-  const { rowCount } = await tx.query(sql.unsafe`
+export function listGone(tx: Tx): Promise<readonly z.infer<typeof goneRow>[]> {
+  return tx.any(sql.type(goneRow)`
     with recursive known as (
       (select tenant_id, webhook_id from webhook_deliveries order by tenant_id, webhook_id limit 1)
       union all
@@ -22,11 +25,19 @@ export async function deleteOrphans(tx: Tx, most: number): Promise<number> {
         select tenant_id, webhook_id from webhook_deliveries d
         where (d.tenant_id, d.webhook_id) > (k.tenant_id, k.webhook_id) order by tenant_id, webhook_id limit 1) next
     )
+    select tenant_id, webhook_id from known k
+    where not exists (select from webhooks w where w.tenant_id = k.tenant_id and w.id = k.webhook_id)`)
+}
+
+/** Deletes deliveries of a webhook, at most `most`; gives how many. As the worker role. */
+export async function deleteDeliveriesOf(
+  tx: Tx,
+  { tenant_id, webhook_id }: z.infer<typeof goneRow>,
+  most: number,
+): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
     delete from webhook_deliveries where (tenant_id, id) in (
-      select o.tenant_id, o.id from known k cross join lateral (
-        select tenant_id, id from webhook_deliveries d
-        where d.tenant_id = k.tenant_id and d.webhook_id = k.webhook_id limit ${most}) o
-      where not exists (select from webhooks w where w.tenant_id = k.tenant_id and w.id = k.webhook_id)
-      limit ${most})`)
+      select tenant_id, id from webhook_deliveries
+      where tenant_id = ${tenant_id} and webhook_id = ${webhook_id} limit ${most})`)
   return rowCount
 }
