@@ -29,6 +29,7 @@ import { assertDecided } from './platform/http/registry.ts'
 import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
+import { traceRequests } from './platform/http/trace-requests.ts'
 import { departmentRoutes } from './tenancy/departments/routes.ts'
 import { invitationRoutes } from './tenancy/invitations/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
@@ -78,6 +79,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
 
   const app = new Koa()
   app.on('error', logUnanswered(log))
+  if (config.tracing) app.use(traceRequests)
   app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { samplerNames } from './platform/tracing/begin-tracing.ts'
 
 /** A setting: how its text is read, what it is when unset, and the sentence the README prints about it. */
 interface Setting<T> {
@@ -25,6 +26,8 @@ const wholeNumber = (least: number, most: number) => (text: string) =>
 const seconds = wholeNumber(1, 366 * 86_400)
 const count = wholeNumber(1, 1_000_000)
 const text = (value: string) => value
+const fraction = (value: string) =>
+  /^(0?\.\d+|[01](\.0*)?)$/.test(value) ? Number(value) : fail('must be a number from 0 to 1')
 const list = (value: string) =>
   value
     .split(',')
@@ -245,12 +248,37 @@ export const settings = {
     'The pinned `opa`, for building policies; unset, it is looked for and fetched',
   ),
   CORS_ORIGINS: setting(list, [], 'Origins that browsers may call from', { shown: 'none' }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    url('http:', 'https:'),
+    undefined,
+    'Collector that takes traces by OTLP/HTTP, at `/v1/traces` below this; unset, nothing is traced',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    url('http:', 'https:'),
+    undefined,
+    'The same as a whole address, for traces alone',
+  ),
+  OTEL_SDK_DISABLED: setting(boolean, false, '`true` traces nothing, whatever the others say'),
+  OTEL_SERVICE_NAME: setting(text, undefined, 'What the process is called in traces', {
+    shown: '`bailiwick-api`, `bailiwick-worker`; `bailiwick` where one process is both',
+  }),
+  OTEL_TRACES_SAMPLER: setting(
+    oneOf(...samplerNames),
+    undefined,
+    'Which traces are kept; `parentbased_…` believes the flag in a `traceparent`, the others keep their own counsel',
+    { shown: '`always_on`' },
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(fraction, 1, 'Share of traces that `…traceidratio` keeps, from 0 to 1'),
 } satisfies Record<string, Setting<unknown>>
 
 type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallback'] }
 
 /** What the process runs with: each setting under its own name, frozen. */
-export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
+export type Config = Readonly<Values> & {
+  readonly production: boolean
+  readonly rateLimits: boolean
+  readonly tracing: boolean
+}
 
 const ourPrefixes =
   /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES)(_|$)/
@@ -310,7 +338,9 @@ function givenText(env: Record<string, string | undefined>, name: string): strin
 
 const derive = (values: Values): Config => {
   const production = values.NODE_ENV === 'production'
-  return { ...values, production, rateLimits: values.RATE_LIMIT_ENABLED ?? production }
+  const collector = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT
+  const tracing = collector !== undefined && !values.OTEL_SDK_DISABLED
+  return { ...values, production, rateLimits: values.RATE_LIMIT_ENABLED ?? production, tracing }
 }
 
 function contradictions(config: Config, roles: readonly Role[]): string[] {

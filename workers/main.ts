@@ -1,7 +1,9 @@
-import { pino } from 'pino'
 import { ConfigError, readConfig, roleUrls } from '../src/config.ts'
 import { assertAnswers, assertDatabaseIsSound, UnsoundDatabase } from '../src/platform/db/soundness.ts'
 import { describeError, originOf } from '../src/platform/describe-error.ts'
+import { createLogger } from '../src/platform/log.ts'
+import { beginTracing } from '../src/platform/tracing/begin-tracing.ts'
+import { version } from '../src/version.ts'
 import { startActors, UnknownActor } from './actors.ts'
 import { openWorkerDeps, WorkerSettingsMissing } from './deps.ts'
 import { UnboundRole } from './refuse-superuser.ts'
@@ -11,10 +13,12 @@ const hardLimit = 25_000
 /** Starts the actors named on the command line, all where none is named, and runs until SIGTERM or SIGINT. */
 async function main(names: string[]): Promise<void> {
   const config = readConfig(undefined, ['worker'])
-  const log = pino({ level: config.LOG_LEVEL })
+  const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
   await assertAnswers({ DATABASE_WORKER_URL: config.DATABASE_WORKER_URL })
+  const tracing = await beginTracing(config, { name: 'bailiwick-worker', version }, log)
   const deps = await openWorkerDeps(config, log)
-  await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  if (passedOver) log.warn(passedOver)
   const running = await startActors(deps, names).catch(async (error) => {
     await deps.close()
     throw error
@@ -27,6 +31,7 @@ async function main(names: string[]): Promise<void> {
     setTimeout(() => process.exit(0), hardLimit).unref() // whatever hangs: its messages are handled again
     await running.stop()
     await deps.close()
+    await tracing.end()
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))

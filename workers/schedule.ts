@@ -2,6 +2,7 @@ import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueName } from '../src/platform/jobs/queues.ts'
 import type { Actor, Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
+import { inScheduledSpan } from './job-span.ts'
 
 /** What is done again and again, however many processes run: by one of them at a time. */
 export interface ScheduledDefinition {
@@ -33,9 +34,8 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
     async start(deps, backend, every = definition.every) {
       const log = deps.log.child({ actor: name })
       const work = () =>
-        run(deps).then(
-          (figures) => log.info(figures, 'tidied up'),
-          (error) => log.warn({ error: describeError(error) }, 'not done; the next run tries again'),
+        inScheduledSpan(queue, async () => log.info(await run(deps), 'tidied up')).catch((error) =>
+          log.warn({ error: describeError(error) }, 'not done; the next run tries again'),
         )
       const options = {
         concurrency: 1,

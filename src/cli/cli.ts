@@ -32,7 +32,7 @@ const commands: Record<string, Command> = {
       if (!config.DATABASE_URL) throw new Error('Set DATABASE_URL to the address of the owner.')
       const urls = roleUrls(config)
       await assertAnswers({ DATABASE_URL: config.DATABASE_URL })
-      const applied = await migrate(config.DATABASE_URL, urls)
+      const applied = await migrate(config.DATABASE_URL, urls, { waiting: console.error })
       print(
         json
           ? JSON.stringify({ applied })
