@@ -33,7 +33,7 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
     deps.log.info({ outbox_id: id, tenant_id: tenantId, request_id, attempt, duration_ms }, 'job')
   }
 
-  /** Gives what is to be thrown at the queue, for it to try again. */
+  /** Gives what is to be thrown at the queue, for the message to come again. */
   const attend = async (queued: QueuedMessage, attempt: number, span: Span) => {
     try {
       await handleOnce(queued, attempt)
