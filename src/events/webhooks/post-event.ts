@@ -36,6 +36,7 @@ export interface PosterOptions {
 type Ended = Pick<Answer, 'status' | 'trouble'> & { retryAfter?: string | undefined; stale?: boolean }
 
 const mostRead = 64 * 1024
+const mostHints = 10
 
 /**
  * Opens a poster. Redirects are not followed: they would lead where nobody looked. Of an answer, its status is read
@@ -61,6 +62,12 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
         if (ended.status === null) ended = { status: null, trouble: 'timeout' }
         request.destroy()
       }, ms)
+      let hints = 0
+      request.on('information', () => {
+        if (++hints <= mostHints) return
+        ended = { status: null, trouble: 'bad_answer' }
+        request.destroy()
+      })
       request.on('response', (response) => {
         ended = {
           status: response.statusCode ?? null,
@@ -75,7 +82,7 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
         response.on('error', () => undefined)
       })
       request.on('error', (error) => {
-        if (ended.status !== null || ended.trouble === 'timeout') return
+        if (ended.trouble !== 'connection') return // decided before
         ended = { status: null, trouble: troubleOf(error), stale: request.reusedSocket && wasCut(error) }
       })
       request.on('close', () => {

@@ -83,7 +83,7 @@ t.test(
       socket.on('close', () => clearInterval(timer))
     })
     const hinting = await serveRaw(t, (socket) => {
-      const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20)
+      const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 100)
       socket.on('close', () => clearInterval(timer))
     })
     for (const url of [
@@ -150,6 +150,8 @@ t.test('who is gone, unknown or speaks something else is told apart', async (t) 
     socket.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`),
   )
   t.match(await poster(t)(flood), { status: null, trouble: 'bad_answer' })
+  const hints = await serveRaw(t, (socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)))
+  t.match(await poster(t)(hints), { status: null, trouble: 'bad_answer' })
   const hangsUp = await serveRaw(t, (socket) => socket.destroy())
   t.match(await poster(t)(hangsUp), { status: null, trouble: 'connection' })
   const switches = await serveRaw(t, (socket) =>
