@@ -21,6 +21,7 @@ import { dispatch } from './platform/http/dispatch.ts'
 import { docsPages } from './platform/http/docs.ts'
 import { cors, refuseOddRequests, securityHeaders } from './platform/http/headers.ts'
 import { healthRoutes, type Readiness } from './platform/http/health.ts'
+import { measureRequests, metricsPage } from './platform/http/measure-requests.ts'
 import { openapiDocument } from './platform/http/openapi.ts'
 import { originReader } from './platform/http/origin.ts'
 import { linkPages } from './platform/http/pages.ts'
@@ -29,6 +30,7 @@ import { assertDecided } from './platform/http/registry.ts'
 import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
+import { traceRequests } from './platform/http/trace-requests.ts'
 import { departmentRoutes } from './tenancy/departments/routes.ts'
 import { invitationRoutes } from './tenancy/invitations/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
@@ -72,12 +74,14 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const pages = {
     ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages(),
-    ...(config.production ? {} : mailboxPages(deps)),
+    ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),
   }
   for (const [path, page] of Object.entries(pages)) router.get(path, page as never)
 
   const app = new Koa()
   app.on('error', logUnanswered(log))
+  if (config.tracing) app.use(traceRequests)
+  app.use(measureRequests(deps.metrics))
   app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))

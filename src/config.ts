@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { samplerNames } from './platform/tracing/begin-tracing.ts'
 
 /** A setting: how its text is read, what it is when unset, and the sentence the README prints about it. */
 interface Setting<T> {
@@ -25,6 +26,8 @@ const wholeNumber = (least: number, most: number) => (text: string) =>
 const seconds = wholeNumber(1, 366 * 86_400)
 const count = wholeNumber(1, 1_000_000)
 const text = (value: string) => value
+const fraction = (value: string) =>
+  /^(0?\.\d+|[01](\.0*)?)$/.test(value) ? Number(value) : fail('must be a number from 0 to 1')
 const list = (value: string) =>
   value
     .split(',')
@@ -73,6 +76,11 @@ export const settings = {
   PORT: setting(wholeNumber(0, 65_535), undefined, 'Port of API and docs; unset, 3000 or the next free one', {
     shown: '3000',
   }),
+  MANAGEMENT_PORT: setting(
+    wholeNumber(0, 65_535),
+    undefined,
+    'Port of `/metrics`, `/healthz` and `/readyz` alone, of API and workers; unset, none, and no metrics in production',
+  ),
   PUBLIC_URL: setting(
     url('http:', 'https:'),
     undefined,
@@ -245,15 +253,40 @@ export const settings = {
     'The pinned `opa`, for building policies; unset, it is looked for and fetched',
   ),
   CORS_ORIGINS: setting(list, [], 'Origins that browsers may call from', { shown: 'none' }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    url('http:', 'https:'),
+    undefined,
+    'Collector that takes traces by OTLP/HTTP, at `/v1/traces` below this; unset, nothing is traced',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    url('http:', 'https:'),
+    undefined,
+    'The same as a whole address, for traces alone',
+  ),
+  OTEL_SDK_DISABLED: setting(boolean, false, '`true` traces nothing, whatever the others say'),
+  OTEL_SERVICE_NAME: setting(text, undefined, 'What the process is called in traces', {
+    shown: '`bailiwick-api`, `bailiwick-worker`; `bailiwick` where one process is both',
+  }),
+  OTEL_TRACES_SAMPLER: setting(
+    oneOf(...samplerNames),
+    undefined,
+    'Which traces are kept; `parentbased_…` believes the flag in a `traceparent`, the others keep their own counsel',
+    { shown: '`always_on`' },
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(fraction, 1, 'Share of traces that `…traceidratio` keeps, from 0 to 1'),
 } satisfies Record<string, Setting<unknown>>
 
 type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallback'] }
 
 /** What the process runs with: each setting under its own name, frozen. */
-export type Config = Readonly<Values> & { readonly production: boolean; readonly rateLimits: boolean }
+export type Config = Readonly<Values> & {
+  readonly production: boolean
+  readonly rateLimits: boolean
+  readonly tracing: boolean
+}
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|MANAGEMENT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {
@@ -310,7 +343,9 @@ function givenText(env: Record<string, string | undefined>, name: string): strin
 
 const derive = (values: Values): Config => {
   const production = values.NODE_ENV === 'production'
-  return { ...values, production, rateLimits: values.RATE_LIMIT_ENABLED ?? production }
+  const collector = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT
+  const tracing = collector !== undefined && !values.OTEL_SDK_DISABLED
+  return { ...values, production, rateLimits: values.RATE_LIMIT_ENABLED ?? production, tracing }
 }
 
 function contradictions(config: Config, roles: readonly Role[]): string[] {
@@ -318,6 +353,8 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
   const channelOn = config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED
   if (config.OTP_REQUIRED_FOR_LOGIN && !(config.OTP_ENABLED && channelOn))
     faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
+  if (config.MANAGEMENT_PORT && config.MANAGEMENT_PORT === config.PORT)
+    faults.push('MANAGEMENT_PORT has to be another than PORT')
   if (!config.production) return faults
   for (const name of roles.map((role) => roleSettings[role]))
     if (!config[name]) faults.push(`${name} is missing`)

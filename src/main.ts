@@ -1,19 +1,27 @@
 import { readConfig, roleUrls } from './config.ts'
 import { assertDatabaseIsSound } from './platform/db/soundness.ts'
 import { createLogger } from './platform/log.ts'
+import { beginTracing } from './platform/tracing/begin-tracing.ts'
 import { serveApi } from './serve.ts'
 import { onStopSignal, reportAndExit } from './stop-signal.ts'
+import { version } from './version.ts'
 
 const roles = ['api', 'system'] as const
 
 /** The API process: configuration, a sound database, listen, drain. */
 async function main() {
   const config = readConfig(undefined, roles)
-  const log = createLogger(config.LOG_LEVEL, config.production)
-  await assertDatabaseIsSound(roleUrls(config, roles))
+  const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, roles))
+  if (passedOver) log.warn(passedOver)
+  const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
   const serving = await serveApi(config, log)
   log.info({ url: serving.url }, `Listening on ${serving.url}`)
-  onStopSignal(() => serving.stop())
+  onStopSignal(async (signal) => {
+    log.info({ signal }, 'stopping')
+    await serving.stop()
+    await tracing.end()
+  })
 }
 
 main().catch(reportAndExit)

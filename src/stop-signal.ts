@@ -1,14 +1,14 @@
 const hardLimitMs = 30_000
 
 /** Runs `stop` once at the first SIGTERM or SIGINT, then exits 0; a second signal, or 30 s, exits at once. */
-export function onStopSignal(stop: () => Promise<void>): void {
+export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>): void {
   let stopping = false
-  const begin = async () => {
+  const begin = async (signal: NodeJS.Signals) => {
     if (stopping) process.exit(130)
     stopping = true
     setTimeout(() => process.exit(1), hardLimitMs).unref()
     try {
-      await stop()
+      await stop(signal)
       process.exit(0)
     } catch (error) {
       reportAndExit(error)

@@ -1,11 +1,20 @@
+import type { Span } from '@opentelemetry/api'
 import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
 import { describeError, Hopeless, originOf } from '../src/platform/describe-error.ts'
 import { Later } from '../src/platform/jobs/later.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
+import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
+import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
+import { inJobSpan } from './job-span.ts'
+
+interface Attended {
+  outcome: JobOutcome
+  failure?: Error
+}
 
 /** What stands between a queue and an actor: reads messages, and tells another attempt from a dead letter. */
 export function attendant<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
@@ -21,18 +30,42 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
       deps.log.error(death, 'became a dead letter')
   }
 
+  const handleOnce = async ({ id, tenantId, payload }: QueuedMessage, attempt: number) => {
+    const begun = performance.now()
+    const message = unlessUnreadable(read, payload)
+    await handle({ id, tenantId, message, attempt })
+    const duration_ms = Math.round((performance.now() - begun) * 10) / 10
+    const { request_id } = message
+    deps.log.info({ outbox_id: id, tenant_id: tenantId, request_id, attempt, duration_ms }, 'job')
+  }
+
+  /** Gives how it ended, and what is to be thrown at the queue, for it to try again. */
+  const attend = async (queued: QueuedMessage, attempt: number, span: Span): Promise<Attended> => {
+    try {
+      await handleOnce(queued, attempt)
+      return { outcome: 'done' }
+    } catch (error) {
+      if (error instanceof Later) return { outcome: 'later', failure: error }
+      markFailed(span, error)
+      const last = error instanceof Hopeless || attempt >= definition.attempts
+      if (last && !isDatabaseUnavailable(error)) {
+        await giveUp(queued, attempt, error)
+        return { outcome: 'dead' }
+      }
+      const facts = { outbox_id: queued.id, tenant_id: queued.tenantId, attempt, error: describeError(error) }
+      deps.log.warn(facts, 'will be tried again')
+      return { outcome: 'retry', failure: retryable(error) }
+    }
+  }
+
   return {
     async attend(queued: QueuedMessage, attempt: number): Promise<void> {
-      const { id, tenantId, payload } = queued
-      try {
-        await handle({ id, tenantId, message: unlessUnreadable(read, payload), attempt })
-      } catch (error) {
-        if (error instanceof Later) throw error
-        const last = error instanceof Hopeless || attempt >= definition.attempts
-        if (last && !isDatabaseUnavailable(error)) return giveUp(queued, attempt, error)
-        deps.log.warn({ outbox_id: id, attempt, error: describeError(error) }, 'will be tried again')
-        throw retryable(error)
-      }
+      const begun = performance.now()
+      const { outcome, failure } = await inJobSpan(definition.queue, queued, attempt, (span) =>
+        attend(queued, attempt, span),
+      )
+      deps.metrics.jobEnded(definition.name, outcome, (performance.now() - begun) / 1_000)
+      if (failure) throw failure
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>
       definition.abandoned?.(deps, queued) ??

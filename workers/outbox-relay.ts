@@ -1,8 +1,13 @@
 import { asWorker, isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
 import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
-import { isQueueName } from '../src/platform/jobs/queues.ts'
-import { claimOverdue, claimWaiting, markEnqueued, type OutboxMessage } from '../src/platform/outbox/claim.ts'
+import {
+  claimOverdue,
+  claimWaiting,
+  listStrange,
+  markEnqueued,
+  type OutboxMessage,
+} from '../src/platform/outbox/claim.ts'
 import { type Newest, numberEvents } from '../src/platform/outbox/number-events.ts'
 import { openOutboxBell } from '../src/platform/outbox/outbox-bell.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
@@ -16,6 +21,9 @@ import { outageLog } from './outage-log.ts'
 // the work.
 
 const batch = 100
+
+// Relays of a newer release take its messages; an upgrade during which none of them ran a whole day is none.
+const strangeAfter = 86_400_000
 
 /** `overdueAfter`: ms after which a message that was enqueued and not settled is looked for in its queue. */
 export interface RelayOptions {
@@ -41,6 +49,7 @@ export async function startRelay(
   const round = async () => {
     if (performance.now() >= nextLook) {
       await relayOverdue(deps, backend, overdueAfter)
+      await buryStrange(deps)
       nextLook = performance.now() + Math.min(overdueAfter / 4, 30_000)
     }
     return relayWaiting(deps, backend)
@@ -70,17 +79,14 @@ function outageReport({ log }: WorkerDeps) {
 }
 
 /** Moves one batch of waiting messages; gives how many. */
-async function relayWaiting(deps: WorkerDeps, backend: QueueBackend): Promise<number> {
-  const { known, strange } = await asWorker(deps.db, async (tx) => {
-    const claimed = await claimWaiting(tx, batch)
-    const known = claimed.filter((message) => isQueueName(message.queue))
-    await numberEvents(tx, newestEvents(known))
-    await put(backend, known)
-    if (known.length > 0) await markEnqueued(tx, known, deps.clock())
-    return { known, strange: claimed.filter((message) => !isQueueName(message.queue)) }
+function relayWaiting(deps: WorkerDeps, backend: QueueBackend): Promise<number> {
+  return asWorker(deps.db, async (tx) => {
+    const messages = await claimWaiting(tx, batch)
+    await numberEvents(tx, newestEvents(messages))
+    await put(backend, messages)
+    if (messages.length > 0) await markEnqueued(tx, messages, deps.clock())
+    return messages.length
   })
-  for (const message of strange) await buryStrange(deps, message)
-  return known.length + strange.length
 }
 
 /** Ids ascend, so the last of a tenant in the batch is its newest; an event's message has the event's id. */
@@ -119,11 +125,14 @@ async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, over
   return lost
 }
 
-/** Left by a newer version, or by hand. */
-async function buryStrange(deps: WorkerDeps, { id, tenantId, queue }: OutboxMessage): Promise<void> {
-  deps.log.error(
-    { outbox_id: id, tenant_id: tenantId, queue },
-    'became a dead letter: there is no such queue',
-  )
-  await bury(deps.db, { id, tenantId, attempts: 0, reason: 'There is no such queue', at: deps.clock() })
+/** Left by hand, or by a newer version that was taken back. */
+async function buryStrange(deps: WorkerDeps): Promise<void> {
+  const strange = await asWorker(deps.db, (tx) => listStrange(tx, deps.clock() - strangeAfter, batch))
+  for (const { id, tenantId, queue } of strange) {
+    deps.log.error(
+      { outbox_id: id, tenant_id: tenantId, queue },
+      'became a dead letter: there is no such queue',
+    )
+    await bury(deps.db, { id, tenantId, attempts: 0, reason: 'There is no such queue', at: deps.clock() })
+  }
 }

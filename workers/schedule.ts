@@ -2,6 +2,8 @@ import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueName } from '../src/platform/jobs/queues.ts'
 import type { Actor, Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
+import { inScheduledSpan } from './job-span.ts'
+import { measureJob } from './measure-job.ts'
 
 /** What is done again and again, however many processes run: by one of them at a time. */
 export interface ScheduledDefinition {
@@ -33,7 +35,7 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
     async start(deps, backend, every = definition.every) {
       const log = deps.log.child({ actor: name })
       const work = () =>
-        run(deps).then(
+        inScheduledSpan(queue, () => measureJob(deps.metrics, name, run(deps))).then(
           (figures) => log.info(figures, 'tidied up'),
           (error) => log.warn({ error: describeError(error) }, 'not done; the next run tries again'),
         )
@@ -50,6 +52,7 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
           arrangement.end()
           await consumer.close(force)
         },
+        isRunning: consumer.isRunning,
       }
     },
   }

@@ -4,8 +4,11 @@ import { openWorkerDeps } from '../../workers/deps.ts'
 import { readConfig, roleUrls } from '../config.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics/metrics.ts'
+import { beginTracing } from '../platform/tracing/begin-tracing.ts'
 import { serveApi } from '../serve.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
+import { version } from '../version.ts'
 import { type Development, openDevelopment } from './development.ts'
 import { acquireInstanceLock } from './instance-lock.ts'
 import { ensureBundle } from './policies.ts'
@@ -28,13 +31,18 @@ async function main() {
     const development = await openDevelopment(given)
     ends.push(() => development.stop())
     const { config } = development
-    await assertDatabaseIsSound(roleUrls(config))
-    const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false)
-    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }))
+    const passedOver = await assertDatabaseIsSound(roleUrls(config))
+    const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
+    if (passedOver) log.warn(passedOver)
+    const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
+    ends.push(() => tracing.end())
+    const metrics = createMetrics(version)
+    const quiet = log.child({}, { level: values.json ? 'silent' : 'warn' })
+    const workerDeps = await openWorkerDeps(config, quiet, Date.now, metrics)
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     ends.push(() => actors.stop())
-    const serving = await serveApi(config, log)
+    const serving = await serveApi(config, log, Date.now, metrics)
     ends.push(() => serving.stop())
     const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)

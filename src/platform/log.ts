@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino'
 import { describeError, originOf } from './describe-error.ts'
+import { spanFields } from './tracing/span.ts'
 
 const secretFields = [
   'password',
@@ -16,11 +17,18 @@ const secretFields = [
 /**
  * The process's log on standard output: JSON lines in production; in development short readable ones. Fields that
  * may hold a secret are taken out wherever they stand, up to two levels deep. Lines in production are gathered, and
- * written after a fifth of a second at the latest, and when the process exits, be it by an uncaught error.
+ * written after a fifth of a second at the latest, and when the process exits, be it by an uncaught error. `traced`
+ * lines name the span at hand. docs/logs.md has every line.
  */
-export function createLogger(level: string, production: boolean): Logger {
+export function createLogger(level: string, production: boolean, traced = false): Logger {
   const redact = secretFields.flatMap((field) => [`*.${field}`, `*.*.${field}`])
-  const options = { level, redact, serializers: { err: told }, timestamp: pino.stdTimeFunctions.isoTime }
+  const options = {
+    level,
+    redact,
+    serializers: { err: told },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    ...(traced && { mixin: spanFields }),
+  }
   return production ? pino(options, gatheredOutput()) : pino(options, { write: printReadable })
 }
 

@@ -15,9 +15,12 @@ export type DatabaseUrls = Record<(typeof roles)[number] | 'superuser', string>
 
 /**
  * An empty database of the newest schema for one test file, copied from a template made once per cluster and
- * schema. Close what is connected to it, then call `drop`, which also leaves the shared cluster.
+ * schema; with `migrated: false` one without a schema, of a cluster that has the roles. Close what is connected to it,
+ * then call `drop`, which also leaves the shared cluster.
  */
-export async function disposableDatabase(): Promise<{ urls: DatabaseUrls; drop(): Promise<void> }> {
+export async function disposableDatabase({
+  migrated = true,
+} = {}): Promise<{ urls: DatabaseUrls; drop(): Promise<void> }> {
   const { url, release } = await superuserUrl()
   const name = `bailiwick_test_${process.pid}_${randomBytes(6).toString('hex')}`
   const drop = async () => {
@@ -28,7 +31,7 @@ export async function disposableDatabase(): Promise<{ urls: DatabaseUrls; drop()
   try {
     await exclusively(url, async (client) => {
       const template = await findOrMakeTemplate(client, url)
-      await client.query(`create database ${name} template ${template}`)
+      await client.query(`create database ${name} template ${migrated ? template : 'template0'}`)
       await client.query(`grant create, temporary, connect on database ${name} to bailiwick_owner`)
     })
   } catch (error) {

@@ -46,7 +46,7 @@ for (const { kind, skip } of backends)
       const stage = await openStage(t, { kind })
       await stage.root.query(
         `insert into outbox (tenant_id, id, queue, payload, created_at)
-         select $1, gen_random_uuid(), q, '{"v":7,"secret":"canary-poison"}', now()
+         select $1, gen_random_uuid(), q, '{"v":7,"secret":"canary-poison"}', now() - interval '25 hours'
          from unnest(array['email', 'event-fanout', 'no-such-queue']) q`,
         [stage.tenant],
       )
@@ -63,6 +63,21 @@ for (const { kind, skip } of backends)
       )
       t.match(dead[0].error, /^ZodError/)
       t.notMatch(JSON.stringify(dead), /canary/)
+    })
+
+    t.test('a message for a queue of a newer release waits, and the others pass', async (t) => {
+      const stage = await openStage(t, { kind })
+      await stage.root.query(
+        `insert into outbox (tenant_id, id, queue, payload, created_at)
+         select $1, gen_random_uuid(), 'of-a-newer-release', '{"v":1}', now() from generate_series(1, 150)`,
+        [stage.tenant],
+      )
+      const running = await startActors(stage.deps)
+      t.teardown(() => running.stop())
+      await stage.post(stage.tenant, 'ada@example.test')
+      await until(async () => (await stage.count('captured_mails')) === 1)
+      t.equal(await stage.count('dead_letters'), 0)
+      t.equal(await stage.count("outbox where queue = 'of-a-newer-release' and enqueued_at is null"), 150)
     })
 
     t.test(

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { AnyQuery } from '../../platform/access/query.ts'
 import { asSystem, type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
 import { type DecisionRecord, type RecordDecision, tellMatched } from '../../platform/http/decide.ts'
+import { outsideSpans } from '../../platform/tracing/span.ts'
 import { factsOf } from './facts.ts'
 import { insertDecisions, type NewDecision } from './store.ts'
 
@@ -44,7 +45,7 @@ export function decisionLog(
   const push = (row: NewDecision) =>
     new Promise<void>((done) => {
       waiting.push({ row, done })
-      if (!busy) drain()
+      if (!busy) outsideSpans(drain)
     })
 
   return async (record) => {

@@ -14,10 +14,10 @@ export const migrate = defineCommand({
   example: '--check',
   failure: 'it failed, or with --check: migrations are missing',
   roles: ({ check }) => (check ? ['api'] : everyRole),
-  run: ({ config, options }) => (options.check ? checkMigrations(config) : applyMigrations(config)),
+  run: ({ config, options, say }) => (options.check ? checkMigrations(config) : applyMigrations(config, say)),
 })
 
-async function applyMigrations(config: Config): Promise<Outcome> {
+async function applyMigrations(config: Config, say: (line: string) => void): Promise<Outcome> {
   const { DATABASE_URL } = config
   if (!DATABASE_URL && config.production)
     throw new Refused('configuration', 'Set DATABASE_URL to the address of the owner.')
@@ -27,7 +27,7 @@ async function applyMigrations(config: Config): Promise<Outcome> {
       'In development npm start brings its database to the newest schema by itself. To migrate one of your own, set DATABASE_URL, DATABASE_API_URL, DATABASE_SYSTEM_URL and DATABASE_WORKER_URL.',
     )
   await assertAnswers({ DATABASE_URL })
-  const applied = await bringUp(DATABASE_URL, roleUrls(config))
+  const applied = await bringUp(DATABASE_URL, roleUrls(config), { waiting: say })
   return { data: { applied }, text: applied.length > 0 ? `Applied ${applied.join(', ')}` : 'Up to date' }
 }
 

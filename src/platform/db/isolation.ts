@@ -1,7 +1,8 @@
 import pg from 'pg'
-import { type CatalogueCheck, catalogueChecks } from './isolation-catalogue.ts'
+import { type CatalogueCheck, catalogueChecks, unjudged } from './isolation-catalogue.ts'
 import { exemptTables, frozenPolicies, tablesOfPeople } from './isolation-policies.ts'
 import { type RoleUrls, rolesOf } from './migrate.ts'
+import { type Beyond, listKnownTables, lookBeyond } from './newer-schema.ts'
 
 /** Something that could show one tenant's rows to another: which check found it, on what, and what is wrong. */
 export interface Fault {
@@ -28,7 +29,8 @@ export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspect
     given.map(([role, url]) => connected(url, (client) => inspectLogin(client, `bailiwick_${role}`))),
   )
   const catalogue = await connected(given[0]![1], async (client) => {
-    await client.query('begin read only')
+    // One snapshot: a migration that commits in between is seen whole or not at all.
+    await client.query('begin isolation level repeatable read read only')
     return inspectCatalogue(client)
   })
   return [...logins, ...catalogue]
@@ -43,13 +45,43 @@ export async function checkIsolation(urls: Partial<RoleUrls>): Promise<Fault[]> 
 export async function inspectCatalogue(client: pg.ClientBase): Promise<Inspection[]> {
   // Printed expressions then name the schema of every table, so that a table of the same name cannot stand in.
   await client.query('set local search_path to pg_catalog')
-  const inspections = [await inspectPolicies(client)]
-  for (const check of catalogueChecks) inspections.push(await inspect(client, check))
-  return inspections
+  const beyond = await lookBeyond(client)
+  const passedOver = beyond.tables.map(({ oid }) => Number(oid))
+  const inspections = [await inspectTables(client), await inspectPolicies(client, passedOver)]
+  for (const check of catalogueChecks) inspections.push(await inspect(client, check, passedOver))
+  return beyond.migrations.length > 0 ? [reportBeyond(beyond), ...inspections] : inspections
 }
 
-async function inspect(client: pg.ClientBase, check: CatalogueCheck): Promise<Inspection> {
-  const { rows } = await client.query<{ object: string; fault: string | null }>(check.sql, check.values)
+const newerSchema = 'newer_schema'
+
+/** What is left to a newer release: the sentence among `inspections` that says so; undefined where nothing is. */
+export const passedOverIn = (inspections: Inspection[]): string | undefined =>
+  inspections.find(({ check }) => check === newerSchema)?.holds
+
+function reportBeyond({ migrations, tables }: Beyond): Inspection {
+  const names = tables.map(({ name }) => name).join(', ')
+  const holds = `The schema is newer than this release (${migrations.join(', ')}): ${tables.length} tables not judged${names && `, ${names}`}`
+  return report(newerSchema, holds, [])
+}
+
+/** On a newer schema as well: what was renamed would not be judged, and another thing could stand in its place. */
+async function inspectTables(client: pg.ClientBase): Promise<Inspection> {
+  const { rows } = await client.query<{ object: string; fault: string | null }>(
+    `select known as object, case when c.oid is null then 'is missing' when relkind not in ('r', 'p') then 'is not a table' end as fault
+     from unnest($1::text[]) as known left join pg_class c on relname = known and relnamespace = 'public'::regnamespace`,
+    [await listKnownTables()],
+  )
+  const found = rows.flatMap(({ object, fault }) => (fault ? [{ object, detail: fault }] : []))
+  return report('known_table', `${rows.length} tables are those that the migrations made`, found)
+}
+
+async function inspect(
+  client: pg.ClientBase,
+  check: CatalogueCheck,
+  passedOver: number[],
+): Promise<Inspection> {
+  const text = check.sql.replaceAll(unjudged, `'{${passedOver}}'::oid[]`)
+  const { rows } = await client.query<{ object: string; fault: string | null }>(text, check.values)
   const found = rows.flatMap(({ object, fault }) => (fault ? [{ object, detail: fault }] : []))
   return report(check.name, check.holds.replace('count', String(rows.length)), found)
 }
@@ -115,8 +147,8 @@ interface Policy {
 }
 
 /** Every policy has a form or a frozen line, every frozen line is there, and nothing has two of a form. */
-async function inspectPolicies(client: pg.ClientBase): Promise<Inspection> {
-  const { rows } = await client.query<Policy>(policyQuery)
+async function inspectPolicies(client: pg.ClientBase, passedOver: number[]): Promise<Inspection> {
+  const { rows } = await client.query<Policy>(policyQuery, [passedOver])
   const found: Omit<Fault, 'check'>[] = []
   const seen = new Map<string, number>()
   for (const policy of rows) {
@@ -163,4 +195,4 @@ const policyQuery = `
       (select string_agg(case when role = 0 then 'everybody' else pg_get_userbyid(role)::text end, ', ' order by role) from unnest(polroles) as role),
       ' using ' || regexp_replace(pg_get_expr(polqual, polrelid), '\\s+', ' ', 'g'),
       ' check ' || regexp_replace(pg_get_expr(polwithcheck, polrelid), '\\s+', ' ', 'g')) as line
-  from pg_policy join pg_class c on c.oid = polrelid order by line`
+  from pg_policy join pg_class c on c.oid = polrelid where c.oid <> all ($1::oid[]) order by line`

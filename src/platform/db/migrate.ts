@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { queues } from '../jobs/queues.ts'
+import { isLockTrouble, type Patience, withPatience } from './lock-patience.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 const lockKey = 0x0bad1
 
-interface Migration {
+/** A file of `migrations/`, with the SHA-256 of its text. */
+export interface Migration {
   name: string
   text: string
   checksum: string
 }
 
 /** The migrations in order; names are never reused and texts never change once released. */
-async function listMigrations(): Promise<Migration[]> {
+export async function listMigrations(): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   return Promise.all(
     names.map(async (name) => {
@@ -26,7 +28,7 @@ async function listMigrations(): Promise<Migration[]> {
 /** Names of the migrations that the database behind `client` lacks; throws where an applied one was edited. */
 async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
-    'select name, checksum from schema_migrations',
+    'select name, checksum from public.schema_migrations',
   )
   const applied = new Map(rows.map((row) => [row.name, row.checksum]))
   const all = await listMigrations()
@@ -40,22 +42,24 @@ async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
 
 /**
  * Brings the database to the newest schema, as the role bailiwick_owner, each migration in a transaction of its
- * own, one runner at a time. Gives the names of those applied now. `url` is the address of the owner, or of any
- * login that may create roles.
+ * own, one runner at a time, beside a running service: what waits for a lock lets go soon and tries again. Gives the
+ * names of those applied now. `url` is the address of the owner, or of any login that may create roles.
  */
-export async function migrate(url: string, roles: RoleUrls): Promise<string[]> {
+export async function migrate(url: string, roles: RoleUrls, patience: Patience = {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate' })
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [lockKey])
     await ensureRoles(client, roles)
     await client.query('set role bailiwick_owner')
-    await client.query(ledger)
+    const patiently = (what: string, work: () => Promise<unknown>) =>
+      withPatience(client, what, work, patience)
+    await patiently('The list of migrations', () => client.query(ledger))
     const pending = await pendingMigrations(client)
-    for (const migration of pending) await apply(client, migration)
+    for (const migration of pending) await patiently(migration.name, () => apply(client, migration))
     const queueing = await import('bullmq') // heavy, and the API only asks here which migrations are missing
-    await queueing.runMigrations(client as never, 'bullmq')
-    await client.query(queueGrants)
+    await patiently('The schema of the queues', () => queueing.runMigrations(client as never, 'bullmq'))
+    await patiently('The grants on the queues', () => client.query(queueGrants))
     return pending.map((m) => m.name)
   } finally {
     await client.end()
@@ -106,6 +110,7 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<void>
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
+    if (isLockTrouble(error)) throw error // tried again
     throw new Error(`Migration ${migration.name} failed and changed nothing`, { cause: error })
   }
 }

@@ -1,4 +1,6 @@
 import type { QuerySqlToken } from 'slonik'
+import { inPostgresSpan } from '../tracing/span.ts'
+import { sqlState } from './database-errors.ts'
 import type { ReadPool } from './read-pool.ts'
 import { assertOutside, type Databases, type Scope, type Tx } from './transaction.ts'
 
@@ -33,7 +35,10 @@ function once(pool: ReadPool, scope: readonly [string, string] | null): Read {
     if (asked) throw new Error('A read has one statement: take a transaction for more')
     asked = true
     assertOutside()
-    return pool.read(scope, token)
+    // Values are bound, never part of the text.
+    return inPostgresSpan('read', { 'db.query.text': token.sql }, () =>
+      repeated(() => pool.read(scope, token)),
+    )
   }
   const maybeOne = async (token: QuerySqlToken) => {
     const [row = null, ...more] = await rowsOf(token)
@@ -41,4 +46,17 @@ function once(pool: ReadPool, scope: readonly [string, string] | null): Read {
     return row
   }
   return { any: rowsOf, maybeOne } as Read
+}
+
+const mostTries = 5
+
+/** A statement that joins tables can be ended as the victim of a deadlock with a migration; transactions repeat, too. */
+async function repeated<T>(read: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read()
+    } catch (error) {
+      if (!sqlState(error).startsWith('40') || tries === mostTries) throw error
+    }
+  }
 }

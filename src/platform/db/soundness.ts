@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { sqlState } from './database-errors.ts'
-import { checkIsolation } from './isolation.ts'
+import { inspectIsolation, passedOverIn } from './isolation.ts'
 import { missingMigrations, type RoleUrls, rolesOf } from './migrate.ts'
 
 /** The database is not one to run on; the message tells an operator what is off and what to do. */
@@ -34,9 +34,10 @@ function refusalOf(error: unknown, url: string): string {
 
 /**
  * Throws unless every migration is applied and the catalogue proves that tenants are isolated. A service that cannot
- * prove it does not start. `urls` are the addresses that the process has, one at least.
+ * prove it does not start. `urls` are the addresses that the process has, one at least. Gives a line for the log
+ * where a newer release has migrated the database and something of its is left unjudged.
  */
-export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<void> {
+export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<string | undefined> {
   const given = rolesOf(urls)
   await assertAnswers(
     Object.fromEntries(given.map(([role, url]) => [`DATABASE_${role.toUpperCase()}_URL`, url])),
@@ -44,7 +45,8 @@ export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<vo
   const missing = await missingMigrations(given[0]![1])
   if (missing.length > 0)
     throw new UnsoundDatabase(`The database lacks ${missing.join(', ')}. Run: npm run cli -- migrate`)
-  const faults = await checkIsolation(urls)
+  const inspections = await inspectIsolation(urls)
+  const faults = inspections.flatMap((inspection) => inspection.faults)
   if (faults.length > 0)
     throw new UnsoundDatabase(
       [
@@ -52,4 +54,5 @@ export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<vo
         ...faults.map((f) => `  - ${f.object}: ${f.detail} (${f.check})`),
       ].join('\n'),
     )
+  return passedOverIn(inspections)
 }

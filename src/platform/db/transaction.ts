@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
 import { z } from 'zod'
+import { inPostgresSpan } from '../tracing/span.ts'
 import { sqlState } from './database-errors.ts'
 import type { ReadPool } from './read-pool.ts'
 import { watchStatements } from './watch-statements.ts'
@@ -48,7 +49,9 @@ export function inTenant<T>(
     await scope.beforeCommit?.(tx)
     return value
   }
-  return transact(db.api, scoped, patienceMs)
+  return inPostgresSpan('transaction', { 'bailiwick.role': 'api' }, () =>
+    transact(db.api, scoped, patienceMs),
+  )
 }
 
 /**
@@ -60,12 +63,14 @@ export function asSystem<T>(
   _reason: string,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  return transact(db.system, work, patienceMs)
+  return inPostgresSpan('transaction', { 'bailiwick.role': 'system' }, () =>
+    transact(db.system, work, patienceMs),
+  )
 }
 
 /** Runs `work` under the workers' role: the outbox, mails and events of all tenants. */
 export function asWorker<T>(db: Pick<Databases, 'worker'>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return transact(db.worker, work)
+  return inPostgresSpan('transaction', { 'bailiwick.role': 'worker' }, () => transact(db.worker, work))
 }
 
 type Outcome<T> = { value: T } | { error: unknown }

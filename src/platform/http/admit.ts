@@ -10,6 +10,7 @@ import { assertSteppedUp, masked } from './carry-out.ts'
 import { type DecideDeps, deniedForever, queryOf, refusal } from './decide.ts'
 import { callGate } from './gate.ts'
 import type { Route } from './route.ts'
+import { traceDecision } from './trace-requests.ts'
 
 export type AdmitDeps = AuthenticateDeps & DecideDeps
 
@@ -54,6 +55,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   }
   const ask = (phase: DecisionQuery['phase'], resource: Resource): Decision => {
     last = weigh(phase, resource)
+    traceDecision(ctx, phase, last.decision)
     return last.decision
   }
   const insist = (decision: Decision, resource: Resource) => {
@@ -64,6 +66,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   }
   const refuse = (decision: Decision) => {
     const denied = deniedForever(decision)
+    traceDecision(ctx, 'resource', denied)
     if (last) last = { ...last, decision: denied }
     return refusal(denied, id)
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { BlockList, isIP } from 'node:net'
 import type { Context } from 'koa'
+import { isTraceparent } from '../tracing/traceparent.ts'
 
 /** Where a request came from; goes into sessions, events, logs. */
 export interface Origin {
@@ -11,7 +12,6 @@ export interface Origin {
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
-const traceparentForm = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** Makes the reader of origins. `X-Forwarded-For` counts only behind the proxies named (addresses or CIDRs). */
 export function originReader(trustedProxies: readonly string[]): (ctx: Context) => Origin {
@@ -23,7 +23,7 @@ export function originReader(trustedProxies: readonly string[]): (ctx: Context) 
       requestId: requestIdForm.test(given) ? given : randomUUID(),
       ip: clientAddress(ctx.req.socket.remoteAddress ?? '', ctx.get('x-forwarded-for'), trusted),
       userAgent: printable(ctx.get('user-agent')).slice(0, 500),
-      traceparent: traceparentForm.test(traceparent) ? traceparent : null,
+      traceparent: isTraceparent(traceparent) ? traceparent : null,
     }
   }
 }

@@ -1,7 +1,13 @@
 import { z } from 'zod'
 
 const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
-  z.strictObject({ v: z.literal(1), request_id: z.string().optional(), ...fields })
+  z.strictObject({
+    v: z.literal(1),
+    request_id: z.string().optional(),
+    // W3C Trace Context: the span that left the message.
+    traceparent: z.string().optional(),
+    ...fields,
+  })
 
 /**
  * Every queue and the message it carries: the whole contract between the service and its workers. Messages are
@@ -23,6 +29,3 @@ export const queues = {
 
 export type QueueName = keyof typeof queues
 export type Message<Queue extends QueueName> = z.output<(typeof queues)[Queue]>
-
-/** Whether `name` is a queue of this version of the service. */
-export const isQueueName = (name: string): name is QueueName => Object.hasOwn(queues, name)

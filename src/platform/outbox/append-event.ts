@@ -1,5 +1,6 @@
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Message } from '../jobs/queues.ts'
+import { currentTraceparent } from '../tracing/traceparent.ts'
 import { type EventData, type EventType, eventTypes } from './event-types.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
@@ -11,6 +12,7 @@ export interface NewEvent<Type extends EventType> {
   data: EventData<Type>
   actorId: string | null
   requestId: string
+  /** As the request came with it; what is traced here takes its place. */
   traceparent?: string | undefined
   at: number
 }
@@ -20,16 +22,17 @@ export interface NewEvent<Type extends EventType> {
  * id. Throws (a bug of ours) when `data` is not what the catalogue says of this type.
  */
 export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEvent<Type>): Promise<string> {
-  const { type, tenantId, subject, actorId, requestId, traceparent } = event
+  const { type, tenantId, subject, actorId, requestId } = event
+  const own = currentTraceparent()
   const data = eventTypes[type].parse(event.data)
   const id = timeOrderedId(event.at)
-  const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId }
+  const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId, traceparent: own }
   const at = sql.timestamp(new Date(event.at))
   await tx.query(sql.unsafe`
     with event as (
       insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at)
       values (${tenantId}, ${id}, ${type}, ${subject}, ${sql.jsonb(data)}, ${actorId}, ${requestId},
-              ${traceparent ?? null}, ${at})
+              ${own ?? event.traceparent ?? null}, ${at})
     )
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${id}, 'event-fanout', ${sql.jsonb({ ...message })}, ${at})`)
@@ -45,10 +48,11 @@ export async function appendEvents<Type extends EventType>(
   common: Omit<NewEvent<Type>, 'subject' | 'data'>,
   each: readonly Pick<NewEvent<Type>, 'subject' | 'data'>[],
 ): Promise<void> {
-  const { type, tenantId, actorId, requestId, traceparent } = common
+  const { type, tenantId, actorId, requestId } = common
+  const own = currentTraceparent()
   const rows = each.map(({ subject, data }) => {
     const id = timeOrderedId(common.at)
-    const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId }
+    const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId, traceparent: own }
     return [id, subject, JSON.stringify(eventTypes[type].parse(data)), JSON.stringify(message)]
   })
   const at = sql.timestamp(new Date(common.at))
@@ -57,7 +61,7 @@ export async function appendEvents<Type extends EventType>(
       select * from ${sql.unnest(rows, ['uuid', 'text', 'jsonb', 'jsonb'])} as f (id, subject, data, message)
     ), event as (
       insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at)
-      select ${tenantId}, id, ${type}, subject, data, ${actorId}, ${requestId}, ${traceparent ?? null}, ${at} from fresh
+      select ${tenantId}, id, ${type}, subject, data, ${actorId}, ${requestId}, ${own ?? common.traceparent ?? null}, ${at} from fresh
     )
     insert into outbox (tenant_id, id, queue, payload, created_at)
     select ${tenantId}, id, 'event-fanout', message, ${at} from fresh`)

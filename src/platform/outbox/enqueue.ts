@@ -1,10 +1,11 @@
 import { sql, type Tx } from '../db/transaction.ts'
 import { type Message, type QueueName, queues } from '../jobs/queues.ts'
+import { currentTraceparent } from '../tracing/traceparent.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
 /**
  * Leaves a message for a queue in the caller's transaction; nothing leaves the service before that commits.
- * `at` is in ms since 1970. Throws (a bug of ours) when the message is not what the queue carries.
+ * It carries the trace at hand, unless it names one of its own. `at` is in ms since 1970. Throws (a bug of ours) when the message is not what the queue carries.
  */
 export async function enqueue<Queue extends QueueName>(
   tx: Tx,
@@ -13,7 +14,8 @@ export async function enqueue<Queue extends QueueName>(
   message: Message<Queue>,
   at: number,
 ): Promise<void> {
-  const payload = queues[queue].parse(message)
+  const traceparent = message.traceparent ?? currentTraceparent()
+  const payload = queues[queue].parse({ ...message, traceparent })
   await tx.query(sql.unsafe`
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${timeOrderedId(at)}, ${queue}, ${sql.jsonb({ ...payload })},

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '../db/transaction.ts'
+import { outsideSpans } from '../tracing/span.ts'
 import type { Delivery } from './settle.ts'
 
 type Waiting = Delivery & { done: (settled: boolean) => void; failed: (error: unknown) => void }
@@ -55,6 +56,6 @@ export function settleTogether(
   return (delivery) =>
     new Promise((done, failed) => {
       waiting.push({ ...delivery, done, failed })
-      if (!busy) drain()
+      if (!busy) outsideSpans(drain)
     })
 }

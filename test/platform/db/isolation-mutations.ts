@@ -311,4 +311,23 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     /^roles: count_inserted/,
     'alter table roles disable trigger count_inserted',
   ],
+  [
+    'a table renamed, and a view of its name',
+    'known_table',
+    /^policy_versions: is not a table/,
+    'alter table policy_versions rename to versions; create view policy_versions with (security_invoker) as select * from versions',
+  ],
+  ['a table that is gone', 'known_table', /^captured_mails: is missing/, 'drop table captured_mails'],
+  [
+    'a list of migrations that the API writes',
+    'migration_grant',
+    /^schema_migrations for bailiwick_api: /,
+    'grant insert on schema_migrations to bailiwick_api',
+  ],
+  [
+    'a column of the list of migrations that the worker writes',
+    'migration_grant',
+    /^schema_migrations for bailiwick_worker: /,
+    'grant update (name) on schema_migrations to bailiwick_worker',
+  ],
 ]

@@ -275,3 +275,25 @@ t.test('each wrapper runs as its own role', async (t) => {
     role: 'bailiwick_system',
   })
 })
+
+for (const [way, list] of Object.entries({
+  'a read': (pool: ReadPool, token: ReturnType<typeof sql.unsafe>) =>
+    readInTenant({ apiReads: pool }, a, (read) => read.any(token)),
+  'a transaction': async (_pool: ReadPool, token: ReturnType<typeof sql.unsafe>) => {
+    const api = await openPool(urls.api, { size: 1, prepared: true, applicationName: 'test-deadlock' })
+    return inTenant({ api }, a, (tx) => tx.any(token)).finally(() => api.end())
+  },
+}))
+  t.test(`${way} that a deadlock with a migration ends is repeated`, async (t) => {
+    const migration = new pg.Client({ connectionString: urls.superuser })
+    await migration.connect()
+    await migration.query("begin; set local deadlock_timeout = '1min'; lock table roles")
+    const names = sql.unsafe`select r.name from departments d right join roles r on r.tenant_id = d.tenant_id`
+    const reading = list(open(1), names)
+    const blocked = "select from pg_locks where not granted and relation = 'roles'::regclass"
+    while ((await superuser.query(blocked)).rowCount === 0);
+    await migration.query('lock table departments') // granted once the read is ended
+    await migration.query('commit')
+    await migration.end()
+    t.equal((await reading).length, 3)
+  })

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { startCollector } from '../../helpers/collector.ts'
+import { disposableDatabase } from '../../helpers/database.ts'
+import { productionSettings, startProcess } from '../../helpers/production.ts'
+import { freePort } from '../../workers/stage.ts'
+
+t.setTimeout(120_000)
+const { urls, drop } = await disposableDatabase()
+t.teardown(drop)
+const settings = await productionSettings(urls, 'smtp://127.0.0.1:9')
+
+/** Has node name on standard error each package of OpenTelemetry of which it loads a file. */
+const spy = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    load(url, context, next) {
+      const found = /@opentelemetry\\/([\\w-]+)/.exec(url)
+      if (found) process.stderr.write('loads ' + found[1] + '\\n')
+      return next(url, context)
+    },
+  })`)}`
+
+async function loaded(name: 'api' | 'worker', more: Record<string, string>): Promise<string[]> {
+  const running = await startProcess(t, name, { ...settings, ...more }, ['--import', spy])
+  if (name === 'api') await fetch(`${running.url}/healthz`)
+  const { code } = await running.stop()
+  t.equal(code, 0, running.printed.err)
+  return [...new Set(running.printed.err.match(/(?<=loads )[\w-]+/g))].sort()
+}
+
+t.test('nothing of the SDK is loaded where nothing is traced', async (t) => {
+  const { url } = await startCollector(t)
+  for (const name of ['api', 'worker'] as const) {
+    t.strictSame(await loaded(name, {}), ['api'], name)
+    const off = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }
+    t.strictSame(await loaded(name, off), ['api'], name)
+    const on = await loaded(name, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces` })
+    t.ok(on.includes('sdk-trace') && on.includes('exporter-trace-otlp-proto'), `${name}: ${on.join(', ')}`)
+  }
+})
+
+t.test('a collector that is away fails no request and no exit', async (t) => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${await freePort()}`
+  const api = await startProcess(t, 'api', { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT })
+  const answers = await Promise.all(Array.from({ length: 200 }, () => fetch(`${api.url}/healthz`)))
+  t.ok(answers.every(({ status }) => status === 200))
+  const { code, ms } = await api.stop()
+  t.equal(code, 0)
+  t.ok(ms < 8_000, `${ms} ms`)
+})

@@ -1,0 +1,79 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import t from 'tap'
+import { startService } from '../helpers/service.ts'
+import { until } from '../workers/stage.ts'
+import { nextRelease } from './release.ts'
+
+// A migration needs a table for itself for an instant. While somebody holds it, whoever waits in line for that instant
+// stops all who come after, and a service whose requests wait in that line is down.
+
+t.setTimeout(120_000)
+const service = await startService(t)
+const folder = nextRelease(t, {
+  '9998-first.sql': 'alter table departments add column first_probe text',
+  '9999-second.sql': 'alter table departments add column second_probe text',
+})
+const { migrate } = await import(join(folder, 'src', 'platform', 'db', 'migrate.ts'))
+const holder = new pg.Client({ connectionString: service.databases.superuser })
+await holder.connect()
+t.teardown(() => holder.end())
+const owner = await service.signUp()
+const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
+
+const columns = async () =>
+  (
+    await holder.query(
+      "select column_name as name from information_schema.columns where table_name = 'departments' and column_name ~ 'probe'",
+    )
+  ).rows.map(({ name }) => name)
+
+t.test('once its patience is over it ends, has changed nothing, and says what to look for', async (t) => {
+  await holder.query('begin; select from departments limit 1')
+  const { superuser } = service.databases
+  await t.rejects(migrate(superuser, service.databases, { patienceMs: 100 }), {
+    message: /^9998-first\.sql changed nothing: a lock was not to be had\. Long transactions: select /,
+  })
+  await holder.query('commit')
+  t.same(await columns(), [])
+})
+
+t.test(
+  'while a long transaction holds a table, the service goes on, and the migration ends well',
+  async (t) => {
+    const lines: string[] = []
+    let over = false
+    await holder.query('begin; select from departments limit 1')
+    const migrating = migrate(service.databases.superuser, service.databases, {
+      waiting: (line: string) => lines.push(line),
+    }).finally(() => {
+      over = true
+    })
+    const times: number[] = []
+    const asking = async () => {
+      for (let n = 0; !over; n++) {
+        const begun = performance.now()
+        const answers = [
+          await owner.get(departments),
+          await owner.post(departments, { name: `Department ${times.length}-${n}` }),
+        ]
+        times.push(performance.now() - begun)
+        t.same(
+          answers.map(({ status }) => status),
+          [200, 201],
+          JSON.stringify(answers[1]?.body),
+        )
+        await sleep(20)
+      }
+    }
+    const asked = asking()
+    await until(() => lines.length >= 3, 60_000)
+    await holder.query('commit')
+    t.same(await migrating, ['9998-first.sql', '9999-second.sql'])
+    await asked
+    t.match(lines[0], /^9998-first\.sql waits for a lock that another transaction holds, and tries again\./)
+    t.same((await columns()).sort(), ['first_probe', 'second_probe'])
+    t.comment(`${times.length} rounds, the slowest took ${Math.round(Math.max(...times))} ms`)
+  },
+)

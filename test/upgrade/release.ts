@@ -1,0 +1,97 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..', '..')
+
+/** The folder of the checkout itself: the present release. */
+export const present = root
+
+function temporaryFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bailiwick-release-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+/** The newest packed release: its version, and the folder where it was unpacked, with this checkout's dependencies. */
+export async function unpackPrevious(t: Test): Promise<{ folder: string; version: string }> {
+  const versions = readdirSync(import.meta.dirname)
+    .flatMap((name) => /^bailiwick-(\d+\.\d+\.\d+)\.tar\.gz$/.exec(name)?.[1] ?? [])
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+  const version = versions.at(-1)!
+  const folder = temporaryFolder(t)
+  await run('tar', ['-xzf', join(import.meta.dirname, `bailiwick-${version}.tar.gz`), '-C', folder])
+  return { folder, version }
+}
+
+/** The present release with more migrations, by name, as the next one would have them; gives its folder. */
+export function nextRelease(t: Test, migrations: Record<string, string>): string {
+  const folder = temporaryFolder(t)
+  for (const part of ['package.json', 'src', 'workers', 'policies'])
+    cpSync(join(root, part), join(folder, part), { recursive: true })
+  const target = join(folder, 'src', 'platform', 'db', 'migrations')
+  for (const [name, text] of Object.entries(migrations)) writeFileSync(join(target, name), text)
+  return folder
+}
+
+export type Settings = Record<string, string>
+
+/** Runs a command of a release to its end. */
+export async function command(folder: string, env: Settings, ...args: string[]) {
+  const options = { cwd: folder, env: { PATH: process.env.PATH, ...env } }
+  return run(process.execPath, ['src/entry.cjs', 'cli', ...args], options).then(
+    ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
+    (error) => ({ code: error.code as number, output: error.stdout + error.stderr }),
+  )
+}
+
+/** A running process of a release; `url` is empty for a worker. */
+export interface Running {
+  url: string
+  printed(): string
+  /** SIGTERM; gives the exit code. */
+  stop(): Promise<number | null>
+}
+
+const ready = { api: /Listening on (http:\S+)/, worker: /actors started()/ }
+
+/** Starts an API or a worker of a release as production does, and waits until it serves; throws where it ends instead. */
+export async function startRelease(
+  t: Test,
+  folder: string,
+  what: 'api' | 'worker',
+  env: Settings,
+): Promise<Running> {
+  const child: ChildProcess = spawn(process.execPath, ['src/entry.cjs', what], {
+    cwd: folder,
+    env: { PATH: process.env.PATH!, PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on('data', (part) => {
+      printed += part
+    })
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  while (!ready[what].test(printed)) {
+    if (child.exitCode !== null) throw new Error(`The ${what} ended with ${child.exitCode}:\n${printed}`)
+    await sleep(20)
+  }
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+    return child.exitCode
+  }
+  return { url: ready[what].exec(printed)![1]!, printed: () => printed, stop }
+}

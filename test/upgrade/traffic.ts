@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of a release whose schemas are not at hand
+type Json = any
+
+/** Calls one process of the service. */
+export type Ask = (
+  method: string,
+  path: string,
+  more?: { token?: string; body?: unknown },
+) => Promise<{ status: number; body: Json; ms: number }>
+
+/** Makes the caller of the process at `url`. */
+export function asking(url: string): Ask {
+  return async (method, path, { token = '', body } = {}) => {
+    const begun = performance.now()
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(30_000),
+    })
+    const text = await response.text()
+    return { status: response.status, body: text ? JSON.parse(text) : null, ms: performance.now() - begun }
+  }
+}
+
+let people = 0
+export const newPerson = () => ({
+  email: `up${++people}.${process.pid}@example.com`,
+  password: 'a quiet harbour',
+})
+
+/** Calls, and throws where the answer is not of the status that it has to be. */
+export async function expect(status: number, call: ReturnType<Ask>): Promise<Json> {
+  const answer = await call
+  if (answer.status !== status)
+    throw new Error(`${answer.status} in place of ${status}: ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+/** One person's way through the service, from registration to a decision in a tenant of their own. */
+export async function walk(ask: Ask): Promise<{ tenantId: string; access: string; refresh: string }> {
+  const api = '/api/v1'
+  const [founder, guest] = [newPerson(), newPerson()]
+  await expect(201, ask('POST', `${api}/auth/register/`, { body: founder }))
+  const { id: guestId } = await expect(201, ask('POST', `${api}/auth/register/`, { body: guest }))
+  const first = await expect(200, ask('POST', `${api}/auth/login/`, { body: founder }))
+  const second = await expect(200, ask('POST', `${api}/auth/refresh/`, { body: { refresh: first.refresh } }))
+  await expect(200, ask('GET', `${api}/users/me/`, { token: second.access }))
+  const tenant = await expect(
+    201,
+    ask('POST', `${api}/tenants/`, { token: second.access, body: { name: 'Moving' } }),
+  )
+  const pair = await expect(
+    200,
+    ask('POST', `${api}/auth/switch-tenant/`, { token: second.access, body: { tenant_id: tenant.id } }),
+  )
+  const member = { token: pair.access, body: { user_id: guestId } }
+  await expect(201, ask('POST', `${api}/tenants/${tenant.id}/members/`, member))
+  const question = {
+    subject: { type: 'user', id: guestId },
+    action: { name: 'read' },
+    resource: { type: 'record', id: 'record-1' },
+  }
+  await expect(200, ask('POST', '/access/v1/evaluation', { token: pair.access, body: question }))
+  return { tenantId: tenant.id, access: pair.access, refresh: pair.refresh }
+}
+
+/** People who walk through the service until `stop`, which gives how many arrived, and what went wrong. */
+export function startTraffic(ask: Ask, walkers: number) {
+  const failures: string[] = []
+  const tenants: string[] = []
+  let slowest = 0
+  let asked = 0
+  let going = true
+  const timed: Ask = async (...call) => {
+    const answer = await ask(...call)
+    asked++
+    slowest = Math.max(slowest, answer.ms)
+    return answer
+  }
+  const loop = async () => {
+    while (going)
+      await walk(timed).then(
+        ({ tenantId }) => tenants.push(tenantId),
+        (error) => failures.push(String(error.cause ?? error)),
+      )
+  }
+  const loops = Array.from({ length: walkers }, loop)
+  return {
+    /** Resolves once so many more have arrived. */
+    async arrived(more: number) {
+      for (const goal = tenants.length + more; tenants.length < goal && failures.length === 0; )
+        await sleep(20)
+    },
+    async stop() {
+      going = false
+      await Promise.all(loops)
+      return { failures, tenants, asked, slowest: Math.round(slowest) }
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api'
+import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
+import { inSpan } from '../src/platform/tracing/span.ts'
+import { contextOf } from '../src/platform/tracing/traceparent.ts'
+
+const attributesOf = (queue: string) => ({
+  'messaging.system': 'bullmq',
+  'messaging.operation.type': 'process',
+  'messaging.destination.name': queue,
+})
+
+/** Handles one delivery of a message in a span of the trace in which the message was left. */
+export function inJobSpan<T>(
+  queue: string,
+  { id, payload }: QueuedMessage,
+  attempt: number,
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
+  const attributes = { ...attributesOf(queue), 'messaging.message.id': id, 'bailiwick.attempt': attempt }
+  const parent = contextOf((payload as { traceparent?: unknown } | null)?.traceparent)
+  return inSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes }, parent, work)
+}
+
+/** Runs what a schedule asks for in a trace of its own. */
+export const inScheduledSpan = <T>(queue: string, work: () => Promise<T>): Promise<T> =>
+  inSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes: attributesOf(queue) }, ROOT_CONTEXT, work)
