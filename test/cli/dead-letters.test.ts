@@ -6,7 +6,7 @@ import { emptyQueues } from '../workers/queue-content.ts'
 import { backends, openStage, type Stage, until } from '../workers/stage.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
 
