@@ -50,7 +50,9 @@ const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 
 /** The text of a body that was read and found to be UTF-8; empty where there was none. */
 export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
 
-const hasBody = (ctx: Context) => ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
+/** Whether something follows the head of the request. */
+export const hasBody = (ctx: Context): boolean =>
+  ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 
 function parse(bytes: Buffer): unknown {
   let text: string

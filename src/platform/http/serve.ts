@@ -6,11 +6,15 @@ import { type Admission, type AdmitDeps, admit } from './admit.ts'
 import { readClaims } from './authenticate.ts'
 import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
 import { measuredAs } from './measure-requests.ts'
-import { bodyReader, bodyText } from './read-body.ts'
+import { bodyReader, bodyText, hasBody } from './read-body.ts'
 import type { Route } from './route.ts'
 
 const readSmallBody = bodyReader(16 * 1024)
 const readBody = bodyReader(1024 * 1024)
+
+/** Does work in its tenant's turn. */
+type Turn = <T>(work: () => Promise<T>) => Promise<T>
+const atOnce: Turn = (work) => work()
 
 /**
  * One route as middleware, in the order of checks that the contract fixes: authenticate 401, could this be permitted
@@ -22,22 +26,29 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
   return async (ctx) => {
     ctx.state.measuredAs = measured
     ctx.state.action = route.action
-    if (isNobody(ctx, route)) return served(ctx, null)
+    if (isNobody(ctx, route)) return served(ctx, null, atOnce)
     const claims = await readClaims(deps, ctx)
-    await deps.turns.ofTenant(claims.tenantId, async () => served(ctx, await admit(deps, ctx, route, claims)))
+    const turn: Turn = (work) => deps.turns.ofTenant(claims.tenantId, work)
+    // A body comes as slowly as its sender likes: it is read between two turns, so that nobody else waits for it.
+    if (hasBody(ctx)) return served(ctx, await turn(() => admit(deps, ctx, route, claims)), turn)
+    await turn(async () => served(ctx, await admit(deps, ctx, route, claims), atOnce))
   }
 
-  async function served(ctx: Context, admission: Admission | null): Promise<void> {
+  async function served(ctx: Context, admission: Admission | null, turn: Turn): Promise<void> {
     try {
-      const answer = await handled(ctx, route, admission)
+      const answer = await handled(ctx, route, admission, turn)
       respond(ctx, route, answer, admission)
     } finally {
       await admission?.conclude()
     }
   }
 
-  async function handled(ctx: Context, route: Route, admission: Admission | null): Promise<unknown> {
+  async function handled(ctx: Context, route: Route, admission: Admission | null, turn: Turn) {
     const body = route.method === 'GET' ? undefined : checked(route.body, await reader(ctx))
+    return turn(() => acted(ctx, route, admission, body))
+  }
+
+  async function acted(ctx: Context, route: Route, admission: Admission | null, body: unknown) {
     const query = route.query ? checked(route.query, flatQuery(ctx)) : undefined
     const ifMatch = precondition(ctx, route)
     await admission?.bind(body)

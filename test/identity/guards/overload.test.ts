@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -52,6 +53,27 @@ t.test('a tenant whose requests hang does not keep its neighbour waiting', async
   t.match(await neighbour.get('/api/v1/users/me/'), { status: 200 })
   await locker.query('commit')
   t.same(new Set(await Promise.all(hanging)), new Set([200]), 'and what waited for its own is answered')
+})
+
+t.test('whoever sends a body slowly keeps nobody of their tenant waiting', async (t) => {
+  const member = await service.signUp()
+  const { hostname, port } = new URL(service.url)
+  const head = [
+    'PATCH /api/v1/users/me/ HTTP/1.1',
+    'Host: localhost',
+    `Authorization: Bearer ${member.access}`,
+    'Content-Type: application/json',
+    'Content-Length: 100',
+    '',
+    '{',
+  ].join('\r\n')
+  for (let n = 0; n < 4 * availableParallelism() + 12; n++) {
+    const socket = connect(Number(port), hostname, () => socket.write(head))
+    socket.on('error', () => undefined)
+    t.teardown(() => socket.destroy())
+  }
+  await sleep(500)
+  t.match(await member.get('/api/v1/users/me/'), { status: 200 })
 })
 
 t.test('whoever waits too long, or behind too many, is told to come back', async (t) => {
