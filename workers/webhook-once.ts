@@ -3,6 +3,10 @@ import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { Later } from '../src/platform/jobs/later.ts'
 import { defineActor } from './actor.ts'
+import { createShare } from './share.ts'
+
+/** Of the concurrency: a tenant makes as many tests as it likes, and its receivers answer when they like. */
+const shareOfTenant = 5
 
 /** Posts a test or a replayed event once; only what keeps it from being tried at all is tried again. */
 export const webhookOnce = defineActor({
@@ -15,8 +19,10 @@ export const webhookOnce = defineActor({
   handler(deps) {
     const { clock, config } = deps
     const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
+    const share = createShare(shareOfTenant)
     return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
-      const wait = await deliverOnce({ ...deps, poster }, { id, tenantId, webhookId, deliveryId })
+      const asked = { id, tenantId, webhookId, deliveryId }
+      const wait = await share(asked, () => deliverOnce({ ...deps, poster }, asked))
       if (wait !== null) throw new Later(wait)
     }
   },

@@ -80,6 +80,13 @@ export async function reopenDelivery(tx: Tx, { tenantId, webhookId, id, at }: As
   return reopened !== null
 }
 
+/** How many tests and replays of a webhook are still to be tried; certain for whoever holds the webhook. */
+export function countWaitingOnce(tx: Tx, tenantId: string, webhookId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from webhook_deliveries
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and not in_order and status = 'pending'`)
+}
+
 /** Makes a delivery of no event, tried once; gives its id. */
 export async function insertTest(
   tx: Tx,

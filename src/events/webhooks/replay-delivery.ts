@@ -5,20 +5,21 @@ import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { enqueue } from '../../platform/outbox/enqueue.ts'
 import { findStatus, reopenDelivery } from './asked-store.ts'
+import { assertFewWait } from './assert-few-wait.ts'
 import { permitWebhook } from './permit-webhook.ts'
-import { findWebhook } from './store.ts'
+import { holdWebhook } from './store.ts'
 import { stateOf } from './webhook-schemas.ts'
 
 /**
  * Sends the event of a delivery that has ended once more, beside the order. 409 `invalid_state` for one that has not,
- * and where the webhook is inactive or disabled.
+ * and where the webhook is inactive or disabled; 409 `limit_reached` where too many tests and replays wait.
  */
 export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: string, id: string) {
   const { tenantId } = actor
   const at = clock()
   const asked = { tenantId, webhookId, id, at }
   return inTenant(db, actor, async (tx) => {
-    const webhook = permitWebhook(actor, await findWebhook(tx, tenantId, webhookId))
+    const webhook = permitWebhook(actor, await holdWebhook(tx, tenantId, webhookId))
     const status = await findStatus(tx, asked)
     if (status === null) throw notFound()
     const state = stateOf(webhook)
@@ -26,6 +27,7 @@ export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: str
       throw invalidState(`The webhook is ${state}. Set is_active to true, then replay.`, state)
     if (!(await reopenDelivery(tx, asked)))
       throw invalidState('This delivery has not ended yet.', (await findStatus(tx, asked)) ?? status)
+    await assertFewWait(tx, tenantId, webhookId)
     const message = {
       v: 1,
       request_id: actor.origin.requestId,

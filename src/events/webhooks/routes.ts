@@ -132,6 +132,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         'One attempt, of an event of the type `events.webhook_tested`: what became of it is in its deliveries.',
       status: 200,
       answer: deliveryId,
+      refusals: [409],
       handle: async ({ actor, params }) => ({
         delivery_id: await testWebhook(deps, actor, pathId(params.id)),
       }),

@@ -4,21 +4,26 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { enqueue } from '../../platform/outbox/enqueue.ts'
 import { insertTest } from './asked-store.ts'
+import { assertFewWait } from './assert-few-wait.ts'
 import { permitWebhook } from './permit-webhook.ts'
-import { findWebhook } from './store.ts'
+import { holdWebhook } from './store.ts'
 
-/** Sends an event that stands for none, once, also to a webhook that is inactive or disabled; gives the delivery's id. */
+/**
+ * Sends an event that stands for none, once, also to a webhook that is inactive or disabled; gives the delivery's id.
+ * 409 `limit_reached` where too many wait.
+ */
 export function testWebhook({ db, clock }: Deps, actor: Actor, id: string): Promise<string> {
   const { tenantId } = actor
   const at = clock()
   return inTenant(db, actor, async (tx) => {
-    permitWebhook(actor, await findWebhook(tx, tenantId, id))
+    permitWebhook(actor, await holdWebhook(tx, tenantId, id))
     const deliveryId = await insertTest(tx, {
       tenantId,
       webhookId: id,
       eventType: 'events.webhook_tested',
       at,
     })
+    await assertFewWait(tx, tenantId, id)
     const message = {
       v: 1,
       request_id: actor.origin.requestId,

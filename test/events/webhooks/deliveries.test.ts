@@ -55,6 +55,22 @@ t.test('a test is a delivery of its own, of no event, and a message that it is t
   await expect(200, owner.post(`${all}${id}/test/`))
 })
 
+t.test('of one webhook 20 tests and replays wait at most, however many are asked for at once', async (t) => {
+  const owner = await service.signUp()
+  const [id, other] = [await webhookOf(owner), await webhookOf(owner)]
+  const asked = await Promise.all(Array.from({ length: 25 }, () => owner.post(`${all}${id}/test/`)))
+  const [first] = asked.filter(({ status }) => status === 200)
+  const refused = asked.filter(({ status }) => status === 409)
+  t.equal(refused.length, 5)
+  for (const answer of refused) t.match(answer.body, { code: 'limit_reached' })
+  t.equal((await messagesOf(owner.tenantId)).length, 20)
+  await deliver(first?.body.delivery_id, 'succeeded')
+  await expect(200, owner.post(`${all}${id}/test/`))
+  const replay = `${all}${id}/deliveries/${first?.body.delivery_id}/replay/`
+  t.match(await owner.post(replay), { status: 409, body: { code: 'limit_reached' } })
+  await expect(200, owner.post(`${all}${other}/test/`))
+})
+
 t.test('a replay makes one delivery of those that have ended pending, once', async (t) => {
   const owner = await service.signUp()
   const id = await webhookOf(owner)

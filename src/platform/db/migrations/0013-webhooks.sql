@@ -87,6 +87,7 @@ comment on column webhook_deliveries.error is 'Why there was no answer, in a wor
 create unique index webhook_deliveries_of_event on webhook_deliveries (tenant_id, webhook_id, event_id);
 create index webhook_deliveries_open on webhook_deliveries (tenant_id, webhook_id, sequence)
   where in_order and status in ('pending', 'failed');
+create index webhook_deliveries_once on webhook_deliveries (tenant_id, webhook_id) where not in_order and status = 'pending';
 create index webhook_deliveries_by_age on webhook_deliveries (tenant_id, webhook_id, created_at, id);
 create index webhook_deliveries_ended on webhook_deliveries (ended_at) where ended_at is not null;
 alter table webhook_deliveries enable row level security, force row level security;
