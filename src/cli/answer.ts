@@ -4,6 +4,7 @@ import { reasonOf } from '../stop-signal.ts'
 import { helpOf, type Outcome, usageOf } from './command.ts'
 import { commands } from './commands.ts'
 import { Misuse, readOptions } from './options.ts'
+import { printableJson, printableLines } from './printable.ts'
 
 /** How a call ends: stdout is for results and what was asked for, stderr for all other talk. */
 export interface Answer {
@@ -36,11 +37,16 @@ export async function answer(
   } catch (error) {
     const misuse = error instanceof Misuse
     const reason = misuse && !json ? `${error.message}\n\n  ${usageOf(command)}` : reasonOf(error)
-    return { code: misuse ? 2 : 1, out: '', err: json ? failure(codeOf(error), reason) : reason }
+    return {
+      code: misuse ? 2 : 1,
+      out: '',
+      err: json ? failure(codeOf(error), reason) : printableLines(reason),
+    }
   }
 }
 
-const printed = ({ data, text }: Outcome, json: boolean) => (json ? JSON.stringify(data) : text)
+const printed = ({ data, text }: Outcome, json: boolean) =>
+  json ? printableJson(data) : printableLines(text)
 
 function misused(name: string, json: boolean): Answer {
   const sentence = name.startsWith('-') || name === '' ? 'Name a command.' : `There is no command ${name}.`
@@ -48,7 +54,7 @@ function misused(name: string, json: boolean): Answer {
   return { code: 2, out: '', err }
 }
 
-const failure = (code: string, message: string) => JSON.stringify({ error: { code, message } })
+const failure = (code: string, message: string) => printableJson({ error: { code, message } })
 
 /** For programs: codes of the API where a rule of the API refused it. */
 function codeOf(error: unknown): string {

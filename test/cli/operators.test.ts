@@ -150,11 +150,16 @@ t.test('tenants are listed oldest first, by status and by the beginning of slug 
 
 t.test('what a tenant is called is no command to the terminal', async (t) => {
   const owner = await service.signUp()
-  const name = 'Quiet\u001b[2J\u202etenant'
+  const name = 'Quiet\u001b[2J\u202etenant\u009b2J'
   await expect(201, owner.post('/api/v1/tenants/', { name }))
   const { out } = await call('tenants:list', '--search', 'quiet')
   t.match(out, 'Quiet [2J tenant')
-  t.equal((await call('tenants:list', '--search', 'quiet', '--json')).json().tenants[0].name, name)
+  const listed = await call('tenants:list', '--search', 'quiet', '--json')
+  t.equal(listed.json().tenants[0].name, name)
+  t.notMatch(listed.out, /[\u007f-\u009f\u202a-\u202e]/)
+  const refused = await callCli(['admin:create', '--email', 'new@example.com', '--tenant', name], { env })
+  t.match(refused, { code: 1, said: 'and they do not own it' })
+  t.notMatch(refused.said, /[\u007f-\u009f\u202a-\u202e]/)
 })
 
 t.test('keys are rotated, and sealed anew', async (t) => {
