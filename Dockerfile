@@ -16,12 +16,13 @@ RUN ["node", "--input-type=module", "-e", "\
 
 FROM node:24-slim
 # One arena: with one per thread, glibc keeps 19 MiB of each password hash for every thread that ever made one.
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MALLOC_ARENA_MAX=1
+# Metrics and health have a port of their own, which workers have, too: publish it to nobody but what watches them.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=9464 MALLOC_ARENA_MAX=1
 WORKDIR /app
 COPY --from=build /app ./
 USER node
-EXPOSE 3000
+EXPOSE 3000 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --start-interval=1s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || process.env.PORT}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "src/entry.cjs", "api"]

@@ -21,6 +21,7 @@ import { dispatch } from './platform/http/dispatch.ts'
 import { docsPages } from './platform/http/docs.ts'
 import { cors, refuseOddRequests, securityHeaders } from './platform/http/headers.ts'
 import { healthRoutes, type Readiness } from './platform/http/health.ts'
+import { measureRequests, metricsPage } from './platform/http/measure-requests.ts'
 import { openapiDocument } from './platform/http/openapi.ts'
 import { originReader } from './platform/http/origin.ts'
 import { linkPages } from './platform/http/pages.ts'
@@ -73,13 +74,14 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const pages = {
     ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages(),
-    ...(config.production ? {} : mailboxPages(deps)),
+    ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),
   }
   for (const [path, page] of Object.entries(pages)) router.get(path, page as never)
 
   const app = new Koa()
   app.on('error', logUnanswered(log))
   if (config.tracing) app.use(traceRequests)
+  app.use(measureRequests(deps.metrics))
   app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))

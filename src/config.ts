@@ -76,6 +76,11 @@ export const settings = {
   PORT: setting(wholeNumber(0, 65_535), undefined, 'Port of API and docs; unset, 3000 or the next free one', {
     shown: '3000',
   }),
+  MANAGEMENT_PORT: setting(
+    wholeNumber(0, 65_535),
+    undefined,
+    'Port of `/metrics`, `/healthz` and `/readyz` alone, of API and workers; unset, none, and no metrics in production',
+  ),
   PUBLIC_URL: setting(
     url('http:', 'https:'),
     undefined,
@@ -281,7 +286,7 @@ export type Config = Readonly<Values> & {
 }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|MANAGEMENT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {
@@ -348,6 +353,8 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
   const channelOn = config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED
   if (config.OTP_REQUIRED_FOR_LOGIN && !(config.OTP_ENABLED && channelOn))
     faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
+  if (config.MANAGEMENT_PORT && config.MANAGEMENT_PORT === config.PORT)
+    faults.push('MANAGEMENT_PORT has to be another than PORT')
   if (!config.production) return faults
   for (const name of roles.map((role) => roleSettings[role]))
     if (!config[name]) faults.push(`${name} is missing`)

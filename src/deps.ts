@@ -10,17 +10,20 @@ import { sweepGuards } from './identity/guards/sweep.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
 import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts'
-import { createPasswordHasher, type PasswordHasher } from './platform/crypto/passwords.ts'
+import { createMeasuredHasher } from './platform/crypto/measure-hashes.ts'
+import type { PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
-import { openPool } from './platform/db/pool.ts'
-import { openReadPool } from './platform/db/read-pool.ts'
+import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
+import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
+import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
 import { createTurnstile, type Turnstile } from './platform/turnstile.ts'
 import { runWorkersBehind } from './platform/worker-threads.ts'
+import { version } from './version.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
 export interface Deps {
@@ -42,6 +45,7 @@ export interface Deps {
   budget: CallBudget
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
+  metrics: Metrics
   turns: Turns
 }
 
@@ -62,8 +66,10 @@ export async function openDeps(settings: {
   log: Logger
   publicUrl: () => string
   clock?: () => number
+  /** Where the process counts for others, too. */
+  metrics?: Metrics
 }): Promise<Deps & { close(): Promise<void> }> {
-  const { config, log, publicUrl, clock = Date.now } = settings
+  const { config, log, publicUrl, clock = Date.now, metrics = createMetrics(version) } = settings
   const { DATABASE_API_URL: apiUrl, DATABASE_SYSTEM_URL: systemUrl, SECRET_KEYS: keys } = config
   if (!apiUrl || !systemUrl || !keys)
     throw new Error(
@@ -74,19 +80,23 @@ export async function openDeps(settings: {
   // Half of a role's connections are for reads of one statement, which leave them at once.
   const reading = { ...common, size: Math.floor(size / 2) }
   const writing = { ...common, size: size - reading.size }
-  const [api, system, passwords, access] = await Promise.all([
-    openPool(apiUrl, writing),
-    openPool(systemUrl, writing),
-    createPasswordHasher(),
+  const as = (name: string) => ({ name, metrics })
+  const [api, system, passwords, engine] = await Promise.all([
+    openMeasuredPool(apiUrl, writing, as('api')),
+    openMeasuredPool(systemUrl, writing, as('system')),
+    createMeasuredHasher(metrics),
     openAccessEngine(),
   ])
   runWorkersBehind()
-  const [apiReads, systemReads] = [openReadPool(apiUrl, reading), openReadPool(systemUrl, reading)]
+  const apiReads = openMeasuredReadPool(apiUrl, reading, as('api_reads'))
+  const systemReads = openMeasuredReadPool(systemUrl, reading, as('system_reads'))
   const db = { api, apiReads, system, systemReads }
+  const access = measureEngine(engine, metrics)
+  metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
-  const limiters = await openLimiters(config, db, log)
-  const budget = openCallBudget(config, db, clock, log)
+  const limiters = await openLimiters(config, db, log, metrics.limitRefused)
+  const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
   const endSweeping = sweepGuards(db, clock, log)
   const close = async () => {
     ring.close()
@@ -96,8 +106,8 @@ export async function openDeps(settings: {
     await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
-  const loadPolicies = policyLoader({ db })
-  const recordDecision = decisionLog({ db, log }, access.revision)
+  const loadPolicies = measurePolicies(policyLoader({ db }), metrics)
+  const recordDecision = measureLog(decisionLog({ db, log }, access.revision), metrics)
   return {
     config,
     log,
@@ -113,6 +123,7 @@ export async function openDeps(settings: {
     budget,
     approvals: approvalGate({ db, sealer, publicUrl }),
     publicUrl,
+    metrics,
     turns: {
       // More do not make it quicker: this is twice the connections that serve them.
       ofTenant: createTurnstile({ most: 2 * size, waiting: 1_000, patience: 5_000 }),

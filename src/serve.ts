@@ -1,16 +1,20 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Deps, openDeps } from './deps.ts'
 import { warnOfSleepingDevices } from './identity/otp/warn-of-sleeping-devices.ts'
 import { answerBrokenRequests } from './platform/http/broken-requests.ts'
-import { createReadiness } from './platform/http/health.ts'
+import { createReadiness, readySample } from './platform/http/health.ts'
+import { isTaken, listenOn, portTaken, urlOf } from './platform/http/listen.ts'
+import { openManagementPort } from './platform/http/management-port.ts'
+import type { Metrics } from './platform/metrics/metrics.ts'
 
 /** The API, listening. */
 export interface Serving {
   url: string
+  /** Of MANAGEMENT_PORT, where it is set. */
+  managementUrl: string | undefined
   deps: Deps
   /** Stops taking requests, lets those in flight end (25 s at most), closes what was opened. */
   stop(): Promise<void>
@@ -21,11 +25,22 @@ const drainMs = 25_000
 const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
-/** Opens everything, then listens: nobody is answered by half a service. */
-export async function serveApi(config: Config, log: Logger, clock?: () => number): Promise<Serving> {
+/** Opens everything, then listens: nobody is answered by half a service. `metrics` are those of the process. */
+export async function serveApi(
+  config: Config,
+  log: Logger,
+  clock?: () => number,
+  metrics?: Metrics,
+): Promise<Serving> {
   let url = ''
   const publicUrl = () => config.PUBLIC_URL ?? url
-  const deps = await openDeps({ config, log, publicUrl, ...(clock && { clock }) })
+  const deps = await openDeps({
+    config,
+    log,
+    publicUrl,
+    ...(clock && { clock }),
+    ...(metrics && { metrics }),
+  })
   try {
     await warnOfSleepingDevices(deps)
     const readiness = createReadiness(deps.db, deps.clock)
@@ -37,12 +52,18 @@ export async function serveApi(config: Config, log: Logger, clock?: () => number
     server.headersTimeout = 66_000
     server.requestTimeout = 30_000
     url = await listen(server, config)
+    deps.metrics.source('readiness', readySample(readiness))
+    const management = await openManagementPort(config, { ...deps, readiness }).catch(async (error) => {
+      await drained()
+      throw error
+    })
     const stop = async () => {
       readiness.drain()
       await drained()
+      await management.close()
       await deps.close()
     }
-    return { url, deps, stop }
+    return { url, managementUrl: management.url, deps, stop }
   } catch (error) {
     await deps.close()
     throw error
@@ -56,24 +77,11 @@ async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
       await listenOn(server, HOST, port)
       break
     } catch (error) {
-      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-      if (!taken || port === 65_535) throw error
-      if (PORT !== undefined)
-        throw new Error(`Port ${PORT} of ${HOST} is taken. Set PORT to another, or stop what listens there.`)
+      if (!isTaken(error) || port === 65_535) throw error
+      if (PORT !== undefined) throw portTaken('PORT', HOST, PORT)
     }
   }
-  const host = HOST === '0.0.0.0' || HOST === '::' ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST
-  return `http://${host}:${(server.address() as AddressInfo).port}`
-}
-
-function listenOn(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
+  return urlOf(server, HOST)
 }
 
 /**

@@ -37,6 +37,8 @@ export interface ActorDefinition<Queue extends QueueName> {
 export interface Running {
   /** Takes no more work and waits for what is at hand, unless forced. */
   stop(force?: boolean): Promise<void>
+  /** Whether it still takes work; what has no such question runs until it is stopped. */
+  isRunning?(): boolean
 }
 
 /** What `npm run worker -- <name>` starts. */
@@ -55,7 +57,7 @@ export function defineActor<Queue extends QueueName>(definition: ActorDefinition
       const delay = (attempt: number, error: unknown) => retryDelay(backoff, attempt, error)
       const options = { concurrency, lockDuration, retryDelay: delay, abandoned }
       const consumer = await backend.consume(queue, options, attend)
-      return { stop: (force) => consumer.close(force) }
+      return { stop: (force) => consumer.close(force), isRunning: consumer.isRunning }
     },
   }
 }

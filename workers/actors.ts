@@ -1,4 +1,7 @@
+import { measureCircuits } from '../src/events/webhooks/measure-circuits.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
+import { queues } from '../src/platform/jobs/queues.ts'
+import { measureBacklog } from '../src/platform/outbox/measure-backlog.ts'
 import type { Actor, Running } from './actor.ts'
 import { approvalExpiry } from './approval-expiry.ts'
 import { decisionRetention } from './decision-retention.ts'
@@ -36,12 +39,13 @@ export class UnknownActor extends Error {}
 
 /**
  * Starts the named actors, all where none is named. `stop` resolves once the work at hand is done, within 20 s:
- * what is not finished then is handled again by another process. Rejects where Postgres is away.
+ * what is not finished then is handled again by another process. `areRunning` says whether each still takes work.
+ * Rejects where Postgres is away.
  */
 export async function startActors(
   deps: WorkerDeps,
   names: string[] = [],
-): Promise<{ stop(): Promise<void> }> {
+): Promise<{ stop(): Promise<void>; areRunning(): boolean }> {
   const unknown = names.find((name) => !actors.some((actor) => actor.name === name))
   if (unknown !== undefined)
     throw new UnknownActor(
@@ -64,8 +68,11 @@ export async function startActors(
     await stop()
     throw error
   }
+  deps.metrics.source('outbox', () => measureBacklog(deps.db, deps.clock()))
+  deps.metrics.source('webhooks', () => measureCircuits(deps.db))
+  deps.metrics.source('queues', () => backend.measure(Object.keys(queues)))
   deps.log.info({ actors: chosen.map((actor) => actor.name) }, 'actors started')
-  return { stop }
+  return { stop, areRunning: () => running.every((part) => part.isRunning?.() ?? true) }
 }
 
 /** Waits `limit` ms at most, then does `otherwise` without waiting for it. */

@@ -4,11 +4,17 @@ import { describeError, Hopeless, originOf } from '../src/platform/describe-erro
 import { Later } from '../src/platform/jobs/later.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
+import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
 import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inJobSpan } from './job-span.ts'
+
+interface Attended {
+  outcome: JobOutcome
+  failure?: Error
+}
 
 /** What stands between a queue and an actor: reads messages, and tells another attempt from a dead letter. */
 export function attendant<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
@@ -33,26 +39,32 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
     deps.log.info({ outbox_id: id, tenant_id: tenantId, request_id, attempt, duration_ms }, 'job')
   }
 
-  /** Gives what is to be thrown at the queue, for the message to come again. */
-  const attend = async (queued: QueuedMessage, attempt: number, span: Span) => {
+  /** Gives how it ended, and what is to be thrown at the queue, for it to try again. */
+  const attend = async (queued: QueuedMessage, attempt: number, span: Span): Promise<Attended> => {
     try {
       await handleOnce(queued, attempt)
+      return { outcome: 'done' }
     } catch (error) {
-      if (error instanceof Later) return error
+      if (error instanceof Later) return { outcome: 'later', failure: error }
       markFailed(span, error)
       const last = error instanceof Hopeless || attempt >= definition.attempts
-      if (last && !isDatabaseUnavailable(error)) return giveUp(queued, attempt, error)
+      if (last && !isDatabaseUnavailable(error)) {
+        await giveUp(queued, attempt, error)
+        return { outcome: 'dead' }
+      }
       const facts = { outbox_id: queued.id, tenant_id: queued.tenantId, attempt, error: describeError(error) }
       deps.log.warn(facts, 'will be tried again')
-      return retryable(error)
+      return { outcome: 'retry', failure: retryable(error) }
     }
   }
 
   return {
     async attend(queued: QueuedMessage, attempt: number): Promise<void> {
-      const failure = await inJobSpan(definition.queue, queued, attempt, (span) =>
+      const begun = performance.now()
+      const { outcome, failure } = await inJobSpan(definition.queue, queued, attempt, (span) =>
         attend(queued, attempt, span),
       )
+      deps.metrics.jobEnded(definition.name, outcome, (performance.now() - begun) / 1_000)
       if (failure) throw failure
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>

@@ -1,9 +1,12 @@
 import type { Logger } from 'pino'
 import type { Config } from '../src/config.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
-import { openPool } from '../src/platform/db/pool.ts'
+import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
 import type { Databases } from '../src/platform/db/transaction.ts'
+import { measureMail } from '../src/platform/mail/measure-mail.ts'
 import { type MailTransport, openMailTransport } from '../src/platform/mail/transport.ts'
+import { createMetrics, type Metrics } from '../src/platform/metrics/metrics.ts'
+import { version } from '../src/version.ts'
 import { refuseSuperuser } from './refuse-superuser.ts'
 
 /** What actors are handed. `config.DATABASE_WORKER_URL` is set: queues and the relay's LISTEN connect by it. */
@@ -15,6 +18,7 @@ export interface WorkerDeps {
   db: Pick<Databases, 'worker'>
   sealer: Sealer
   mail: MailTransport
+  metrics: Metrics
 }
 
 /** Settings that a worker cannot do without are missing; the message is made for an operator. */
@@ -31,27 +35,29 @@ export async function openWorkerDeps(
   config: Config,
   log: Logger,
   clock: () => number = Date.now,
+  metrics = createMetrics(version),
 ): Promise<WorkerDeps & { close(): Promise<void> }> {
   const { DATABASE_WORKER_URL: url, SECRET_KEYS: keys, SMTP_URL: smtpUrl, MAIL_FROM: from } = config
   if (!url || !keys)
     throw new WorkerSettingsMissing(
       'A worker of its own needs DATABASE_WORKER_URL and SECRET_KEYS. Without them, `npm start` runs the workers, too.',
     )
-  const worker = await openPool(url, {
+  const options = {
     size: config.DATABASE_POOL_SIZE ?? poolSize,
     prepared: config.DATABASE_PREPARED_STATEMENTS,
     applicationName: 'bailiwick-worker',
-  })
+  }
+  const worker = await openMeasuredPool(url, options, { name: 'worker', metrics })
   try {
     await refuseSuperuser(worker)
   } catch (error) {
     await worker.end()
     throw error
   }
-  const mail = openMailTransport({ smtpUrl, from, capture: worker })
+  const mail = measureMail(openMailTransport({ smtpUrl, from, capture: worker }), metrics)
   const close = async () => {
     await mail.close()
     await worker.end()
   }
-  return { config, log, clock, db: { worker }, sealer: createSealer(keys), mail, close }
+  return { config, log, clock, db: { worker }, sealer: createSealer(keys), mail, metrics, close }
 }

@@ -1,6 +1,7 @@
 import { describeError } from '../src/platform/describe-error.ts'
 import { expireInvitations } from '../src/tenancy/invitations/expire-invitations.ts'
 import type { Actor } from './actor.ts'
+import { measureJob } from './measure-job.ts'
 
 const everyMs = 60_000
 
@@ -11,7 +12,11 @@ export const invitationExpiry: Actor = {
     let atWork = Promise.resolve()
     const tidy = async () => {
       try {
-        const expired = await expireInvitations(deps.db, deps.clock())
+        const expired = await measureJob(
+          deps.metrics,
+          'invitation-expiry',
+          expireInvitations(deps.db, deps.clock()),
+        )
         if (expired > 0) deps.log.info({ actor: 'invitation-expiry', expired }, 'invitations expired')
       } catch (error) {
         deps.log.warn({ actor: 'invitation-expiry', error: describeError(error) }, 'will be tried again')

@@ -1,6 +1,9 @@
 import { ConfigError, readConfig, roleUrls } from '../src/config.ts'
 import { assertAnswers, assertDatabaseIsSound, UnsoundDatabase } from '../src/platform/db/soundness.ts'
 import { describeError, originOf } from '../src/platform/describe-error.ts'
+import { createWorkerReadiness, readySample } from '../src/platform/http/health.ts'
+import { PortTaken } from '../src/platform/http/listen.ts'
+import { openManagementPort } from '../src/platform/http/management-port.ts'
 import { createLogger } from '../src/platform/log.ts'
 import { beginTracing } from '../src/platform/tracing/begin-tracing.ts'
 import { version } from '../src/version.ts'
@@ -19,17 +22,25 @@ async function main(names: string[]): Promise<void> {
   const deps = await openWorkerDeps(config, log)
   const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']))
   if (passedOver) log.warn(passedOver)
+  let atWork = () => false
+  const readiness = createWorkerReadiness(deps.db, deps.clock, () => atWork())
+  deps.metrics.source('readiness', readySample(readiness))
+  const management = await openManagementPort(config, { ...deps, readiness })
   const running = await startActors(deps, names).catch(async (error) => {
+    await management.close()
     await deps.close()
     throw error
   })
+  atWork = running.areRunning
   let stopping = false
   const stop = async (signal: string) => {
     if (stopping) return
     stopping = true
     log.info({ signal }, 'stopping')
     setTimeout(() => process.exit(0), hardLimit).unref() // whatever hangs: its messages are handled again
+    readiness.drain()
     await running.stop()
+    await management.close()
     await deps.close()
     await tracing.end()
     process.exit(0)
@@ -37,7 +48,14 @@ async function main(names: string[]): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => stop(signal))
 }
 
-const forOperators = [ConfigError, UnknownActor, WorkerSettingsMissing, UnboundRole, UnsoundDatabase]
+const forOperators = [
+  ConfigError,
+  PortTaken,
+  UnknownActor,
+  WorkerSettingsMissing,
+  UnboundRole,
+  UnsoundDatabase,
+]
 
 main(process.argv.slice(2)).catch((error) => {
   const expected = forOperators.some((kind) => error instanceof kind)

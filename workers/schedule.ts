@@ -3,6 +3,7 @@ import type { QueueName } from '../src/platform/jobs/queues.ts'
 import type { Actor, Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inScheduledSpan } from './job-span.ts'
+import { measureJob } from './measure-job.ts'
 
 /** What is done again and again, however many processes run: by one of them at a time. */
 export interface ScheduledDefinition {
@@ -34,8 +35,9 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
     async start(deps, backend, every = definition.every) {
       const log = deps.log.child({ actor: name })
       const work = () =>
-        inScheduledSpan(queue, async () => log.info(await run(deps), 'tidied up')).catch((error) =>
-          log.warn({ error: describeError(error) }, 'not done; the next run tries again'),
+        inScheduledSpan(queue, () => measureJob(deps.metrics, name, run(deps))).then(
+          (figures) => log.info(figures, 'tidied up'),
+          (error) => log.warn({ error: describeError(error) }, 'not done; the next run tries again'),
         )
       const options = {
         concurrency: 1,
@@ -50,6 +52,7 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
           arrangement.end()
           await consumer.close(force)
         },
+        isRunning: consumer.isRunning,
       }
     },
   }

@@ -5,6 +5,7 @@ import { purgeTenant } from '../src/tenancy/tenants/purge-tenant.ts'
 import { listPurgeable } from '../src/tenancy/tenants/store.ts'
 import type { Actor } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
+import { measureJob } from './measure-job.ts'
 
 const day = 86_400_000
 const retention = 30 * day
@@ -45,7 +46,8 @@ export const tenantPurge: Actor = {
     const { signal } = end
     const loop = async () => {
       while (!signal.aborted) {
-        await purgeDeletedTenants(deps, { stopped: () => signal.aborted }).catch((error) =>
+        const work = purgeDeletedTenants(deps, { stopped: () => signal.aborted })
+        await measureJob(deps.metrics, 'tenant-purge', work).catch((error) =>
           deps.log.warn({ error: describeError(error) }, 'tenants will be erased later'),
         )
         await sleep(lookEvery, undefined, { signal, ref: false }).catch(() => undefined)

@@ -4,6 +4,7 @@ import { openWorkerDeps } from '../../workers/deps.ts'
 import { readConfig, roleUrls } from '../config.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics/metrics.ts'
 import { beginTracing } from '../platform/tracing/begin-tracing.ts'
 import { serveApi } from '../serve.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
@@ -35,11 +36,16 @@ async function main() {
     if (passedOver) log.warn(passedOver)
     const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
     ends.push(() => tracing.end())
-    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }))
+<<<<<<< HEAD
+    const metrics = createMetrics(version)
+    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }), Date.now, metrics)
+=======
+    const workerDeps = await openWorkerDeps(config, log.child({}, { level: values.json ? 'silent' : 'warn' }))
+>>>>>>> wt-traces
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     ends.push(() => actors.stop())
-    const serving = await serveApi(config, log)
+    const serving = await serveApi(config, log, Date.now, metrics)
     ends.push(() => serving.stop())
     const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)

@@ -6,7 +6,9 @@ import { listRoutes } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
 import { createLogger } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { serveApi } from '../../src/serve.ts'
+import { version } from '../../src/version.ts'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { answerJudge } from './answers.ts'
@@ -49,6 +51,7 @@ export interface Client {
 /** The whole service on a database of its own, with a clock that moves only when told. */
 export interface Service {
   url: string
+  managementUrl: string | undefined
   deps: Deps
   databases: DatabaseUrls
   now(): number
@@ -93,8 +96,9 @@ export async function startService(
   const log = logTo ?? createLogger(config.LOG_LEVEL, false)
   let now = Date.parse('2026-11-21T12:00:00Z')
   const clock = () => now
-  const serving = await serveApi(config, log, clock)
-  const workerDeps = workers ? await openWorkerDeps(config, log, clock) : undefined
+  const metrics = createMetrics(version, clock)
+  const serving = await serveApi(config, log, clock, metrics)
+  const workerDeps = workers ? await openWorkerDeps(config, log, clock, metrics) : undefined
   const actors = workerDeps && (await startActors(workerDeps))
   t.teardown(async () => {
     await actors?.stop()
@@ -164,6 +168,7 @@ export async function startService(
 
   return {
     url: serving.url,
+    managementUrl: serving.managementUrl,
     deps: serving.deps,
     databases: urls,
     now: clock,

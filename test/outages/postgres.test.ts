@@ -13,6 +13,7 @@ import { serveApi } from '../../src/serve.ts'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { claimsOf } from '../helpers/service.ts'
+import { seriesOf } from '../platform/metrics/series.ts'
 
 // A cluster of its own, which is stopped, frozen and started again under a service that goes on running.
 
@@ -32,7 +33,7 @@ const development = await openDevelopment(
 )
 const log = createLogger('silent', false)
 const serving = await serveApi(development.config, log)
-const workerDeps = await openWorkerDeps(development.config, log)
+const workerDeps = await openWorkerDeps(development.config, log, Date.now, serving.deps.metrics)
 const actors = await startActors(workerDeps)
 t.teardown(async () => {
   await actors.stop()
@@ -148,6 +149,23 @@ const refuses = async (t: Test, what: string) => {
   t.ok(ready.ms < 2_000)
 }
 
+/** Scrapes what is known without Postgres: in time, and without what nobody could read. */
+async function tellsOfTheOutage(t: Test) {
+  await sleep(3_000) // what was read before is remembered for as long
+  for (let n = 0; n < 3; n++) {
+    const begun = performance.now()
+    const answer = await fetch(`${serving.url}/metrics`, { signal: AbortSignal.timeout(20_000) })
+    const series = seriesOf(await answer.text())
+    t.ok(performance.now() - begun < 2_000, `${Math.round(performance.now() - begun)} ms`)
+    t.equal(answer.status, 200)
+    t.equal(series.get('bailiwick_ready'), 0)
+    t.equal(series.get('bailiwick_scrape_source_up{source="outbox"}'), 0)
+    t.notOk(series.has('bailiwick_outbox_waiting'))
+    t.ok((series.get('bailiwick_db_pool_connections{pool="worker",state="busy"}') ?? 0) > 0)
+    t.ok(series.has('bailiwick_http_request_duration_seconds_count{action="tenant:create",status="503"}'))
+  }
+}
+
 t.test(
   'while Postgres is stopped everything that needs it says so at once, and comes back with it',
   async (t) => {
@@ -240,10 +258,14 @@ t.test(
         t.ok(ms < 5_000, `${Math.round(ms)} ms`)
       }
       t.equal((await ask('GET', '/healthz')).status, 200)
+      await tellsOfTheOutage(t)
     } finally {
       for (const pid of pids) process.kill(pid, 'SIGCONT')
     }
     t.ok((await until(200, 'GET', `${api}/users/me/`, { token: live })) < 5_000)
+    await sleep(3_000)
+    const series = seriesOf(await (await fetch(`${serving.url}/metrics`)).text())
+    t.equal(series.get('bailiwick_scrape_source_up{source="outbox"}'), 1, 'they come back with it')
     const { body } = await ask('GET', `${api}/tenants/?page_size=100`, { token: live })
     t.same(
       body.results

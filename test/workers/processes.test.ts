@@ -8,6 +8,7 @@ import { backends, openStage, type Stage, until } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
 t.setTimeout(180_000)
+
 const relayOf = async (t: Test, stage: Stage, options = {}) => {
   const backend = stage.openBackend()
   const relay = await startRelay(stage.deps, backend, options)

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Sealer } from '../../platform/crypto/seal.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
+import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { version } from '../../version.ts'
 import { envelopeOf } from '../envelope.ts'
 import type { Attempt, Claimed, Result } from './attempt-store.ts'
@@ -16,6 +17,7 @@ export interface DeliverDeps {
   clock: () => number
   sealer: Sealer
   log: Logger
+  metrics: Pick<Metrics, 'webhookAttempt'>
   poster: Poster
 }
 
@@ -65,9 +67,9 @@ export const resultOf = ({ status, trouble, duration }: Answer, at: number): Res
   at,
 })
 
-/** An attempt in the log: ids and figures, never the address, which may hold a secret of the receiver's. */
-export function logAttempt(
-  { log }: DeliverDeps,
+/** Counts an attempt, and tells the log of it: ids and figures, never the address, which may hold a secret of the receiver's. */
+export function noteAttempt(
+  { log, metrics }: DeliverDeps,
   { webhookId }: WebhookKey,
   claimed: Claimed,
   answer: Answer,
@@ -83,6 +85,8 @@ export function logAttempt(
     duration_ms: duration,
     ...(trouble && { error: trouble }),
   }
-  if (wasTaken(answer)) log.debug(facts, 'event delivered')
+  const outcome = wasTaken(answer) ? 'succeeded' : status === null ? 'unreachable' : 'refused'
+  metrics.webhookAttempt(outcome, duration / 1_000)
+  if (outcome === 'succeeded') log.debug(facts, 'event delivered')
   else log.info(facts, 'event not delivered')
 }

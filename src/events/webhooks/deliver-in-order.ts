@@ -1,5 +1,5 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
-import { attempt, type DeliverDeps, logAttempt } from './attempt.ts'
+import { attempt, type DeliverDeps, noteAttempt } from './attempt.ts'
 import { type Claimed, claimHead, findFrontier } from './attempt-store.ts'
 import { AttemptOverdue, type Concluded, concludeAttempt } from './conclude-attempt.ts'
 import { type Rest, settleIfIdle, type WebhookKey } from './delivery-store.ts'
@@ -53,7 +53,7 @@ async function deliverOne(
   next: (tx: Tx) => Promise<Claimed | null>,
 ): Promise<Claimed | null> {
   const answer = await attempt(deps, webhook, claimed)
-  logAttempt(deps, webhook, claimed, answer)
+  noteAttempt(deps, webhook, claimed, answer)
   const after = await asWorker(deps.db, async (tx) => {
     const concluded = await concludeAttempt(tx, webhook, claimed, answer, deps.clock())
     return { concluded, claimed: concluded === 'taken' ? await next(tx) : null }

@@ -1,6 +1,6 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
 import { type Delivery, settle } from '../../platform/outbox/settle.ts'
-import { attempt, attemptOf, type DeliverDeps, logAttempt, resultOf, wasTaken } from './attempt.ts'
+import { attempt, attemptOf, type DeliverDeps, noteAttempt, resultOf, wasTaken } from './attempt.ts'
 import {
   type Claimed,
   claimOnce,
@@ -30,7 +30,7 @@ export async function deliverOnce(deps: DeliverDeps, message: OnceMessage): Prom
   const claimed = await asWorker(db, (tx) => claimOnce(tx, message, message.deliveryId, clock()))
   if (!claimed) return rest(deps, message)
   const answer = await attempt(deps, message, claimed)
-  logAttempt(deps, message, claimed, answer)
+  noteAttempt(deps, message, claimed, answer)
   await settle(db, message, (tx) => conclude(tx, message, claimed, answer, clock()))
   return null
 }

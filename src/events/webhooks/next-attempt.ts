@@ -5,6 +5,9 @@ const minute = 60 * second
 const steps = [5 * second, 30 * second, 2 * minute, 10 * minute]
 const longestAsked = 60 * minute
 
+/** Failures in a row from which on a circuit is open. */
+export const openAfter = steps.length + 1
+
 /** The wait after the first failure, and before the next event where one is given up. */
 export const firstWait = 5 * second
 

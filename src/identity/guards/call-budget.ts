@@ -24,12 +24,16 @@ type Kind = 'user' | 'tenant'
 const windowMs = 60_000
 const exchangeMs = 5_000
 
-/** Opens the counting of calls; `close` ends the exchange. Where RATE_LIMIT_ENABLED is off nothing is counted. */
+/**
+ * Opens the counting of calls; `close` ends the exchange, `refused` is told each refusal. Where RATE_LIMIT_ENABLED is
+ * off nothing is counted.
+ */
 export function openCallBudget(
   config: Config,
   db: Pick<Databases, 'system'>,
   clock: () => number,
   log: Logger,
+  refused: (limit: Kind) => void = () => undefined,
 ): CallBudget & { exchange(): Promise<void>; close(): void } {
   if (!config.rateLimits)
     return {
@@ -55,7 +59,10 @@ export function openCallBudget(
   const find = (kind: Kind, id: string, endsIn: number) => {
     const counter = counters[kind].get(id) ?? { own: 0, told: 0, others: 0 }
     const left = limits[kind].points - counter.own - counter.others
-    if (left <= 0) throw throttled(kind, limits[kind], endsIn)
+    if (left <= 0) {
+      refused(kind)
+      throw throttled(kind, limits[kind], endsIn)
+    }
     return { counter, left }
   }
   const count = (kind: Kind, id: string, endsIn: number): number => {

@@ -48,6 +48,7 @@ async function guarded<T>(
   await deps.limiters.take(uses)
   const refusal = await countAttempt(deps, attempt)
   if (refusal) {
+    deps.metrics.limitRefused('account-lock')
     await deps.limiters.giveBack(uses)
     throw refusal
   }

@@ -32,12 +32,13 @@ const none: Limiters = {
 
 /**
  * Opens the limits on Redis where REDIS_URL is set, else on Postgres, so that all processes count together. While
- * the store is away each process counts for itself, in memory, without waiting.
+ * the store is away each process counts for itself, in memory, without waiting. `refused` is told each refusal.
  */
 export async function openLimiters(
   config: Config,
   db: Pick<Databases, 'system'>,
   log: Logger,
+  refused: (limit: LimitName) => void = () => undefined,
 ): Promise<Limiters> {
   if (!config.rateLimits) return none
   const redis = config.REDIS_URL === undefined ? undefined : await connect(config.REDIS_URL, log)
@@ -54,6 +55,7 @@ export async function openLimiters(
       if (!spent) continue
       // A refused use counts nowhere, the limit included that refused it.
       await giveBack(uses.slice(0, index + 1))
+      refused(limit)
       throw throttled(limit, limits[limit], spent.msBeforeNext)
     }
   }

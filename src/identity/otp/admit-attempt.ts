@@ -9,7 +9,7 @@ import { listTotpSecrets, type TotpRow } from './store.ts'
  * guess back. Gives the TOTP devices to check against; throws 429 `account_locked`, also before a right code.
  */
 export async function admitAttempt(
-  { db }: Deps,
+  { db, metrics }: Deps,
   { userId, at, field }: { userId: string; at: number; field: 'verified' | 'confirmed' },
 ): Promise<readonly TotpRow[]> {
   const outcome = await asSystem(db, 'the API role reads no secrets of factors', async (tx) =>
@@ -18,6 +18,7 @@ export async function admitAttempt(
       : secondsUntilAdmitted(tx, { userId, at }),
   )
   if (typeof outcome !== 'number') return outcome
+  metrics.limitRefused('second-factor-lock')
   throw new ApiError(429, 'account_locked', `Too many wrong codes. Try again in ${outcome} s.`, {
     headers: { 'Retry-After': String(outcome) },
     members: { [field]: false },

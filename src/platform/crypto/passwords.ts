@@ -18,21 +18,35 @@ export interface PasswordHasher {
   expecting<T>(work: () => Promise<T>): Promise<T>
   /** Whether this was hashed with other parameters and should be hashed again. */
   isStale(phc: string): boolean
-  /** Hashes running and waiting now. */
-  load(): { running: number; waiting: number }
+  /** Hashes running, waiting and expected (both included) now, and the most there may be of each. */
+  load(): Record<'running' | 'waiting' | 'expected', { now: number; most: number }>
+}
+
+/** How many hashes there may be, and who is told of each: its seconds, or that it was refused. */
+export interface HasherOptions {
+  inFlight?: number
+  waitingMax?: number
+  hashed?: (seconds: number) => void
+  refused?: () => void
 }
 
 /**
  * As many hashes in flight as cores (more add latency, not rate), and about two seconds of work waiting; beyond
  * that callers are told to come back. A permit is free when its hash ends, not when its client leaves.
  */
-export async function createPasswordHasher(
+export async function createPasswordHasher({
   inFlight = availableParallelism(),
   waitingMax = inFlight * 50,
-): Promise<PasswordHasher> {
+  hashed = () => undefined,
+  refused = () => undefined,
+}: HasherOptions = {}): Promise<PasswordHasher> {
   const waiting: (() => void)[] = []
   let running = 0
   let expected = 0
+  const overloaded = () => {
+    refused()
+    return unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
+  }
   const nobody = await argon2.hash('nobody has this password', parameters)
 
   const admit = async () => {
@@ -50,9 +64,11 @@ export async function createPasswordHasher(
   }
   const bounded = async <T>(work: () => Promise<T>) => {
     await admit()
+    const begun = performance.now()
     try {
       return await work()
     } finally {
+      hashed((performance.now() - begun) / 1_000)
       leave()
     }
   }
@@ -71,8 +87,10 @@ export async function createPasswordHasher(
       }
     },
     isStale: (phc) => argon2.needsRehash(phc, parameters),
-    load: () => ({ running, waiting: waiting.length }),
+    load: () => ({
+      running: { now: running, most: inFlight },
+      waiting: { now: waiting.length, most: waitingMax },
+      expected: { now: expected, most: inFlight + waitingMax },
+    }),
   }
 }
-
-const overloaded = () => unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)

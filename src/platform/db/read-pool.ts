@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { PrimitiveValueExpression, QueryResultRow, QuerySqlToken } from 'slonik'
 import { sqlState } from './database-errors.ts'
+import type { PoolLoad } from './measure-pool.ts'
 import { addressOf, checkedRow, type PoolOptions, statementName, timeouts, typeParsers } from './pool.ts'
 import { ReadFlush, type Statement, type Wired } from './read-flush.ts'
 
@@ -8,11 +9,20 @@ import { ReadFlush, type Statement, type Wired } from './read-flush.ts'
 export interface ReadPool {
   /** The rows of one statement, checked by its schema; `scope` are the values of the tenant's and person's settings. */
   read(scope: readonly [string, string] | null, token: QuerySqlToken): Promise<QueryResultRow[]>
+  load(): PoolLoad
   end(): Promise<void>
 }
 
+/** As of other pools; `waited` is told the seconds that each read waited for a connection. */
+export interface ReadPoolOptions extends PoolOptions {
+  waited?: (seconds: number) => void
+}
+
 /** Opens such a pool of at most `size` connections, none before the first read. */
-export function openReadPool(url: string, { size, prepared, applicationName }: PoolOptions): ReadPool {
+export function openReadPool(
+  url: string,
+  { size, prepared, applicationName, waited = () => undefined }: ReadPoolOptions,
+): ReadPool {
   const pool = new pg.Pool({
     connectionString: addressOf(url, applicationName),
     max: size,
@@ -30,11 +40,18 @@ export function openReadPool(url: string, { size, prepared, applicationName }: P
       const setting = scope
         ? { ...(prepared ? setScope : { ...setScope, name: '' }), values: scope }
         : undefined
-      const { columns, rows, set } = await carry(pool, new ReadFlush(setting, asked, prepared))
+      const { columns, rows, set } = await carry(pool, waited, new ReadFlush(setting, asked, prepared))
       if (scope?.some((value, index) => set[index] !== value)) throw new Error('The scope was not set')
       const parsers = columns.map(({ name, dataTypeID }) => [name, parserOf(dataTypeID)] as const)
       return rows.map((row) => checkedRow(token, rowOf(parsers, row)))
     },
+    // Of pg's pools those that connect are busy, too.
+    load: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      connecting: 0,
+      waiting: pool.waitingCount,
+    }),
     end: () => pool.end(),
   }
 }
@@ -54,8 +71,14 @@ const forgetful = /^(0A|26)/
  * A connection goes back to the pool only when Postgres says that no transaction is open on it; after an error that
  * takes a rollback. Anything else about it is unknown, and ends it.
  */
-async function carry(pool: pg.Pool, flush: ReadFlush): Promise<Awaited<ReadFlush['answer']>> {
+async function carry(
+  pool: pg.Pool,
+  waited: (seconds: number) => void,
+  flush: ReadFlush,
+): Promise<Awaited<ReadFlush['answer']>> {
+  const begun = performance.now()
   const client = await pool.connect().catch(lost)
+  waited((performance.now() - begun) / 1_000)
   const timer = setTimeout(() => streamOf(client).destroy(), answerMs)
   try {
     client.query(flush as unknown as pg.Submittable)

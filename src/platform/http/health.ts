@@ -1,7 +1,8 @@
-import { sql } from 'slonik'
+import { type DatabasePool, sql } from 'slonik'
 import { z } from 'zod'
 import type { Databases } from '../db/transaction.ts'
 import { unavailable } from '../errors.ts'
+import type { Sample } from '../metrics/read-sources.ts'
 import { publicRoute, type Route } from './route.ts'
 
 /** Whether this process takes requests; `drain` makes it say no, so that a balancer goes elsewhere first. */
@@ -18,15 +19,26 @@ const patienceMs = 1_000
  * Keys, policies and migrations were checked before the process listened. Redis and SMTP do not count: nothing that
  * a request does waits for them.
  */
-export function createReadiness(db: Pick<Databases, 'api' | 'system'>, clock: () => number): Readiness {
+export const createReadiness = (db: Pick<Databases, 'api' | 'system'>, clock: () => number): Readiness =>
+  readinessOf([db.api, db.system], clock)
+
+/** The same of a process of workers: Postgres answers under their role, and `atWork` says that the actors run. */
+export const createWorkerReadiness = (
+  { worker }: Pick<Databases, 'worker'>,
+  clock: () => number,
+  atWork: () => boolean,
+): Readiness => readinessOf([worker], clock, atWork)
+
+function readinessOf(pools: DatabasePool[], clock: () => number, atWork = () => true): Readiness {
   let draining = false
   let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve() }
   const ping = async () => {
-    await Promise.all([db.api.query(sql.unsafe`select 1`), db.system.query(sql.unsafe`select 1`)])
+    await Promise.all(pools.map((pool) => pool.query(sql.unsafe`select 1`)))
   }
   return {
     async ready() {
       if (draining) throw unavailable('dependency_unavailable', 'This process is shutting down.', 1)
+      if (!atWork()) throw unavailable('dependency_unavailable', 'The actors are not running.', 1)
       if (clock() - asked.at > rememberedMs) asked = { at: clock(), answer: within(patienceMs, ping()) }
       await asked.answer
     },
@@ -35,6 +47,15 @@ export function createReadiness(db: Pick<Databases, 'api' | 'system'>, clock: ()
     },
   }
 }
+
+/** Readiness as a figure, for alerts. */
+export const readySample =
+  ({ ready }: Readiness) =>
+  (): Promise<Sample[]> =>
+    ready().then(
+      () => [{ gauge: 'ready', labels: {}, value: 1 }],
+      () => [{ gauge: 'ready', labels: {}, value: 0 }],
+    )
 
 async function within(ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined

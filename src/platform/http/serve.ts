@@ -5,6 +5,7 @@ import { type FieldError, invalidField, validationError } from '../errors.ts'
 import { type Admission, type AdmitDeps, admit } from './admit.ts'
 import { readClaims } from './authenticate.ts'
 import { entityTag, preconditionFailed, readIfMatch, Versioned } from './etag.ts'
+import { measuredAs } from './measure-requests.ts'
 import { bodyReader, bodyText } from './read-body.ts'
 import type { Route } from './route.ts'
 
@@ -17,7 +18,9 @@ const readBody = bodyReader(1024 * 1024)
  */
 export function serve(deps: AdmitDeps, route: Route): Middleware {
   const reader = route.path.includes('/auth/') ? readSmallBody : readBody
+  const measured = measuredAs(route)
   return async (ctx) => {
+    ctx.state.measuredAs = measured
     ctx.state.action = route.action
     if (isNobody(ctx, route)) return served(ctx, null)
     const claims = await readClaims(deps, ctx)

@@ -1,5 +1,7 @@
 import { DelayedError, type Job, type JobState, type Queue, type Worker } from 'bullmq'
+import type { Sample } from '../metrics/read-sources.ts'
 import { Later } from './later.ts'
+import { measureQueue } from './measure-queues.ts'
 import { postgresConnections } from './postgres-connections.ts'
 import { redisConnections } from './redis-connections.ts'
 
@@ -26,6 +28,7 @@ export type Work = (message: QueuedMessage, attempt: number) => Promise<void>
 export interface Consumer {
   /** Takes no more jobs; waits for those at hand, unless forced. */
   close(force?: boolean): Promise<void>
+  isRunning(): boolean
 }
 
 /** Where jobs wait. Both backends come back by themselves when their server does. */
@@ -37,6 +40,8 @@ export interface QueueBackend {
   consume(queue: string, options: ConsumerOptions, work: Work): Promise<Consumer>
   /** Has the queue deliver an empty message every so many ms; one schedule per queue, whoever asks and how often. */
   schedule(queue: string, every: number): Promise<void>
+  /** What is on these queues now; one is asked after the other, which keeps connections free. */
+  measure(queues: readonly string[]): Promise<Sample[]>
   close(): Promise<void>
 }
 
@@ -99,6 +104,11 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
       const alive = Number(found?.every) === every && (found?.next ?? 0) > Date.now() - 2 * every
       if (!alive) await queue.upsertJobScheduler(name, { every }, { name, data, opts })
     },
+    async measure(names) {
+      const samples: Sample[] = []
+      for (const name of names) samples.push(...(await measureQueue(name, await queueNamed(name))))
+      return samples
+    },
     async close() {
       const open = await Promise.allSettled(queues.values())
       await Promise.allSettled(open.map((queue) => queue.status === 'fulfilled' && queue.value.close()))
@@ -132,7 +142,10 @@ async function consume(
   worker.on('failed', (job, error) => {
     if (job && error.name === 'UnrecoverableError') abandoned(messageOf(job), job.attemptsMade).catch(onError)
   })
-  return { close: (force) => worker.close(force || !connections.isReachable()) }
+  return {
+    close: (force) => worker.close(force || !connections.isReachable()),
+    isRunning: () => worker.isRunning(),
+  }
 }
 
 /** Tells the queue when the job is to come again, and the worker that it has been told. */

@@ -1,0 +1,147 @@
+/** What a metric is: `labels` hold names from short, fixed lists, never a tenant, person, path, id or text of an error. */
+export interface Definition<Label extends string = string> {
+  kind: 'counter' | 'gauge' | 'histogram'
+  name: string
+  help: string
+  labels: readonly Label[]
+  /** Upper bounds of a histogram, in seconds. */
+  buckets: readonly number[]
+}
+
+const define =
+  <Kind extends Definition['kind']>(kind: Kind) =>
+  <const Label extends string = never>(
+    name: string,
+    help: string,
+    labels: readonly Label[] = [],
+    buckets: readonly number[] = [],
+  ): Definition<Label> & { kind: Kind } => ({ kind, name: `bailiwick_${name}`, help, labels, buckets })
+
+const counter = define('counter')
+const gauge = define('gauge')
+const histogram = define('histogram')
+
+const requests = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+const decisions = [0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.001, 0.01]
+const waits = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2, 4]
+const hashes = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
+const jobs = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60]
+
+/** Every metric of our own; docs/metrics.md has the same table. */
+export const catalogue = {
+  buildInfo: gauge('build_info', 'Always 1; the version and the revision of the policies are in the labels', [
+    'version',
+    'policy_revision',
+  ]),
+  ready: gauge('ready', '1 where the process is ready, as /readyz says, else 0'),
+  sourceUp: gauge(
+    'scrape_source_up',
+    '1 where what the gauges of a source are read from answered in time; at 0 they are left out',
+    ['source'],
+  ),
+  httpDuration: histogram(
+    'http_request_duration_seconds',
+    'Time to answer a request, by action (public routes by their operation id, `none` where no route matched) and status code',
+    ['action', 'status'],
+    requests,
+  ),
+  httpInFlight: gauge('http_requests_in_flight', 'Requests being answered'),
+  decisions: counter(
+    'decisions_total',
+    'Requests and questions decided, by action (`application` for those of applications) and effect',
+    ['action', 'effect'],
+  ),
+  decisionDuration: histogram(
+    'decision_duration_seconds',
+    'Time of one evaluation of the policies; a request may take several',
+    [],
+    decisions,
+  ),
+  decisionFailures: counter(
+    'decision_failures_total',
+    'Evaluations without a valid answer: nothing was allowed',
+  ),
+  policyHits: counter(
+    'policy_cache_hits_total',
+    "Times a tenant's policies were in memory when they were needed",
+  ),
+  policyMisses: counter(
+    'policy_cache_misses_total',
+    "Times a tenant's policies were not in memory and were read",
+  ),
+  hashDuration: histogram(
+    'password_hash_duration_seconds',
+    'Time of one argon2id hash, its wait aside',
+    [],
+    hashes,
+  ),
+  hashes: gauge(
+    'password_hashes',
+    'Password hashes now, by state (running, waiting, and expected: every sign-in at work on one)',
+    ['state'],
+  ),
+  hashesMax: gauge('password_hashes_max', 'Most password hashes at a time, by state', ['state']),
+  hashesRefused: counter(
+    'password_hashes_refused_total',
+    'Sign-ins refused with 503: too many hashes waited',
+  ),
+  dbConnections: gauge(
+    'db_pool_connections',
+    'Connections to Postgres, by pool (named for its role; `_reads`: reads of one statement) and state (busy, idle, connecting)',
+    ['pool', 'state'],
+  ),
+  dbConnectionsMax: gauge('db_pool_connections_max', 'Most connections of a pool', ['pool']),
+  dbWaiting: gauge('db_pool_waiting', 'Callers that wait for a connection of a pool', ['pool']),
+  dbWait: histogram(
+    'db_pool_wait_seconds',
+    'Wait for a connection, in transactions until they have begun',
+    ['pool'],
+    waits,
+  ),
+  dbRetries: counter('db_transaction_retries_total', 'Transactions run again after a serialization failure', [
+    'pool',
+  ]),
+  rateLimitRefusals: counter('rate_limit_refusals_total', 'Calls refused with 429, by limit', ['limit']),
+  outboxWaiting: gauge(
+    'outbox_waiting',
+    'Messages in the outbox that no queue has yet (counted up to 100,000)',
+  ),
+  outboxAge: gauge(
+    'outbox_oldest_age_seconds',
+    'Age of the oldest message in the outbox that no queue has yet; 0 without one',
+  ),
+  queueJobs: gauge('queue_jobs', 'Jobs on a queue, by state (waiting, active, delayed)', ['queue', 'state']),
+  queueLag: gauge('queue_lag_seconds', 'Age of the oldest job that waits on a queue; 0 without one', [
+    'queue',
+  ]),
+  deadLetters: gauge('dead_letters', 'Messages given up for good (counted up to 100,000)', ['queue']),
+  jobs: counter('jobs_total', 'Jobs handled, by actor and outcome (done, later, retry, dead)', [
+    'actor',
+    'outcome',
+  ]),
+  jobDuration: histogram('job_duration_seconds', 'Time of one attempt at a job', ['actor'], jobs),
+  mails: counter('mails_total', 'Attempts to hand a mail to the mail server, by outcome (sent, failed)', [
+    'outcome',
+  ]),
+  webhookAttempts: counter(
+    'webhook_attempts_total',
+    'Attempts to deliver to a webhook, by outcome (succeeded, refused, unreachable)',
+    ['outcome'],
+  ),
+  webhookDuration: histogram(
+    'webhook_duration_seconds',
+    'Time of one attempt to deliver to a webhook',
+    [],
+    requests,
+  ),
+  webhookCircuits: gauge(
+    'webhook_circuits_open',
+    'Webhooks that are not tried for now, because they failed too often',
+  ),
+} satisfies Record<string, Definition>
+
+export type Catalogue = typeof catalogue
+export type MetricName = keyof Catalogue
+
+/** The labels of a metric. */
+export type LabelsOf<Name extends MetricName> = Catalogue[Name]['labels'][number]

@@ -1,0 +1,34 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { type Catalogue, catalogue, type Definition, type LabelsOf, type MetricName } from './catalogue.ts'
+import { openTally, type Tally } from './tally.ts'
+
+type Instrument<Name extends MetricName> = Catalogue[Name]['kind'] extends 'gauge'
+  ? Gauge<LabelsOf<Name>>
+  : Tally
+
+/** The metrics of the catalogue, to be counted with. */
+export type Instruments = { readonly [Name in MetricName]: Instrument<Name> }
+
+/** Makes every metric of the catalogue, and those of Node and the process, in a registry of its own. */
+export function makeInstruments(): { registry: Registry; instruments: Instruments } {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 })
+  const made = Object.entries(catalogue).map(([name, definition]) => [name, make(definition, registry)])
+  return { registry, instruments: Object.fromEntries(made) as Instruments }
+}
+
+function make(definition: Definition, registry: Registry) {
+  const { kind, name, help, labels } = definition
+  if (kind === 'gauge')
+    return emptied(new Gauge({ name, help, labelNames: [...labels], registers: [registry] }))
+  const tally = openTally(definition)
+  registry.registerMetric(tally.metric)
+  return tally
+}
+
+/** A gauge that shows nothing until it is set; prom-client itself puts one without labels at 0. */
+export function emptied<Label extends string>(gauge: Gauge<Label>): Gauge<Label> {
+  gauge.reset()
+  if ((gauge as unknown as { labelNames: string[] }).labelNames.length === 0) gauge.remove()
+  return gauge
+}

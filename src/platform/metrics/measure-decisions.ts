@@ -1,0 +1,37 @@
+import { isServiceAction } from '../access/actions.ts'
+import type { AccessEngine } from '../access/engine.ts'
+import type { LoadPolicies, RecordDecision } from '../http/decide.ts'
+import type { Metrics } from './metrics.ts'
+
+/** The same engine, whose evaluations are timed; those that gave no answer are counted. */
+export const measureEngine = (engine: AccessEngine, metrics: Metrics): AccessEngine => ({
+  ...engine,
+  decide(query) {
+    try {
+      const decision = engine.decide(query)
+      metrics.evaluated(decision.durationUs / 1_000_000)
+      return decision
+    } catch (error) {
+      metrics.evaluationFailed()
+      throw error
+    }
+  },
+})
+
+/** The same log, whose decisions are counted. Tenants make up actions of their applications: these share a name. */
+export const measureLog =
+  (record: RecordDecision, metrics: Metrics): RecordDecision =>
+  (decided) => {
+    const { query, decision } = decided
+    metrics.decided(isServiceAction(query.action) ? query.action : 'application', decision.effect)
+    return record(decided)
+  }
+
+/** The same policies, with a count of those that had to be read. */
+export const measurePolicies =
+  (load: LoadPolicies, metrics: Metrics): LoadPolicies =>
+  (scope, revision) => {
+    const policies = load(scope, revision)
+    metrics.policiesFound(!(policies instanceof Promise))
+    return policies
+  }

@@ -1,0 +1,107 @@
+import { emptied, type Instruments, makeInstruments } from './instruments.ts'
+import { openSource, type Sample, type Source } from './read-sources.ts'
+
+/** What a job came to: done, put off until it is due, to be tried again after a failure, or given up for good. */
+export type JobOutcome = 'done' | 'later' | 'retry' | 'dead'
+
+/** What an attempt to deliver to a webhook came to: a 2xx, anything else, or no answer at all. */
+export type WebhookOutcome = 'succeeded' | 'refused' | 'unreachable'
+
+/** What one process counts, and tells whoever scrapes it. Times are in seconds; nothing here throws. */
+export interface Metrics {
+  requestBegan(): void
+  /** `action` is a name of the catalogue of actions, an operation id, or `none`. */
+  requestEnded(action: string, status: number, seconds: number): void
+  decided(action: string, effect: string): void
+  evaluated(seconds: number): void
+  evaluationFailed(): void
+  policiesFound(inMemory: boolean): void
+  passwordHashed(seconds: number): void
+  passwordRefused(): void
+  connectionWaited(pool: string, seconds: number): void
+  transactionRetried(pool: string): void
+  /** `limit` is the name of one, never its key. */
+  limitRefused(limit: string): void
+  jobEnded(actor: string, outcome: JobOutcome, seconds: number): void
+  mailEnded(outcome: 'sent' | 'failed'): void
+  webhookAttempt(outcome: WebhookOutcome, seconds: number): void
+  /** The content hash of the policies in force. */
+  policyRevision(revision: string): void
+  /** Has `now` asked at each scrape: what this process knows of itself. */
+  sample(now: () => readonly Sample[]): void
+  /** Has `ask` asked at a scrape, within limits: what others know. `name` is what `scrape_source_up` calls it. */
+  source(name: string, ask: () => Promise<readonly Sample[]>): void
+  /** Everything, in the text format of Prometheus; within 2 s, whatever does not answer. Never rejects. */
+  scrape(): Promise<string>
+}
+
+/** Media type of {@link Metrics.scrape}. */
+export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
+
+/** Begins to count, in a registry of its own. `clock` (ms) tells how old the answers of sources are. */
+export function createMetrics(version: string, clock: () => number = () => performance.now()): Metrics {
+  const { registry, instruments } = makeInstruments()
+  const samplers: (() => readonly Sample[])[] = []
+  const sources = new Map<string, Source>()
+  const known = new Set<Sample['gauge']>()
+
+  /** A gauge of a source that is away shows nothing, rather than what was once so. */
+  const show = (samples: readonly Sample[]) => {
+    for (const gauge of known) emptied(instruments[gauge])
+    for (const { gauge, labels, value } of samples) {
+      known.add(gauge)
+      instruments[gauge].set(labels, value)
+    }
+  }
+  const readSources = async () => {
+    const read = await Promise.all(
+      [...sources].map(async ([name, source]) => ({ name, samples: await source.read() })),
+    )
+    for (const { name, samples } of read) instruments.sourceUp.set({ source: name }, samples ? 1 : 0)
+    return read.flatMap(({ samples }) => samples ?? [])
+  }
+  const metrics: Metrics = {
+    ...countingBy(instruments),
+    policyRevision(revision) {
+      instruments.buildInfo.reset()
+      instruments.buildInfo.set({ version, policy_revision: revision }, 1)
+    },
+    sample: (now) => void samplers.push(now),
+    source: (name, ask) => void sources.set(name, openSource(ask, clock)),
+    async scrape() {
+      const asked = await readSources()
+      show([...samplers.flatMap((sampler) => sampler()), ...asked])
+      return registry.metrics()
+    },
+  }
+  metrics.policyRevision('')
+  return metrics
+}
+
+/** Counting alone: what a request pays for. */
+const countingBy = (of: Instruments) =>
+  ({
+    requestBegan: () => of.httpInFlight.inc(),
+    requestEnded(action, status, seconds) {
+      of.httpInFlight.dec()
+      of.httpDuration.add(seconds, action, status)
+    },
+    decided: (action, effect) => of.decisions.add(1, action, effect),
+    evaluated: (seconds) => of.decisionDuration.add(seconds),
+    evaluationFailed: () => of.decisionFailures.add(1),
+    policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).add(1),
+    passwordHashed: (seconds) => of.hashDuration.add(seconds),
+    passwordRefused: () => of.hashesRefused.add(1),
+    connectionWaited: (pool, seconds) => of.dbWait.add(seconds, pool),
+    transactionRetried: (pool) => of.dbRetries.add(1, pool),
+    limitRefused: (limit) => of.rateLimitRefusals.add(1, limit),
+    jobEnded(actor, outcome, seconds) {
+      of.jobs.add(1, actor, outcome)
+      of.jobDuration.add(seconds, actor)
+    },
+    mailEnded: (outcome) => of.mails.add(1, outcome),
+    webhookAttempt(outcome, seconds) {
+      of.webhookAttempts.add(1, outcome)
+      of.webhookDuration.add(seconds)
+    },
+  }) satisfies Partial<Metrics>

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { asWorker, type Databases, sql } from '../db/transaction.ts'
+import { queues } from '../jobs/queues.ts'
+import type { Sample } from '../metrics/read-sources.ts'
+
+const waiting = z.object({ count: z.number(), oldest: z.number().nullable() })
+const dead = z.object({ queue: z.string(), count: z.number() })
+const set = z.object({ timeout: z.string() })
+
+/** Counted up to here: what is more is no more alarming, and a count should not be a load of its own. */
+const most = 100_000
+
+/** What waits in the outbox at `now` (ms), and what was given up. Ends by itself where Postgres takes a second for it. */
+export async function measureBacklog(db: Pick<Databases, 'worker'>, now: number): Promise<Sample[]> {
+  const { outbox, letters } = await asWorker(db, async (tx) => {
+    await tx.one(sql.type(set)`select set_config('statement_timeout', '1000', true) as timeout`)
+    const outbox = await tx.one(sql.type(waiting)`
+      select (select count(*) from (select from outbox where enqueued_at is null limit ${most}) as w) as count,
+             (select created_at from outbox where enqueued_at is null order by id limit 1) as oldest`)
+    const letters = await tx.any(sql.type(dead)`
+      select queue, count(*) as count from (select queue from dead_letters limit ${most}) as d group by queue`)
+    return { outbox, letters }
+  })
+  const age = outbox.oldest === null ? 0 : Math.max(0, now - outbox.oldest) / 1_000
+  return [
+    { gauge: 'outboxWaiting', labels: {}, value: outbox.count },
+    { gauge: 'outboxAge', labels: {}, value: age },
+    ...[...byQueue(letters)].map(
+      ([queue, value]) => ({ gauge: 'deadLetters', labels: { queue }, value }) as const,
+    ),
+  ]
+}
+
+/** Every queue, those without dead letters too; of queues that this version does not have, the sum. */
+function byQueue(letters: readonly z.output<typeof dead>[]): Map<string, number> {
+  const counts = new Map<string, number>(Object.keys(queues).map((queue) => [queue, 0]))
+  for (const { queue, count } of letters) {
+    const name = counts.has(queue) ? queue : 'other'
+    counts.set(name, (counts.get(name) ?? 0) + count)
+  }
+  return counts
+}

@@ -1,0 +1,112 @@
+import { createServer } from 'node:net'
+import t from 'tap'
+import { readConfig } from '../../../src/config.ts'
+import { createLogger } from '../../../src/platform/log.ts'
+import { serveApi } from '../../../src/serve.ts'
+import { startService } from '../../helpers/service.ts'
+import { seriesOf } from './series.ts'
+
+t.setTimeout(120_000)
+const production = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://id.example.com',
+  SMTP_URL: 'smtp://127.0.0.1:9',
+}
+const service = await startService(t, {
+  workers: false,
+  env: { ...production, MANAGEMENT_PORT: '0', RATE_LIMIT_PER_USER: '3' },
+})
+const management = service.managementUrl!
+const get = async (url: string, path: string, method = 'GET') => {
+  const answer = await fetch(`${url}${path}`, { method })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+t.test('in production the main port has no metrics, with and without a token', async (t) => {
+  for (const path of ['/metrics', '/metrics/', '/Metrics', '//metrics'])
+    t.equal((await get(service.url, path)).status, 404, path)
+  t.equal((await get(service.url, '/metrics', 'POST')).status, 404)
+  t.equal((await get(service.url, '/readyz')).status, 200, 'health is there as ever')
+})
+
+t.test('the management port serves metrics and health, and nothing else', async (t) => {
+  const metrics = await get(management, '/metrics')
+  t.equal(metrics.status, 200)
+  t.equal(metrics.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
+  t.equal(metrics.headers.get('cache-control'), 'no-store')
+  t.equal(seriesOf(metrics.text).get('bailiwick_ready'), 1)
+  t.match(metrics.text, /^bailiwick_build_info\{version="[\d.]+",policy_revision="[0-9a-f]{64}"\} 1$/m)
+  t.same(JSON.parse((await get(management, '/healthz')).text), { status: 'ok' })
+  t.same(JSON.parse((await get(management, '/readyz/?now')).text), { status: 'ready' })
+  const head = await get(management, '/readyz', 'HEAD')
+  t.match(head, { status: 200, text: '' })
+  for (const path of ['/', '/docs', '/api/v1/users/me/', '/metrics/x', '/__proto__', '//'])
+    t.match(await get(management, path), { status: 404, text: /"code":"not_found"/ }, path)
+  const posted = await get(management, '/metrics', 'POST')
+  t.equal(posted.status, 405)
+  t.equal(posted.headers.get('allow'), 'GET, HEAD')
+})
+
+t.test('it is not limited, and what is asked of it is not counted among requests', async (t) => {
+  const before = seriesOf((await get(management, '/metrics')).text)
+  const statuses = new Set<number>()
+  for (let n = 0; n < 300; n++) statuses.add((await get(management, n % 2 ? '/metrics' : '/readyz')).status)
+  t.same([...statuses], [200])
+  const after = seriesOf((await get(management, '/metrics')).text)
+  const requests = (series: Map<string, number>) =>
+    [...series].filter(([name]) => name.startsWith('bailiwick_http_request_duration_seconds_count'))
+  t.same(requests(after), requests(before))
+})
+
+t.test('calls that a limit refuses are counted by its name', async (t) => {
+  const ada = await service.signUp()
+  const statuses = []
+  for (let n = 0; n < 5; n++) statuses.push((await ada.get('/api/v1/users/me/')).status)
+  t.same(statuses, [200, 200, 200, 429, 429])
+  const series = seriesOf((await get(management, '/metrics')).text)
+  t.equal(series.get('bailiwick_rate_limit_refusals_total{limit="user"}'), 2)
+})
+
+t.test('one port for both is a fault of the configuration', async (t) => {
+  t.throws(() => readConfig({ PORT: '8080', MANAGEMENT_PORT: '8080' }), { message: /another than PORT/ })
+  t.throws(() => readConfig({ MANAGEMENT_PROT: '1' }), { message: /misspelling/ })
+})
+
+t.test('without the setting production serves no metrics and says so at the start', async (t) => {
+  const lines: string[] = []
+  const log = createLogger('silent', false)
+  const told = Object.assign(Object.create(log), {
+    info: (_: object, line = String(_)) => void lines.push(line),
+  })
+  const { MANAGEMENT_PORT, ...config } = service.deps.config
+  const quiet = await serveApi({ ...config, PORT: 0, MANAGEMENT_PORT: undefined }, told)
+  t.teardown(() => quiet.stop())
+  t.equal(quiet.managementUrl, undefined)
+  t.ok(lines.includes('MANAGEMENT_PORT is not set: this process serves no metrics'))
+  t.equal((await get(quiet.url, '/metrics')).status, 404)
+})
+
+t.test('a port that is taken is named with its setting, and nothing is left listening', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => other.once('listening', resolve))
+  t.teardown(() => other.close())
+  const { port } = other.address() as { port: number }
+  const config = { ...service.deps.config, PORT: 0, MANAGEMENT_PORT: port }
+  await t.rejects(serveApi(config, createLogger('silent', false)), {
+    message: `Port ${port} of 127.0.0.1 is taken. Set MANAGEMENT_PORT to another, or stop what listens there.`,
+  })
+})
+
+t.test(
+  'while the service drains its management port says that it is not ready, and is gone afterwards',
+  async (t) => {
+    const { MANAGEMENT_PORT, ...config } = service.deps.config
+    const other = await serveApi({ ...config, PORT: 0, MANAGEMENT_PORT: 0 }, createLogger('silent', false))
+    t.equal((await get(other.managementUrl!, '/readyz')).status, 200)
+    const stopped = other.stop()
+    const during = await get(other.managementUrl!, '/readyz').catch(() => undefined)
+    if (during) t.match(during, { status: 503, text: /shutting down/ })
+    await stopped
+    await t.rejects(fetch(`${other.managementUrl}/healthz`))
+  },
+)

@@ -1,0 +1,66 @@
+import t from 'tap'
+import type { Sample } from '../../src/platform/metrics/read-sources.ts'
+import { measureBacklog } from '../../src/platform/outbox/measure-backlog.ts'
+import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
+import { backends, openStage, until } from './stage.ts'
+
+t.setTimeout(120_000)
+const shownBy = (samples: readonly Sample[], gauge: Sample['gauge'], labels: Record<string, string> = {}) =>
+  samples.find(
+    (one) =>
+      one.gauge === gauge && Object.entries(labels).every(([k, v]) => Reflect.get(one.labels, k) === v),
+  )?.value
+
+t.test('the outbox tells how many wait, since when, and what was given up', async (t) => {
+  const stage = await openStage(t, { tenants: 2 })
+  const now = Date.now()
+  const empty = await measureBacklog(stage.deps.db, now)
+  t.equal(shownBy(empty, 'outboxWaiting'), 0)
+  t.equal(shownBy(empty, 'outboxAge'), 0)
+  t.equal(shownBy(empty, 'deadLetters', { queue: 'email' }), 0)
+  t.equal(shownBy(empty, 'deadLetters', { queue: 'other' }), undefined)
+
+  for (const [n, tenant] of stage.tenants.entries())
+    for (const [age, enqueued] of [
+      [90_000 + n, null],
+      [500_000, new Date(now)],
+    ] as const)
+      await stage.root.query(
+        `insert into outbox (tenant_id, id, queue, payload, created_at, enqueued_at) values ($1, $2, 'email', '{}', $3, $4)`,
+        [tenant, timeOrderedId(now - age), new Date(now - age), enqueued],
+      )
+  for (const queue of ['email', 'a-queue-of-next-year', 'and-another'])
+    await stage.root.query(
+      `insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, error)
+       values ($1, $2, $3, '{}', now(), now(), 1, 'x')`,
+      [stage.tenant, timeOrderedId(now), queue],
+    )
+  const full = await measureBacklog(stage.deps.db, now)
+  t.equal(shownBy(full, 'outboxWaiting'), 2, 'of all tenants, those on a queue aside')
+  t.equal(shownBy(full, 'outboxAge'), 90.001, 'that of the oldest, in seconds')
+  t.equal(shownBy(full, 'deadLetters', { queue: 'email' }), 1)
+  t.equal(shownBy(full, 'deadLetters', { queue: 'other' }), 2, 'names that no list has share one')
+})
+
+for (const { kind, skip } of backends)
+  t.test(`a queue on ${kind} tells how many jobs wait, and how long`, { skip }, async (t) => {
+    const stage = await openStage(t, { kind })
+    const backend = stage.openBackend()
+    t.teardown(() => backend.close())
+    const measure = () => backend.measure(['email', 'event-fanout'])
+    await until(() =>
+      measure().then(
+        () => true,
+        () => false,
+      ),
+    )
+    const job = () => ({ id: timeOrderedId(Date.now()), tenantId: stage.tenant, payload: {} })
+    await backend.add('email', [job(), job(), job()])
+    await until(async () => (shownBy(await measure(), 'queueLag', { queue: 'email' }) ?? 0) > 0)
+    const samples = await measure()
+    t.equal(shownBy(samples, 'queueJobs', { queue: 'email', state: 'waiting' }), 3)
+    t.equal(shownBy(samples, 'queueJobs', { queue: 'email', state: 'active' }), 0)
+    t.equal(shownBy(samples, 'queueJobs', { queue: 'event-fanout', state: 'waiting' }), 0)
+    t.equal(shownBy(samples, 'queueLag', { queue: 'event-fanout' }), 0)
+    t.ok((shownBy(samples, 'queueLag', { queue: 'email' }) ?? 0) < 60)
+  })

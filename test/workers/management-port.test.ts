@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import t from 'tap'
+import { seriesOf } from '../platform/metrics/series.ts'
+import { mailServer } from './mail-server.ts'
+import { backends, freePort, openStage, until } from './stage.ts'
+import { startWorker } from './worker-process.ts'
+
+t.setTimeout(180_000)
+
+for (const { kind, skip } of backends)
+  t.test(`a worker on ${kind} tells its management port whether it works, and how`, { skip }, async (t) => {
+    const server = await mailServer(t)
+    await server.start()
+    const stage = await openStage(t, { kind, smtpUrl: server.url })
+    const port = await freePort()
+    await stage.post(stage.tenant, 'ada@example.test')
+    const worker = await startWorker(t, { ...stage.env, MANAGEMENT_PORT: String(port) })
+    const ask = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+      return { status: answer.status, text: await answer.text() }
+    }
+    await until(async () => (await ask('/readyz')).status === 200)
+    const done = 'bailiwick_jobs_total{actor="email",outcome="done"}'
+    await until(async () => seriesOf((await ask('/metrics')).text).get(done) === 1)
+    // Gauges are up to 3 s old.
+    const settled = () => ask('/metrics').then(({ text }) => seriesOf(text))
+    await until(async () => (await settled()).get('bailiwick_outbox_waiting') === 0)
+    // The next run of a schedule: the first one is under way for a moment.
+    await until(
+      async () => (await settled()).get('bailiwick_queue_jobs{queue="otp-expiry",state="delayed"}') === 1,
+    )
+    const series = await settled()
+    t.equal(series.get('bailiwick_mails_total{outcome="sent"}'), 1)
+    t.equal(series.get('bailiwick_ready'), 1)
+    for (const source of ['outbox', 'queues', 'readiness'])
+      t.equal(series.get(`bailiwick_scrape_source_up{source="${source}"}`), 1, source)
+    t.equal(series.get('bailiwick_dead_letters{queue="email"}'), 0)
+    t.equal((await ask('/api/v1/users/me/')).status, 404)
+    worker.child.kill('SIGTERM')
+    await once(worker.child, 'exit')
+    t.equal(worker.child.exitCode, 0, worker.printed)
+  })
+
+t.test('a worker says which port is taken, and by which setting it had it', async (t) => {
+  const stage = await openStage(t)
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as { port: number }
+  const { child, printed } = await startWorker(t, { ...stage.env, MANAGEMENT_PORT: String(port) })
+  if (child.exitCode === null) await once(child, 'exit')
+  t.equal(child.exitCode, 1)
+  t.equal(
+    printed.trim(),
+    `Port ${port} of 127.0.0.1 is taken. Set MANAGEMENT_PORT to another, or stop what listens there.`,
+  )
+})
