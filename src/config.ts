@@ -364,11 +364,17 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
   return faults
 }
 
+/** Every setting by name, what it is when unset, and what it means. */
+export const settingRows = (): { name: string; default: string; about: string }[] =>
+  (Object.entries(settings) as [string, Setting<unknown>][]).map(([name, { fallback, about, shown }]) => ({
+    name,
+    default: shown ?? printed(fallback),
+    about,
+  }))
+
 /** The settings as rows of a Markdown table, for the README. */
 export function settingsTable(): string {
-  const rows = (Object.entries(settings) as [string, Setting<unknown>][]).map(
-    ([name, { fallback, about, shown }]) => `| \`${name}\` | ${shown ?? printed(fallback)} | ${about} |`,
-  )
+  const rows = settingRows().map((row) => `| \`${row.name}\` | ${row.default} | ${row.about} |`)
   return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
 }
 

@@ -17,11 +17,13 @@ export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>): v
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, begin)
 }
 
+/** Why something failed, for an operator: the message, and those of its causes. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? [error.message, ...causes(error.cause)].join('\n  because: ') : String(error)
+
 /** Prints why the process cannot go on, for an operator, and exits 1. */
 export function reportAndExit(error: unknown): never {
-  console.error(
-    error instanceof Error ? [error.message, ...causes(error.cause)].join('\n  because: ') : error,
-  )
+  console.error(reasonOf(error))
   process.exit(1)
 }
 

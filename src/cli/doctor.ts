@@ -6,33 +6,24 @@ import { inspectIsolation } from '../platform/db/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../platform/db/migrate.ts'
 
 /** What one look found: a sentence, and where it is not well, what to do. */
-interface Finding {
+export interface Finding {
   check: string
   ok: boolean
   says: string
   advice?: string
 }
 
-interface Doctoring {
-  config: Config
-  print: (line: string) => void
-  json: boolean
-}
-
 /**
- * Looks at the policies, the database behind the run-time addresses, its isolation of tenants and its queues, and
- * prints a line per finding, or with `json` one document {ok, findings}. Changes nothing. Gives the exit code:
- * 0 where all is well, else 1.
+ * Looks at the policies, the database behind the run-time addresses, its isolation of tenants and its queues. Changes
+ * nothing. `ok` where every finding is.
  */
-export async function doctor({ config, print, json }: Doctoring): Promise<number> {
+export async function examine(config: Config): Promise<{ ok: boolean; findings: Finding[] }> {
   const findings = [await lookAtPolicies(), ...(await lookAtDatabase(config))]
-  const ok = findings.every((finding) => finding.ok)
-  if (json) print(JSON.stringify({ ok, findings }))
-  else for (const finding of findings) print(lineOf(finding))
-  return ok ? 0 : 1
+  return { ok: findings.every((finding) => finding.ok), findings }
 }
 
-const lineOf = ({ ok, says, advice }: Finding) =>
+/** A finding for people: a tick or a cross, and below a cross what to do. */
+export const lineOf = ({ ok, says, advice }: Finding): string =>
   ok ? `✓ ${says}` : `✗ ${says}${advice ? `\n  → ${advice}` : ''}`
 
 /** Runs one look; what it throws is the finding. */

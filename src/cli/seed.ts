@@ -15,45 +15,62 @@ export interface DemoAccount {
   role: string
 }
 
+/** What seeding needs of the service. */
+export type SeedDeps = Pick<Deps, 'passwords' | 'clock'> & { db: Pick<Deps['db'], 'api' | 'system'> }
+
 const origin = { requestId: 'seed', ip: '', userAgent: '', traceparent: null }
 
 /** Makes the tenant Demo Ltd with an admin who owns it and an auditor, once; later calls give null and change nothing. */
-export async function seedDemo(deps: Deps): Promise<DemoAccount[] | null> {
-  const admin = {
-    email: 'admin@demo.test',
-    password: randomPassword(),
-    role: 'owner',
-    firstName: 'Ada',
-    lastName: 'Admin',
-  }
-  const auditor = {
-    email: 'auditor@demo.test',
-    password: randomPassword(),
-    role: 'auditor',
-    firstName: 'Abel',
-    lastName: 'Auditor',
-  }
+export async function seedDemo(deps: SeedDeps): Promise<DemoAccount[] | null> {
+  const admin = demoPerson('admin@demo.test', 'owner', 'Ada', 'Admin')
+  const auditor = demoPerson('auditor@demo.test', 'auditor', 'Abel', 'Auditor')
   if (await asSystem(deps.db, 'is there a demo already', (tx) => findCredentials(tx, admin.email)))
     return null
+  const tenantId = await seedTenant(deps, 'Demo Ltd', admin)
+  if (!tenantId) return null
+  await seedMember(deps, tenantId, auditor)
+  return [admin, auditor].map(({ email, password, role }) => ({ email, password, role }))
+}
+
+const demoPerson = (email: string, role: string, firstName: string, lastName: string) => ({
+  email,
+  password: randomPassword(),
+  role,
+  firstName,
+  lastName,
+})
+
+/** Somebody who does not exist; `passwordHash` where many share one password, for a hash takes its time. */
+export interface SeedPerson {
+  email: string
+  password: string
+  passwordHash?: string
+  firstName: string
+  lastName: string
+}
+
+/** Makes a verified person and a tenant they own; gives its id, or null where the address has an account. */
+export async function seedTenant(deps: SeedDeps, name: string, owner: SeedPerson): Promise<string | null> {
   const at = deps.clock()
   const tenantId = timeOrderedId(at)
-  const adminId = await insertPerson(deps, tenantId, admin, async (tx, founder) => {
-    await foundTenant(tx, { id: tenantId, name: 'Demo Ltd', slug: undefined, founder, origin, at })
+  const made = await insertPerson(deps, tenantId, owner, async (tx, founder) => {
+    await foundTenant(tx, { id: tenantId, name, slug: undefined, founder, origin, at })
   })
-  if (!adminId) return null
-  await insertPerson(deps, tenantId, auditor, async (tx, user) => {
-    const roles = await listRolesNamed(tx, tenantId, [auditor.role])
-    const id = timeOrderedId(at)
-    await insertMember(tx, {
-      id,
-      tenantId,
-      user,
-      departmentId: null,
-      roleIds: roles.map((role) => role.id),
-      at,
-    })
+  return made && tenantId
+}
+
+/** Makes a verified person who belongs to the tenant by a role; gives their id, or null where the address has an account. */
+export function seedMember(
+  deps: SeedDeps,
+  tenantId: string,
+  person: SeedPerson & { role: string },
+): Promise<string | null> {
+  return insertPerson(deps, tenantId, person, async (tx, user) => {
+    const at = deps.clock()
+    const roles = await listRolesNamed(tx, tenantId, [person.role])
+    const roleIds = roles.map((role) => role.id)
+    await insertMember(tx, { id: timeOrderedId(at), tenantId, user, departmentId: null, roleIds, at })
   })
-  return [admin, auditor].map(({ email, password, role }) => ({ email, password, role }))
 }
 
 type Join = (
@@ -62,12 +79,12 @@ type Join = (
 ) => Promise<void>
 
 async function insertPerson(
-  { db, passwords, clock }: Deps,
+  { db, passwords, clock }: SeedDeps,
   tenantId: string,
-  person: { email: string; password: string; firstName: string; lastName: string },
+  person: SeedPerson,
   join: Join,
 ): Promise<string | null> {
-  const passwordHash = await passwords.hash(person.password)
+  const passwordHash = person.passwordHash ?? (await passwords.hash(person.password))
   const at = clock()
   const id = timeOrderedId(at)
   const { email, firstName, lastName } = person
@@ -91,4 +108,5 @@ async function insertPerson(
   return id
 }
 
-const randomPassword = () => randomBytes(12).toString('base64url')
+/** Nobody guesses a password of this many random bytes, 12 or more. */
+export const randomPassword = (bytes = 12): string => randomBytes(bytes).toString('base64url')

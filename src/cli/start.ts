@@ -36,12 +36,9 @@ async function main() {
     if (passedOver) log.warn(passedOver)
     const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
     ends.push(() => tracing.end())
-<<<<<<< HEAD
     const metrics = createMetrics(version)
-    const workerDeps = await openWorkerDeps(config, log.child({}, { level: 'warn' }), Date.now, metrics)
-=======
-    const workerDeps = await openWorkerDeps(config, log.child({}, { level: values.json ? 'silent' : 'warn' }))
->>>>>>> wt-traces
+    const quiet = log.child({}, { level: values.json ? 'silent' : 'warn' })
+    const workerDeps = await openWorkerDeps(config, quiet, Date.now, metrics)
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     ends.push(() => actors.stop())

@@ -58,6 +58,15 @@ t.test('the quickstart of the README does what it says', async (t) => {
   const me = JSON.parse(out.slice(out.indexOf('}{') + 1))
   t.match(me, { email: 'ada@example.com', roles: ['owner'] })
 
+  const beside = await shell('npm run --silent cli -- tenants:list --json --search demo', env)
+  t.match(JSON.parse(beside.out).tenants, [{ slug: 'demo-ltd' }], 'commands work beside it, on its database')
+  const admin = await shell('npm run --silent cli -- admin:create --json --email chief@example.com', env)
+  const { password } = JSON.parse(admin.out)
+  const body = JSON.stringify({ email: 'chief@example.com', password })
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`${url}/api/v1/auth/login/`, { method: 'POST', headers, body })
+  t.equal(answer.status, 200, 'and whom they make can log in there')
+
   const end = once(service, 'exit')
   service.kill('SIGTERM')
   t.same(await end, [0, null], 'and SIGTERM ends it with 0')

@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Delivery } from '../../platform/outbox/settle.ts'
@@ -26,8 +27,69 @@ const subscription = z.object({
  * added; one that is being settled is waited for, and made anew. Webhooks are locked against being deleted meanwhile.
  */
 export async function insertDeliveries(tx: Tx, events: readonly Delivery[], now: number): Promise<void> {
-  const wanted = await listSubscriptions(tx, events)
-  if (wanted.length === 0) return
+  const those = sql.unnest(
+    events.map(({ tenantId, id }) => [tenantId, id]),
+    ['uuid', 'uuid'],
+  )
+  const wanted = await listSubscriptions(
+    tx,
+    sql.fragment`${those} as m (tenant_id, id) join events e on e.tenant_id = m.tenant_id and e.id = m.id`,
+  )
+  await openDeliveries(tx, wanted, now, sql.fragment`do nothing`)
+}
+
+/** Numbered events of a tenant, `from` and `to` included, for one of its webhooks or for all. */
+export interface Replay {
+  tenantId: string
+  from: number
+  to: number
+  webhookId?: string | undefined
+}
+
+/**
+ * Hands events again to the webhooks that want them, in their order and as if they were new; those that are still to
+ * be delivered stay as they are. Gives how many deliveries wait anew. As the worker role.
+ */
+export async function replayDeliveries(
+  tx: Tx,
+  { tenantId, from, to, webhookId }: Replay,
+  now: number,
+): Promise<number> {
+  const wanted = await listSubscriptions(
+    tx,
+    sql.fragment`(select * from events where tenant_id = ${tenantId} and sequence between ${from} and ${to}) as e`,
+    webhookId,
+  )
+  return openDeliveries(
+    tx,
+    wanted,
+    now,
+    sql.fragment`do update set in_order = true, status = 'pending', next_attempt_at = excluded.next_attempt_at,
+                               retry_until = excluded.retry_until, ended_at = null
+                 where webhook_deliveries.status in ('succeeded', 'dead')`,
+  )
+}
+
+const reach = z.object({ webhooks: z.number(), last: z.number() })
+
+/** How many webhooks a replay is for (of a tenant, or that one), and the last sequence that its tenant has given. */
+export function findReach(
+  tx: Tx,
+  { tenantId, webhookId }: Pick<Replay, 'tenantId' | 'webhookId'>,
+): Promise<z.infer<typeof reach>> {
+  return tx.one(sql.type(reach)`
+    select (select count(*) from webhooks w where w.tenant_id = ${tenantId} and w.is_active and w.disabled_reason is null
+              and (${webhookId ?? null}::uuid is null or w.id = ${webhookId ?? null})) as webhooks,
+           coalesce((select max(e.sequence) from events e where e.tenant_id = ${tenantId}), 0) as last`)
+}
+
+async function openDeliveries(
+  tx: Tx,
+  wanted: readonly z.infer<typeof subscription>[],
+  now: number,
+  onConflict: FragmentSqlToken,
+): Promise<number> {
+  if (wanted.length === 0) return 0
   const rows = wanted.map((row) => [
     row.tenant_id,
     timeOrderedId(now),
@@ -37,30 +99,28 @@ export async function insertDeliveries(tx: Tx, events: readonly Delivery[], now:
     row.sequence,
   ])
   const at = sql.timestamp(new Date(now))
-  await tx.query(sql.unsafe`
+  const { rowCount } = await tx.query(sql.unsafe`
     insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, sequence, in_order,
                                     next_attempt_at, retry_until, created_at)
     select n.*, true, ${at}, ${sql.timestamp(new Date(now + day))}, ${at}
     from ${sql.unnest(rows, ['uuid', 'uuid', 'uuid', 'uuid', 'text', 'int8'])} as n
-    on conflict (tenant_id, webhook_id, event_id) do nothing`)
+    on conflict (tenant_id, webhook_id, event_id) ${onConflict}`)
   const concerned = new Map(wanted.map((row) => [row.webhook_id, row.tenant_id]))
   await ensureMessages(
     tx,
     [...concerned].map(([webhookId, tenantId]) => ({ tenantId, webhookId })),
     now,
   )
+  return rowCount
 }
 
-/** Which of these events each webhook wants, in the order in which the webhooks' messages have to be locked. */
-function listSubscriptions(tx: Tx, events: readonly Delivery[]) {
+/** Which of these events (rows e) each webhook wants, in the order in which the webhooks' messages have to be locked. */
+function listSubscriptions(tx: Tx, events: FragmentSqlToken, webhookId: string | null = null) {
   return tx.any(sql.type(subscription)`
     select e.tenant_id, w.id as webhook_id, e.id as event_id, e.type as event_type, e.sequence
-    from ${sql.unnest(
-      events.map(({ tenantId, id }) => [tenantId, id]),
-      ['uuid', 'uuid'],
-    )} as m (tenant_id, id)
-    join events e on e.tenant_id = m.tenant_id and e.id = m.id
+    from ${events}
     join webhooks w on w.tenant_id = e.tenant_id and w.is_active and w.disabled_reason is null
+      and (${webhookId}::uuid is null or w.id = ${webhookId})
     where w.event_types = '{}' or e.type = any(w.event_types)
       or exists (select from unnest(w.event_types) as glob
                  where right(glob, 2) = '.*' and starts_with(e.type, left(glob, -1)))

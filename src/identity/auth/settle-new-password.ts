@@ -14,6 +14,8 @@ export interface NewPassword {
   tenantId: string
   /** The session that lives on. */
   keepSession: string | null
+  /** An operator set it: the deed is the service's own. */
+  bySystem?: boolean
   origin: Origin
   at: number
 }
@@ -27,16 +29,25 @@ export async function settleNewPassword(
   tx: Tx,
   changed: NewPassword,
 ): Promise<void> {
-  const { userId, email, firstName, tenantId, keepSession, origin, at } = changed
+  const { userId, email, firstName, tenantId, keepSession, bySystem, origin, at } = changed
   const { requestId } = origin
+  const actorId = bySystem ? null : userId
   await endResetTokens(tx, userId, at)
-  await endSessions(tx, { userId, exceptId: keepSession, reason: 'password', tenantId, requestId, at })
+  await endSessions(tx, {
+    userId,
+    exceptId: keepSession,
+    reason: 'password',
+    tenantId,
+    actorId,
+    requestId,
+    at,
+  })
   await appendEvent(tx, {
     type: 'identity.password_changed',
     tenantId,
     subject: userId,
     data: { user_id: userId },
-    actorId: userId,
+    actorId,
     requestId,
     at,
   })

@@ -8,26 +8,31 @@ interface Verified {
   email: string
   /** Where the flow began that proved it. */
   tenantId: string
+  /** An operator vouches for it: the deed is the service's own. */
+  bySystem?: boolean
   origin: Origin
   decisionId?: string
   at: number
 }
 
 /** Tells that an address was verified just now, by event and audit log, in the transaction that did it. */
-export async function tellVerified(tx: Tx, { userId, email, ...verified }: Verified): Promise<void> {
+export async function tellVerified(
+  tx: Tx,
+  { userId, email, bySystem, ...verified }: Verified,
+): Promise<void> {
   const { tenantId, origin, at } = verified
   await appendEvent(tx, {
     type: 'identity.email_verified',
     tenantId,
     subject: userId,
     data: { user_id: userId, email },
-    actorId: userId,
+    actorId: bySystem ? null : userId,
     requestId: origin.requestId,
     at,
   })
   await appendAudit(tx, {
     ...verified,
-    actor: { id: userId, email },
+    actor: bySystem ? null : { id: userId, email },
     action: 'email_verification:confirm',
     target: { type: 'user', id: userId },
     changes: { email_verified: { before: false, after: true } },

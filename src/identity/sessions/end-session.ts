@@ -5,13 +5,15 @@ import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { appendEvents } from '../../platform/outbox/append-event.ts'
 import { endPendingSessions } from './pending-store.ts'
-import { endSession, endSessionsOf } from './store.ts'
+import { type EndReason, endSession, endSessionsOf } from './store.ts'
 
 interface Ended {
   userId: string
   sessionIds: readonly string[]
   /** To which tenant the event goes: that of the session from which it was ended. */
   tenantId: string
+  /** Null where the service ended it by itself; the person unless given. */
+  actorId?: string | null
   requestId: string
   at: number
 }
@@ -19,12 +21,12 @@ interface Ended {
 /** Tells of each session that was ended, in the transaction that did it. */
 export async function tellRevoked(
   tx: Tx,
-  { userId, sessionIds, tenantId, requestId, at }: Ended,
+  { userId, sessionIds, tenantId, actorId = userId, requestId, at }: Ended,
 ): Promise<void> {
   if (sessionIds.length === 0) return
   await appendEvents(
     tx,
-    { type: 'identity.session_revoked', tenantId, actorId: userId, requestId, at },
+    { type: 'identity.session_revoked', tenantId, actorId, requestId, at },
     sessionIds.map((id) => ({ subject: userId, data: { user_id: userId, session_id: id } })),
   )
 }
@@ -42,13 +44,15 @@ export async function endOwnSession({ db, clock }: Deps, actor: Actor, id: strin
 }
 
 /**
- * Ends a person's sessions but one, with an event for each, and sign-ins that wait for a second factor; as the
- * system role.
+ * Ends a person's sessions but one, with an event for each, and sign-ins that wait for a second factor; gives how
+ * many sessions. As the system role.
  */
 export async function endSessions(
   tx: Tx,
-  sessions: Omit<Ended, 'sessionIds'> & { exceptId: string | null; reason: 'logout' | 'password' },
-): Promise<void> {
+  sessions: Omit<Ended, 'sessionIds'> & { exceptId: string | null; reason: EndReason },
+): Promise<number> {
   await endPendingSessions(tx, sessions)
-  await tellRevoked(tx, { ...sessions, sessionIds: await endSessionsOf(tx, sessions) })
+  const sessionIds = await endSessionsOf(tx, sessions)
+  await tellRevoked(tx, { ...sessions, sessionIds })
+  return sessionIds.length
 }

@@ -143,6 +143,9 @@ export function raiseSession(
     returning id, amr, auth_time, expires_at`)
 }
 
+/** Why all of a person's sessions end. */
+export type EndReason = 'logout' | 'password' | 'deactivated'
+
 /** Ends a session and every refresh token of it, once; true when it was alive until now; as the system role. */
 export async function endSession(
   tx: Tx,
@@ -163,7 +166,7 @@ export async function endSession(
  */
 export async function endSessionsOf(
   tx: Tx,
-  sessions: { userId: string; exceptId: string | null; reason: 'logout' | 'password'; at: number },
+  sessions: { userId: string; exceptId: string | null; reason: EndReason; at: number },
 ): Promise<readonly string[]> {
   const at = sql.timestamp(new Date(sessions.at))
   const ended = await tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`

@@ -94,6 +94,19 @@ export function resetPassword(
     returning before.email_verified_at is null as verified_now`)
 }
 
+/** The person of an address, or null; as the system role. */
+export function findUserByEmail(tx: Tx, email: string): Promise<UserRow | null> {
+  return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.email = ${email}`)
+}
+
+/** Switches a person's account on or off; false where it is so already; as the system role. */
+export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
+  const set = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update users set is_active = ${user.active}, updated_at = ${sql.timestamp(new Date(user.at))}
+    where id = ${user.id} and is_active <> ${user.active} returning id`)
+  return set !== null
+}
+
 /** A person whom the scope of the transaction may see: oneself, or a member of the tenant. */
 export function findUser(tx: Read, userId: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)

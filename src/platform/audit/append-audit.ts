@@ -9,6 +9,8 @@ import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 type Deed =
   | ActionName
   | 'user:register'
+  | 'user:activate'
+  | 'user:deactivate'
   | 'session:create'
   | 'session:compromise'
   | 'email_verification:confirm'

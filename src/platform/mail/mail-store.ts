@@ -39,3 +39,12 @@ export async function markFailed(tx: Tx, tenantId: string, id: string): Promise<
   await tx.query(sql.unsafe`
     update mails set status = 'failed' where tenant_id = ${tenantId} and id = ${id} and status <> 'sent'`)
 }
+
+/** Erases the content of mails that failed, once nothing can send them any more. */
+export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id: string }[]): Promise<void> {
+  const rows = mails.map(({ tenantId, id }) => [tenantId, id])
+  await tx.query(sql.unsafe`
+    update mails m set content_sealed = null
+    from ${sql.unnest(rows, ['uuid', 'uuid'])} as g (tenant_id, id)
+    where m.tenant_id = g.tenant_id and m.id = g.id and m.status = 'failed'`)
+}

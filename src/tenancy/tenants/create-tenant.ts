@@ -24,6 +24,8 @@ interface NewTenant {
   /** Chosen by the founder: 409 `slug_taken` when it is; undefined: made from the name, with a tail when needed. */
   slug: string | undefined
   founder: Founder
+  /** An operator founds it for them: the deed is the service's own. */
+  bySystem?: boolean
   origin: Origin
   decisionId?: string
   at: number
@@ -34,7 +36,7 @@ interface NewTenant {
  * the founder as owner, events. Gives the id of the founder's membership.
  */
 export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
-  const { id, founder, origin, decisionId, at } = tenant
+  const { id, founder, bySystem, origin, decisionId, at } = tenant
   await claimSlug(tx, tenant)
   const roleIds = await insertSystemRoles(tx, id, at)
   const membershipId = timeOrderedId(at)
@@ -48,7 +50,7 @@ export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
   })
   const event = {
     tenantId: id,
-    actorId: founder.id,
+    actorId: bySystem ? null : founder.id,
     requestId: origin.requestId,
     traceparent: origin.traceparent ?? undefined,
     at,
@@ -58,7 +60,7 @@ export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
   await appendEvent(tx, { ...event, type: 'tenant.member_added', subject: membershipId, data })
   await appendAudit(tx, {
     tenantId: id,
-    actor: founder,
+    actor: bySystem ? null : founder,
     origin,
     ...(decisionId && { decisionId }),
     action: 'tenant:create',

@@ -163,3 +163,48 @@ export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null
     select m.tenant_id from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where m.user_id = ${userId} order by m.joined_at, m.id limit 1`)
 }
+
+const tenantSummary = z.object({
+  id: z.uuid(),
+  slug: z.string(),
+  name: z.string(),
+  status: z.enum([...tenantStatus.options, 'deleted']),
+  member_count: z.number(),
+  created_at: z.number(),
+})
+
+/** A tenant as an operator sees it: what it is called, not what is in it. */
+export type TenantSummary = z.infer<typeof tenantSummary>
+
+/**
+ * Up to `limit` tenants, oldest first, whose slug or name begins with `search` in any case; the deleted ones, which
+ * wait to be purged, only where that status is asked for. Read as the system role.
+ */
+export function listAllTenants(
+  tx: Tx,
+  { status, search = '', limit }: { status?: string | undefined; search?: string | undefined; limit: number },
+): Promise<readonly TenantSummary[]> {
+  const state = sql.fragment`case when t.deleted_at is null then t.status else 'deleted' end`
+  return tx.any(sql.type(tenantSummary)`
+    select t.id, t.slug, t.name, ${state} as status, ${memberCount} as member_count, t.created_at
+    from tenants t
+    where case when ${status ?? null}::text is null then t.deleted_at is null else ${state} = ${status ?? null} end
+      and (starts_with(t.slug, lower(${search})) or starts_with(t.name_key, lower(${search})))
+    order by t.created_at, t.id limit ${limit}`)
+}
+
+const namedTenant = tenantRow
+  .pick({ id: true, name: true, slug: true, settings: true, member_count: true })
+  .extend({ is_exact: z.boolean() })
+
+export type NamedTenant = z.infer<typeof namedTenant>
+
+/** Tenants, not the deleted ones, of this id, slug or (in any case) name, in this order of closeness; two at most. Read as the system role. */
+export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTenant[]> {
+  return tx.any(sql.type(namedTenant)`
+    select t.id, t.name, t.slug, t.settings, ${memberCount} as member_count,
+           t.id::text = ${text} or t.slug = ${text} as is_exact
+    from tenants t
+    where (t.id::text = ${text} or t.slug = ${text} or t.name_key = lower(${text})) and t.deleted_at is null
+    order by t.id::text = ${text} desc, t.slug = ${text} desc, t.created_at, t.id limit 2`)
+}

@@ -3,7 +3,7 @@ import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { domainName } from './email-domains.ts'
 import { type TenantRow, tenantStatus } from './store.ts'
 
-const tenantName = z
+export const tenantName = z
   .string('Give the name as text.')
   .trim()
   .min(1, 'Give the tenant a name.')

@@ -201,30 +201,23 @@ t.test(
     const [old] = other.deps.config.SECRET_KEYS!
     const fresh = randomBytes(32)
     const config = { ...other.deps.config, SECRET_KEYS: [fresh, old!] }
-    const lines: string[] = []
-    const print = (line: string) => lines.push(line)
-    t.equal(await reseal({ config, json: true, print: (line) => void print(line) }), 0)
-    const [told] = lines.map((line) => JSON.parse(line))
+    const { exit, data } = await reseal(config)
+    t.equal(exit, 0)
+    const told = data as { tables: { table: string; resealed: number; lost: number }[] }
     t.match(
-      told.tables.find((entry: { table: string }) => entry.table === 'signing_keys'),
+      told.tables.find((entry) => entry.table === 'signing_keys'),
       { resealed: 1, lost: 0 },
     )
     t.match(
-      told.tables.find((entry: { table: string }) => entry.table === 'mails'),
+      told.tables.find((entry) => entry.table === 'mails'),
       { resealed: 1, lost: 0 },
     )
     const sealer = createSealer([fresh])
     const ring = await loadKeyRing({ ...other.deps, sealer, config })
     t.ok(await createTokenSigner(() => ring).verify('access', ada.access, other.now()))
-    lines.length = 0
-    t.equal(await reseal({ config, json: false, print: (line) => void print(line) }), 0)
-    t.match(lines[0], 'signing_keys: 0 sealed anew')
+    t.match((await reseal(config)).text, 'signing_keys: 0 sealed anew')
     const stranger = { ...config, SECRET_KEYS: [randomBytes(32)] }
-    t.equal(
-      await reseal({ config: stranger, json: false, print: () => undefined }),
-      1,
-      'what cannot be opened is told',
-    )
+    t.equal((await reseal(stranger)).exit, 1, 'what cannot be opened is told')
   },
 )
 

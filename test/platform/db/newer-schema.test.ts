@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
-import { doctor } from '../../../src/cli/doctor.ts'
+import { examine, lineOf } from '../../../src/cli/doctor.ts'
 import { readConfig } from '../../../src/config.ts'
 import { checkIsolation, type Inspection, inspectCatalogue } from '../../../src/platform/db/isolation.ts'
 import { listKnownTables } from '../../../src/platform/db/newer-schema.ts'
@@ -195,10 +195,10 @@ t.test(
       DATABASE_SYSTEM_URL: urls.system,
       DATABASE_WORKER_URL: urls.worker,
     })
-    const lines: string[] = []
-    t.equal(await doctor({ config, json: false, print: (line) => lines.push(line) }), 0)
+    const { ok, findings } = await examine(config)
+    t.ok(ok)
     const said = /^✓ The schema is newer than this release \(9998-orders\.sql\): 2 tables not judged/m
-    t.match(lines.join('\n'), said)
+    t.match(findings.map(lineOf).join('\n'), said)
     t.match(await assertDatabaseIsSound(urls), 'The schema is newer')
     const role = `bailiwick_test_${randomBytes(6).toString('hex')}`
     await superuser.query(

@@ -1,0 +1,72 @@
+import { ConfigError, readConfig } from '../config.ts'
+import { UnsoundDatabase } from '../platform/db/soundness.ts'
+import { reasonOf } from '../stop-signal.ts'
+import { helpOf, type Outcome, usageOf } from './command.ts'
+import { commands } from './commands.ts'
+import { Misuse, readOptions } from './options.ts'
+
+/** How a call ends: stdout is for results and what was asked for, stderr for all other talk. */
+export interface Answer {
+  code: 0 | 1 | 2
+  out: string
+  err: string
+}
+
+interface Surroundings {
+  /** Settings; the environment of the process unless given. */
+  env?: Record<string, string | undefined>
+  /** What is said while it runs, but for --json, whose reader wants documents alone. */
+  say(line: string): void
+}
+
+/** Carries out the command that the arguments name. Never throws: a failure is an answer. */
+export async function answer(
+  [name = '', ...args]: readonly string[],
+  { env, say }: Surroundings,
+): Promise<Answer> {
+  const json = args.includes('--json')
+  if (name === '--help' || name === 'help') return { code: 0, out: listOfCommands(), err: '' }
+  const command = commands.find((candidate) => candidate.name === name)
+  if (!command) return misused(name, json)
+  if (args.includes('--help')) return { code: 0, out: helpOf(command), err: '' }
+  try {
+    const { roles, run } = command.prepare(readOptions(args, command.options))
+    const outcome = await run(readConfig(env, roles), json ? () => undefined : say)
+    return { code: outcome.exit ?? 0, out: printed(outcome, json), err: '' }
+  } catch (error) {
+    const misuse = error instanceof Misuse
+    const reason = misuse && !json ? `${error.message}\n\n  ${usageOf(command)}` : reasonOf(error)
+    return { code: misuse ? 2 : 1, out: '', err: json ? failure(codeOf(error), reason) : reason }
+  }
+}
+
+const printed = ({ data, text }: Outcome, json: boolean) => (json ? JSON.stringify(data) : text)
+
+function misused(name: string, json: boolean): Answer {
+  const sentence = name.startsWith('-') || name === '' ? 'Name a command.' : `There is no command ${name}.`
+  const err = json ? failure('misuse', sentence) : `${sentence}\n\n${listOfCommands()}`
+  return { code: 2, out: '', err }
+}
+
+const failure = (code: string, message: string) => JSON.stringify({ error: { code, message } })
+
+/** For programs: codes of the API where a rule of the API refused it. */
+function codeOf(error: unknown): string {
+  if (error instanceof Misuse) return 'misuse'
+  if (error instanceof ConfigError) return 'configuration'
+  if (error instanceof UnsoundDatabase) return 'database'
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && /^[a-z_]+$/.test(code) ? code : 'failed'
+}
+
+function listOfCommands(): string {
+  const width = Math.max(...commands.map(({ name }) => name.length))
+  const rows = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`)
+  return [
+    'npm run cli -- <command> [options] [--json] [--help]',
+    '',
+    ...rows,
+    '',
+    'Exit codes: 0 done, 1 failed or "no", 2 asked wrongly. More: docs/cli.md',
+  ].join('\n')
+}

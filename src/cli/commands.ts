@@ -1,0 +1,37 @@
+import type { Command } from './command.ts'
+import { adminCreate } from './commands/admin-create.ts'
+import { deadLetters } from './commands/dead-letters.ts'
+import { deadLettersPurge } from './commands/dead-letters-purge.ts'
+import { deadLettersReplay } from './commands/dead-letters-replay.ts'
+import { doctor } from './commands/doctor.ts'
+import { eventsReplay } from './commands/events-replay.ts'
+import { keysReseal } from './commands/keys-reseal.ts'
+import { keysRotate } from './commands/keys-rotate.ts'
+import { migrate } from './commands/migrate.ts'
+import { policiesBuild, policiesCheck } from './commands/policies.ts'
+import { reset } from './commands/reset.ts'
+import { seed } from './commands/seed.ts'
+import { settings } from './commands/settings.ts'
+import { tenantsList } from './commands/tenants-list.ts'
+import { usersActivate, usersDeactivate } from './commands/users-activity.ts'
+
+/** Every command, in the order in which they are listed. */
+export const commands: readonly Command[] = [
+  migrate,
+  doctor,
+  adminCreate,
+  usersDeactivate,
+  usersActivate,
+  tenantsList,
+  deadLetters,
+  deadLettersReplay,
+  deadLettersPurge,
+  eventsReplay,
+  keysRotate,
+  keysReseal,
+  seed,
+  reset,
+  policiesBuild,
+  policiesCheck,
+  settings,
+]

@@ -1,0 +1,47 @@
+import { findReach, type Replay, replayDeliveries } from '../../events/webhooks/delivery-store.ts'
+import { asWorker, type Databases } from '../../platform/db/transaction.ts'
+import { defineCommand, Refused } from '../command.ts'
+import { id, Misuse, optional, required, wholeNumber } from '../options.ts'
+import { withPools } from '../with-database.ts'
+
+const roles = ['worker'] as const
+const batch = 500
+const sequence = wholeNumber(1, Number.MAX_SAFE_INTEGER)
+
+export const eventsReplay = defineCommand({
+  name: 'events:replay',
+  about: 'Hand events of a tenant to its webhooks again, in their order',
+  options: {
+    tenant: required('<id>', 'Whose', id),
+    from: required('<sequence>', 'From this event on', sequence),
+    to: optional('<sequence>', 'To this one; to the newest unless given', sequence),
+    webhook: optional('<id>', 'For this webhook alone', id),
+  },
+  example: '--tenant 01a1ff14-e5e1-704e-ad30-df67e149b83c --from 1200 --to 1350',
+  failure: 'it failed, or there is no active webhook to hand them to',
+  roles,
+  async run({ config, options: { tenant: tenantId, from, to: given, webhook: webhookId } }) {
+    if (given !== undefined && given < from) throw new Misuse('--to lies before --from.')
+    return withPools(config, roles, async (db) => {
+      const { webhooks, last } = await asWorker(db, (tx) => findReach(tx, { tenantId, webhookId }))
+      if (webhooks === 0) throw new Refused('not_found', 'There is no active webhook of this tenant and id.')
+      const to = Math.min(given ?? last, last)
+      const replayed = await replay(db, { tenantId, from, to, webhookId })
+      const text = `Events ${from} to ${to}: ${replayed} deliveries wait anew`
+      return {
+        data: { replayed, from, to, webhooks },
+        text: to < from ? 'There are no such events yet' : text,
+      }
+    })
+  },
+})
+
+/** In parts, each with its messages, so that what is there already goes out meanwhile: lower sequences first. */
+async function replay(db: Pick<Databases, 'worker'>, { from, to, ...rest }: Replay): Promise<number> {
+  let replayed = 0
+  for (let first = from; first <= to; first += batch) {
+    const part = { ...rest, from: first, to: Math.min(first + batch - 1, to) }
+    replayed += await asWorker(db, (tx) => replayDeliveries(tx, part, Date.now()))
+  }
+  return replayed
+}

@@ -1,0 +1,45 @@
+import { type Config, roleUrls } from '../../config.ts'
+import { migrate as bringUp, missingMigrations } from '../../platform/db/migrate.ts'
+import { assertAnswers } from '../../platform/db/soundness.ts'
+import { defineCommand, type Outcome, Refused } from '../command.ts'
+import { flag } from '../options.ts'
+import { namesAll } from '../with-database.ts'
+
+const everyRole = ['api', 'system', 'worker'] as const
+
+export const migrate = defineCommand({
+  name: 'migrate',
+  about: 'Bring the database of DATABASE_URL to the newest schema, making roles that are missing',
+  options: { check: flag('Change nothing: exit 1 where migrations are missing, naming them') },
+  example: '--check',
+  failure: 'it failed, or with --check: migrations are missing',
+  roles: ({ check }) => (check ? ['api'] : everyRole),
+  run: ({ config, options, say }) => (options.check ? checkMigrations(config) : applyMigrations(config, say)),
+})
+
+async function applyMigrations(config: Config, say: (line: string) => void): Promise<Outcome> {
+  const { DATABASE_URL } = config
+  if (!DATABASE_URL && config.production)
+    throw new Refused('configuration', 'Set DATABASE_URL to the address of the owner.')
+  if (!DATABASE_URL || (!config.production && !namesAll(config, everyRole)))
+    throw new Refused(
+      'configuration',
+      'In development npm start brings its database to the newest schema by itself. To migrate one of your own, set DATABASE_URL, DATABASE_API_URL, DATABASE_SYSTEM_URL and DATABASE_WORKER_URL.',
+    )
+  await assertAnswers({ DATABASE_URL })
+  const applied = await bringUp(DATABASE_URL, roleUrls(config), { waiting: say })
+  return { data: { applied }, text: applied.length > 0 ? `Applied ${applied.join(', ')}` : 'Up to date' }
+}
+
+async function checkMigrations(config: Config): Promise<Outcome> {
+  if (!config.production && !namesAll(config, ['api']))
+    throw new Refused(
+      'configuration',
+      'In development npm start brings its database to the newest schema by itself. To check one of your own, set DATABASE_API_URL.',
+    )
+  const { api } = roleUrls(config, ['api'])
+  await assertAnswers({ DATABASE_API_URL: api })
+  const missing = await missingMigrations(api)
+  const text = missing.length > 0 ? `Missing ${missing.join(', ')}` : 'Up to date'
+  return { exit: missing.length > 0 ? 1 : 0, data: { missing }, text }
+}

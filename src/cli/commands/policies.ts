@@ -1,0 +1,24 @@
+import { defineCommand } from '../command.ts'
+import { buildPolicies, checkPolicies } from '../policies.ts'
+
+export const policiesBuild = defineCommand({
+  name: 'policies:build',
+  about: 'Compile policies/ to the committed bundle, with the pinned opa',
+  options: {},
+  example: '',
+  async run({ config, say }) {
+    const revision = await buildPolicies({ print: say, opaPath: config.OPA_PATH })
+    return { data: { revision }, text: '' }
+  },
+})
+
+export const policiesCheck = defineCommand({
+  name: 'policies:check',
+  about: 'Format, strict check, lint, tests with coverage, and a rebuild compared with the committed bundle',
+  options: {},
+  example: '',
+  async run({ config, say }) {
+    await checkPolicies({ print: say, opaPath: config.OPA_PATH })
+    return { data: { ok: true }, text: '' }
+  },
+})

@@ -1,0 +1,15 @@
+import { createInterface } from 'node:readline/promises'
+import { Refused } from './command.ts'
+import { Misuse } from './options.ts'
+
+/** Asks at the terminal and throws {@link Refused} unless the answer is yes; {@link Misuse} where nobody can be asked. */
+export async function assertConfirmed(question: string): Promise<void> {
+  if (!process.stdin.isTTY) throw new Misuse('Nobody can be asked here: add --yes.')
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await reader.question(`${question} Type yes: `)
+    if (answer.trim() !== 'yes') throw new Refused('declined', 'Nothing was changed.')
+  } finally {
+    reader.close()
+  }
+}

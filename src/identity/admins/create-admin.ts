@@ -1,0 +1,137 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError, notFound } from '../../platform/errors.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { listTenantsNamed, type NamedTenant } from '../../tenancy/tenants/store.ts'
+import { refuseWeakPassword } from '../auth/password-policy.ts'
+import { findUserByEmail, type UserRow } from '../users/store.ts'
+import { giveTenant } from './give-tenant.ts'
+import { secureAccount } from './secure-account.ts'
+
+export interface AdminAsked {
+  email: string
+  firstName: string
+  lastName: string
+  /** Id, slug or name of a tenant there is, or the name of one to found; undefined: whichever they own, else one of their own. */
+  tenant: string | undefined
+  /** Asked for where a password is to be set, and only then. */
+  password(): Promise<string>
+  /** Whether they may become an owner of a tenant that is there. */
+  takeOver: boolean
+}
+
+/**
+ * What was done. An account that was `secured` had never been verified, so that whoever registered it may have known
+ * its password: it got a new one, and its sessions ended.
+ */
+export interface Admin {
+  user: { id: string; email: string; outcome: 'created' | 'secured' | 'found' }
+  tenant: { id: string; name: string; slug: string; outcome: 'created' | 'joined' | 'found' }
+}
+
+export type AdminDeps = Pick<Deps, 'clock' | 'passwords' | 'sealer'> & {
+  db: Pick<Deps['db'], 'api' | 'system'>
+}
+
+const inactive = () =>
+  new ApiError(409, 'inactive', 'This person is deactivated. First: npm run cli -- users:activate')
+
+/** Their events and audit rows would belong nowhere. */
+const homeless = () =>
+  new ApiError(
+    409,
+    'no_tenant',
+    'This address was registered, never verified, and belongs to no tenant. Name one that is there: --tenant, with --yes.',
+  )
+
+const ambiguous = () =>
+  new ApiError(409, 'tenant_ambiguous', 'Several tenants have this name. Give the slug or the id of one.')
+
+const notTheirs = ({ name, slug, member_count: count }: NamedTenant) =>
+  new ApiError(
+    409,
+    'tenant_exists',
+    `The tenant ${slug} is there (${JSON.stringify(name)}, members: ${count}), and they do not own it. Add --yes to make them an owner of it, or give another name.`,
+  )
+
+/**
+ * Sees to it that a verified, active person owns a tenant, by the rules of registration, for an operator; what is so
+ * already stays as it is. One caller at a time for all addresses. Throws {@link ApiError} where a rule refuses it.
+ */
+export async function createAdmin(deps: AdminDeps, origin: Origin, asked: AdminAsked): Promise<Admin> {
+  const { user, places, named } = await look(deps, asked)
+  if (user && !user.is_active) throw inactive()
+  const outcome = !user ? 'created' : user.email_verified_at === null ? 'secured' : 'found'
+  // What a stranger founded under the address before it was verified may have owners beside them.
+  const trusted = outcome === 'secured' && !asked.takeOver ? [] : places
+  const owned = trusted.find((place) => isOwned(place) && isMeant(place, asked.tenant))
+  if (!owned) assertTakeable(asked, named)
+  const passwordHash = outcome === 'found' ? undefined : await hashChosen(deps, asked, user)
+  const person = user ? { ...namesOf(user), id: user.id } : { ...asked, id: timeOrderedId(deps.clock()) }
+  const membershipId = places.find((place) => place.tenant_id === named?.id)?.membership_id ?? null
+  const give = async (): Promise<Admin['tenant']> =>
+    owned
+      ? { id: owned.tenant_id, name: owned.tenant_name, slug: owned.tenant_slug, outcome: 'found' }
+      : giveTenant(deps, origin, {
+          person,
+          passwordHash: user ? undefined : passwordHash,
+          named,
+          membershipId,
+          name: asked.tenant,
+        })
+  // Before anything is given to it: what the old password opened ends here.
+  if (outcome === 'secured') {
+    const tenantId = places[0]?.tenant_id ?? named?.id
+    if (!tenantId) throw homeless()
+    await secureAccount(deps, origin, { person, passwordHash: passwordHash!, tenantId })
+  }
+  const tenant = await give()
+  if (outcome === 'secured') await leadTo(deps, tenant.id, person.id)
+  return { user: { id: person.id, email: person.email, outcome }, tenant }
+}
+
+/** Else the next login would lead where the stranger was last. */
+const leadTo = ({ db, clock }: AdminDeps, tenantId: string, userId: string) =>
+  asSystem(db, 'where a login leads is asked before a tenant is known', (tx) =>
+    noteEntry(tx, { tenantId, userId, at: clock() }),
+  )
+
+const look = ({ db }: AdminDeps, { email, tenant }: AdminAsked) =>
+  asSystem(db, 'an operator names a person by address, and any tenant', async (tx) => {
+    const user = await findUserByEmail(tx, email)
+    const places = user ? await listPlacesOf(tx, user.id) : []
+    const [first, second] = tenant === undefined ? [] : await listTenantsNamed(tx, tenant)
+    return { user, places, named: first ? { ...first, ambiguous: !first.is_exact && !!second } : null }
+  })
+
+const isOwned = ({ is_owner, membership_status: status }: Place) => is_owner && status === 'active'
+
+const isMeant = ({ tenant_id, tenant_slug, tenant_name }: Place, asked: string | undefined) =>
+  asked === undefined ||
+  [tenant_id, tenant_slug].includes(asked) ||
+  tenant_name.toLowerCase() === asked.toLowerCase()
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function assertTakeable(
+  { tenant = '', takeOver }: AdminAsked,
+  named: (NamedTenant & { ambiguous: boolean }) | null,
+): void {
+  if (!named && uuid.test(tenant)) throw notFound('There is no tenant of this id.')
+  if (named?.ambiguous) throw ambiguous()
+  if (named && !takeOver) throw notTheirs(named)
+}
+
+async function hashChosen({ passwords }: AdminDeps, asked: AdminAsked, user: UserRow | null) {
+  const password = await asked.password()
+  refuseWeakPassword('password', password, user ? namesOf(user) : asked)
+  return passwords.hash(password)
+}
+
+const namesOf = ({ email, first_name: firstName, last_name: lastName }: UserRow) => ({
+  email,
+  firstName,
+  lastName,
+})

@@ -1,0 +1,71 @@
+import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { makeOwner } from '../../tenancy/members/make-owner.ts'
+import { foundPersonalTenant, foundTenant } from '../../tenancy/tenants/create-tenant.ts'
+import { findTenant, type NamedTenant } from '../../tenancy/tenants/store.ts'
+import { tellVerified } from '../email-verification/tell-verified.ts'
+import { insertUser, markEmailVerified } from '../users/store.ts'
+import type { Admin, AdminDeps } from './create-admin.ts'
+
+interface Given {
+  person: { id: string; email: string; firstName: string; lastName: string }
+  /** Of somebody new, who is made first. */
+  passwordHash: string | undefined
+  /** The tenant that is there; null: one is founded, of this name or a personal one. */
+  named: NamedTenant | null
+  membershipId: string | null
+  name: string | undefined
+}
+
+/** Makes a person, new or not, an owner of a tenant, new or not, all or nothing. */
+export async function giveTenant(
+  { db, clock }: AdminDeps,
+  origin: Origin,
+  { person, passwordHash, named, membershipId, name }: Given,
+): Promise<Admin['tenant']> {
+  const at = clock()
+  const tenantId = named?.id ?? timeOrderedId(at)
+  return inTenant(db, { tenantId, userId: person.id }, async (tx) => {
+    if (passwordHash !== undefined && !(await insertUser(tx, { ...person, passwordHash, at })))
+      throw new ApiError(409, 'changed', 'They registered just now. Run the command again.')
+    const founding = { id: tenantId, founder: person, bySystem: true, origin, at }
+    if (named) await makeOwner(tx, { tenant: named, person, membershipId, origin, at })
+    else if (name === undefined) await foundPersonalTenant(tx, founding)
+    else await foundTenant(tx, { ...founding, name, slug: undefined })
+    if (passwordHash !== undefined) await tellCreated(tx, { tenantId, person, origin, at })
+    const tenant = await findTenant(tx, tenantId, person.id)
+    if (!tenant) throw new Error('The tenant just given cannot be seen')
+    return { id: tenant.id, name: tenant.name, slug: tenant.slug, outcome: named ? 'joined' : 'created' }
+  })
+}
+
+async function tellCreated(
+  tx: Tx,
+  { tenantId, person, origin, at }: { tenantId: string; person: Given['person']; origin: Origin; at: number },
+): Promise<void> {
+  const { id, email, firstName, lastName } = person
+  await appendEvent(tx, {
+    type: 'identity.user_created',
+    tenantId,
+    subject: id,
+    data: { user_id: id, email },
+    actorId: null,
+    requestId: origin.requestId,
+    at,
+  })
+  await appendAudit(tx, {
+    tenantId,
+    actor: null,
+    origin,
+    action: 'user:register',
+    target: { type: 'user', id },
+    changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
+    at,
+  })
+  await markEmailVerified(tx, { id, email, at })
+  await tellVerified(tx, { userId: id, email, tenantId, bySystem: true, origin, at })
+}

@@ -1,0 +1,43 @@
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { settleNewPassword } from '../auth/settle-new-password.ts'
+import { tellVerified } from '../email-verification/tell-verified.ts'
+import { accountKey } from '../guards/limits.ts'
+import { clearAttempts } from '../guards/store.ts'
+import { resetPassword } from '../users/store.ts'
+import type { AdminDeps } from './create-admin.ts'
+
+interface Secured {
+  person: { id: string; email: string; firstName: string }
+  passwordHash: string
+  /** Where events and the audit row go. */
+  tenantId: string
+}
+
+const changed = () =>
+  new ApiError(409, 'changed', 'This account changed just now. Look at it, and run the command again.')
+
+/**
+ * Gives an account that was registered and never verified a new password, and marks its address as verified, for an
+ * operator who vouches for it: its sessions end, and its owner is told by mail, as after every new password.
+ */
+export async function secureAccount(
+  deps: AdminDeps,
+  origin: Origin,
+  { person, passwordHash, tenantId }: Secured,
+): Promise<void> {
+  const at = deps.clock()
+  const { id: userId, email, firstName } = person
+  const deed = { tenantId, bySystem: true, origin, at }
+  await asSystem(deps.db, 'the password of an account that was never verified is replaced', async (tx) => {
+    const reset = await resetPassword(tx, { id: userId, email, passwordHash, at })
+    if (!reset) throw changed()
+    await clearAttempts(tx, accountKey(email))
+    if (reset.verified_now) await tellVerified(tx, { ...deed, userId, email })
+    const target = { type: 'user', id: userId }
+    await appendAudit(tx, { tenantId, actor: null, origin, action: 'password:reset', target, at })
+    await settleNewPassword(deps, tx, { ...deed, userId, email, firstName, keepSession: null })
+  })
+}

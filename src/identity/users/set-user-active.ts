@@ -1,0 +1,85 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { hasActiveOwner, listPlacesOf, type Place } from '../../tenancy/members/store.ts'
+import { endResetTokens } from '../email-verification/store.ts'
+import { endSessions } from '../sessions/end-session.ts'
+import { endSessionsOf } from '../sessions/store.ts'
+import { findUser, findUserByEmail, setActive } from './store.ts'
+
+/** How an account was switched: `ownerless` are slugs of tenants that have no active owner any more. */
+export interface Switched {
+  user: { id: string; email: string; is_active: boolean }
+  changed: boolean
+  sessionsEnded: number
+  ownerless: string[]
+}
+
+/**
+ * Switches a person's account off or on, for an operator; null where there is nobody. Off: every session ends at
+ * once, and so do reset tokens; nothing else opens one while it is off. Each tenant they belong to is told by event
+ * and audit log. Nothing happens where it is so already.
+ */
+export function setUserActive(
+  { db, clock }: Pick<Deps, 'clock'> & { db: Pick<Deps['db'], 'system'> },
+  origin: Origin,
+  { person, active }: { person: { email: string } | { id: string }; active: boolean },
+): Promise<Switched | null> {
+  const at = clock()
+  return asSystem(db, 'an account is of all tenants of its person', async (tx) => {
+    const user = 'id' in person ? await findUser(tx, person.id) : await findUserByEmail(tx, person.email)
+    if (!user) return null
+    const { id, email } = user
+    const shown = { id, email, is_active: active }
+    if (!(await setActive(tx, { id, active, at })))
+      return { user: shown, changed: false, sessionsEnded: 0, ownerless: [] }
+    const places = await listPlacesOf(tx, id)
+    for (const place of places) await tell(tx, place, { id, active, origin, at })
+    const sessionsEnded = active ? 0 : await shutOut(tx, id, places, origin, at)
+    return {
+      user: shown,
+      changed: true,
+      sessionsEnded,
+      ownerless: active ? [] : await ownerlessOf(tx, places),
+    }
+  })
+}
+
+async function tell(
+  tx: Tx,
+  { tenant_id: tenantId }: Place,
+  { id, active, origin, at }: { id: string; active: boolean; origin: Origin; at: number },
+): Promise<void> {
+  const { requestId } = origin
+  const event = { tenantId, subject: id, data: { user_id: id }, actorId: null, requestId, at }
+  await appendEvent(tx, { ...event, type: 'identity.user_updated' })
+  await appendAudit(tx, {
+    tenantId,
+    actor: null,
+    origin,
+    action: active ? 'user:activate' : 'user:deactivate',
+    target: { type: 'user', id },
+    changes: { is_active: { before: !active, after: active } },
+    at,
+  })
+}
+
+/** Ends every session, and what could open one; gives how many. Events belong to a tenant: with none, none is told. */
+async function shutOut(tx: Tx, userId: string, places: readonly Place[], origin: Origin, at: number) {
+  await endResetTokens(tx, userId, at)
+  const { requestId } = origin
+  const sessions = { userId, exceptId: null, reason: 'deactivated', actorId: null, requestId, at } as const
+  const [home] = places
+  return home
+    ? endSessions(tx, { ...sessions, tenantId: home.tenant_id })
+    : (await endSessionsOf(tx, sessions)).length
+}
+
+async function ownerlessOf(tx: Tx, places: readonly Place[]): Promise<string[]> {
+  const ownerless: string[] = []
+  for (const { tenant_id, tenant_slug, is_owner } of places)
+    if (is_owner && !(await hasActiveOwner(tx, tenant_id))) ownerless.push(tenant_slug)
+  return ownerless
+}

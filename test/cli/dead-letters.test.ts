@@ -1,0 +1,160 @@
+import t, { type Test } from 'tap'
+import { bury } from '../../src/platform/outbox/settle.ts'
+import { startActors } from '../../workers/actors.ts'
+import { mailServer } from '../workers/mail-server.ts'
+import { emptyQueues } from '../workers/queue-content.ts'
+import { backends, openStage, type Stage, until } from '../workers/stage.ts'
+import { callCli, runCli, settingsFor } from './run-cli.ts'
+
+t.setTimeout(300_000)
+
+const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
+
+const refusing = () => Object.assign(new Error('no such user'), { responseCode: 550 })
+
+/** A stage whose mail server refuses everything for good, and `count` mails that died of it. */
+async function withDeadMails(t: Test, kind: 'postgres' | 'redis', count: number) {
+  const server = await mailServer(t)
+  server.answer = refusing
+  await server.start()
+  const stage = await openStage(t, { kind, smtpUrl: server.url })
+  const running = await startActors(stage.deps)
+  t.teardown(() => running.stop())
+  for (let n = 0; n < count; n++) await stage.post(stage.tenant, `person${n}@example.test`)
+  await until(async () => (await stage.count('dead_letters')) === count)
+  server.received.length = 0
+  return { server, stage }
+}
+
+for (const { kind, skip } of backends)
+  t.test(`on ${kind}`, { skip }, async (t) => {
+    t.test(
+      'a mail that died is listed, replayed, and arrives once, however often that is asked for',
+      async (t) => {
+        const { server, stage } = await withDeadMails(t, kind, 3)
+        const env = envOf(stage)
+        const { dead_letters: dead, more } = (await runCli(['dead-letters', '--json'], { env })).json()
+        t.equal(more, false)
+        t.equal(dead.length, 3)
+        t.match(dead[0], {
+          queue: 'email',
+          tenant_id: stage.tenant,
+          failed_at: /Z$/,
+          attempts: 1,
+          error: 'The mail server refused it for good: 550',
+          id: /^[\w-]{36}$/,
+        })
+
+        server.answer = () => null
+        const one = dead[1].id
+        t.match(await runCli(['dead-letters:replay', '--id', one], { env }), {
+          code: 0,
+          out: 'Replayed: 1\n',
+        })
+        t.match(await callCli(['dead-letters:replay', '--id', one, '--json'], { env }), {
+          code: 1,
+          out: '',
+          said: /"not_found"/,
+        })
+        await until(() => server.received.length === 1)
+
+        const all = ['dead-letters:replay', '--all', '--queue', 'email', '--json']
+        const racing = await Promise.all([1, 2, 3].map(() => callCli(all, { env })))
+        const counts = racing.map((ran) => ran.json().replayed as number)
+        t.equal(
+          counts.reduce((sum, count) => sum + count, 0),
+          2,
+          'each was moved by one of them',
+        )
+        await until(async () => (await stage.count('outbox')) === 0)
+        t.same(
+          server.received.map(({ to }) => to[0]).sort(),
+          [0, 1, 2].map((n) => `person${n}@example.test`),
+        )
+        t.same(
+          await stage.rows('select status, content_sealed from mails'),
+          Array(3).fill({ status: 'sent', content_sealed: null }),
+        )
+        t.equal(await stage.count('dead_letters'), 0)
+      },
+    )
+
+    t.test('a mail that found no mail server until it died goes out once there is one', async (t) => {
+      const server = await mailServer(t)
+      const stage = await openStage(t, { kind, smtpUrl: server.url })
+      const before = await startActors(stage.deps)
+      await stage.post(stage.tenant, 'ada@example.test')
+      await until(async () => (await stage.rows('select 1 from mails where attempts > 1')).length === 1)
+      // The last of its attempts would be hours away: what it does is done here, the end of the job included.
+      await before.stop()
+      await emptyQueues(stage)
+      const [{ id }] = await stage.rows('select id from outbox')
+      const death = { id, tenantId: stage.tenant, attempts: 30, reason: 'Error ESOCKET', at: Date.now() }
+      await bury(stage.deps.db, death)
+      await server.start()
+      const running = await startActors(stage.deps)
+      t.teardown(() => running.stop())
+      t.match(await callCli(['dead-letters:replay', '--all'], { env: envOf(stage) }), {
+        out: 'Replayed: 1\n',
+      })
+      await until(async () => (await stage.count('outbox')) === 0)
+      t.same(
+        server.received.map(({ to }) => to),
+        [['ada@example.test']],
+      )
+    })
+  })
+
+t.test('what cannot be done dies again, and a replay of all comes to an end', async (t) => {
+  const { stage } = await withDeadMails(t, 'postgres', 2)
+  const env = envOf(stage)
+  t.match(await callCli(['dead-letters:replay', '--all'], { env }), { code: 0, out: 'Replayed: 2\n' })
+  await until(async () => (await stage.count('dead_letters')) === 2)
+  t.match(await callCli(['dead-letters:replay', '--all', '--queue', 'webhook'], { env }), {
+    code: 0,
+    out: 'Replayed: 0\n',
+  })
+})
+
+t.test(
+  'purging deletes what is older than the day, and erases the mails nobody can send any more',
+  async (t) => {
+    const { stage } = await withDeadMails(t, 'postgres', 3)
+    const env = envOf(stage)
+    await stage.root.query(
+      "update dead_letters set failed_at = '2020-01-31T23:59:59.999Z' where id = (select min(id::text)::uuid from dead_letters)",
+    )
+    const purge = (before: string) =>
+      runCli(['dead-letters:purge', '--before', before, '--yes', '--json'], { env })
+    t.same((await purge('2020-01-31')).json(), { purged: 0 })
+    t.same((await purge('2020-02-01')).json(), { purged: 1 })
+    t.equal(await stage.count('dead_letters'), 2)
+    t.equal(await stage.count('mails where content_sealed is null'), 1)
+    t.equal(await stage.count("mails where status = 'failed'"), 3)
+  },
+)
+
+t.test('the list is latest first, of one queue where one is named, and tells where it is cut', async (t) => {
+  const stage = await openStage(t)
+  const env = envOf(stage)
+  await stage.root.query(
+    `insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, error)
+     select $1, gen_random_uuid(), case n % 2 when 0 then 'email' else 'no-such-queue' end, '{"secret":"canary"}', now(),
+            timestamptz '2026-01-01T00:00:00Z' + n * interval '1 day', n, 'Error ' || n from generate_series(1, 4) n`,
+    [stage.tenant],
+  )
+  const list = async (...args: string[]) =>
+    (await callCli(['dead-letters', '--json', ...args], { env })).json()
+  const attempts = async (...args: string[]) =>
+    (await list(...args)).dead_letters.map((dead: { attempts: number }) => dead.attempts)
+  t.same(await attempts(), [4, 3, 2, 1])
+  t.same(await attempts('--queue', 'email'), [4, 2])
+  t.same(await attempts('--limit', '3'), [4, 3, 2])
+  t.equal((await list('--limit', '3')).more, true)
+  const { out } = await callCli(['dead-letters'], { env })
+  t.match(
+    out,
+    /^queue +tenant +failed_at +attempts +error +id\nemail +[\w-]{36} {2}2026-01-05T00:00:00.000Z {2}4 +Error 4/,
+  )
+  t.notMatch(out, 'canary')
+})

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import t from 'tap'
+import { disposableDatabase } from '../helpers/database.ts'
+import { callCli, runCli, settingsFor } from './run-cli.ts'
+
+t.setTimeout(300_000)
+const { urls, drop } = await disposableDatabase()
+const name = `bailiwick_migrate_${process.pid}_${randomBytes(4).toString('hex')}`
+const superuser = new pg.Client({ connectionString: urls.superuser })
+await superuser.connect()
+await superuser.query(`create database ${name}`)
+t.teardown(async () => {
+  await superuser.query(`drop database if exists ${name} with (force)`)
+  await superuser.end()
+  await drop()
+})
+
+const at = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
+const empty = Object.fromEntries(Object.entries(urls).map(([role, url]) => [role, at(url)])) as typeof urls
+const env = { ...settingsFor(empty), DATABASE_URL: empty.superuser }
+
+t.test('an empty database lacks every migration, gets them, and lacks none then', async (t) => {
+  const before = await runCli(['migrate', '--check', '--json'], { env })
+  t.equal(before.code, 1)
+  const { missing } = before.json()
+  t.match(missing[0], /^0001-/)
+  t.match(await callCli(['migrate', '--check'], { env }), { code: 1, out: /^Missing 0001-/ })
+  t.same((await runCli(['migrate', '--json'], { env })).json(), { applied: missing })
+  t.match(await callCli(['migrate'], { env }), { code: 0, out: 'Up to date\n' })
+  t.match(await callCli(['migrate', '--check'], { env }), { code: 0, out: 'Up to date\n' })
+})
+
+t.test('a command on a database that is too old says what to run', async (t) => {
+  const client = new pg.Client({ connectionString: empty.superuser })
+  await client.connect()
+  await client.query(
+    "create table kept as select * from schema_migrations where name like '0002%'; delete from schema_migrations where name like '0002%'",
+  )
+  t.match(await callCli(['tenants:list'], { env }), {
+    code: 1,
+    out: '',
+    said: /^The database lacks 0002-\S+\. Run: npm run cli -- migrate\n$/,
+  })
+  await client.query('insert into schema_migrations select * from kept; drop table kept')
+  await client.end()
+})
+
+t.test('in bare development it says who migrates there', async (t) => {
+  for (const args of [['migrate'], ['migrate', '--check']])
+    t.match(await callCli(args, { env: {} }), {
+      code: 1,
+      out: '',
+      said: /^In development npm start brings its database to the newest schema by itself\./,
+    })
+})
+
+t.test('a database that is away is named without its password', async (t) => {
+  const away = { ...env, DATABASE_URL: 'postgres://owner:canary@127.0.0.1:1/x' }
+  const { code, said } = await callCli(['migrate'], { env: away })
+  t.match({ code, said }, { code: 1, said: 'DATABASE_URL: no Postgres answers at 127.0.0.1:1\n' })
+})

@@ -1,0 +1,171 @@
+import t from 'tap'
+import { commands } from '../../src/cli/commands.ts'
+import { callCli as call, runCli } from './run-cli.ts'
+
+t.setTimeout(300_000)
+
+t.test(
+  'a process answers as the function does, ends with its code, and lets go of what it holds',
+  async (t) => {
+    for (const args of [
+      ['--help'],
+      ['fly'],
+      ['doctor', '--help'],
+      ['doctor', '--fast'],
+      ['settings', '--json'],
+    ]) {
+      const { code, out, said } = await runCli(args)
+      const expected = await call(args)
+      t.same({ code, out, said }, { code: expected.code, out: expected.out, said: expected.said })
+    }
+  },
+)
+
+t.test('nothing on stdin is no password', async (t) => {
+  const args = ['admin:create', '--email', 'a@example.com', '--password-stdin']
+  t.match(await runCli(args), { code: 2, out: '', said: /^Nothing was piped in\.\n/ })
+})
+
+t.test('every command prints its usage, options, an example and exit codes, and does nothing', async (t) => {
+  for (const { name, options } of commands) {
+    const { code, out, said } = await call([name, '--help'])
+    t.equal(code, 0, name)
+    t.equal(said, '', name)
+    t.match(out, `npm run cli -- ${name}`)
+    t.match(out, /\nExample\n.*\n\nExit codes\n {2}0 .*\n {2}1 .*\n {2}2 .*\n$/, name)
+    for (const option of Object.keys(options)) t.match(out, `\n  --${option}`, `${name} --${option}`)
+  }
+})
+
+t.test('every command answers an unknown option with 2, its name and the usage', async (t) => {
+  for (const { name } of commands) {
+    const { code, out, said } = await call([name, '--pasword=canary-in-argv'])
+    t.equal(code, 2, name)
+    t.equal(out, '', name)
+    t.match(said, `There is no option --pasword here.\n\n  npm run cli -- ${name}`)
+    t.notMatch(said, 'canary', 'what was given is not repeated')
+  }
+})
+
+t.test('what is missing, malformed or contradictory is named, without what was given', async (t) => {
+  const wrong: [string[], string | RegExp][] = [
+    [['admin:create'], '--email is missing.'],
+    [['admin:create', '--email'], '--email needs a value.'],
+    [['admin:create', '--email', '--json'], '--email needs a value.'],
+    [['admin:create', '--email', 'canary'], '--email has to be an e-mail address'],
+    [['admin:create', '--email', 'a@example.com', 'canary'], 'What is given has to follow an option.'],
+    [
+      ['admin:create', '--email', 'a@example.com', '--password', 'canary'],
+      'There is no option --password here.',
+    ],
+    [['admin:create', '--email', 'a@example.com', '--yes=canary'], '--yes takes no value.'],
+    [
+      ['admin:create', '--email', 'a@example.com', '--tenant', ' '],
+      '--tenant is refused: Give the tenant a name.',
+    ],
+    [['users:deactivate'], 'Name one person, by --email or by --id.'],
+    [['users:deactivate', '--id', 'canary'], '--id has to be an id (a UUID).'],
+    [['users:activate', '--id', crypto.randomUUID(), '--email', 'a@example.com'], 'Name one person'],
+    [['tenants:list', '--limit', '0'], '--limit has to be a whole number from 1 to 10000.'],
+    [
+      ['tenants:list', '--status', 'canary'],
+      '--status has to be one of active, suspended, archived, deleted.',
+    ],
+    [['dead-letters:replay'], 'Name one by --id, or give --all.'],
+    [['dead-letters:replay', '--all', '--id', crypto.randomUUID()], 'Name one by --id, or give --all.'],
+    [['dead-letters:replay', '--id', crypto.randomUUID(), '--queue', 'email'], '--queue goes with --all.'],
+    [['dead-letters:purge', '--yes'], '--before is missing.'],
+    [['dead-letters:purge', '--before', '21.11.2026'], '--before has to be a date, such as 2026-11-21'],
+    [['seed', '--members', '3'], '--members goes with --tenants.'],
+  ]
+  for (const [args, sentence] of wrong) {
+    const { code, out, said } = await call(args)
+    t.equal(code, 2, args.join(' '))
+    t.equal(out, '', args.join(' '))
+    t.match(said, sentence, args.join(' '))
+    t.notMatch(said, 'canary', args.join(' '))
+  }
+})
+
+t.test(
+  'no command, or an unknown one, is 2 with the list of all on stderr; --help is 0 with it on stdout',
+  async (t) => {
+    const none = await call([])
+    t.match(none, { code: 2, out: '', said: /^Name a command\.\n/ })
+    const unknown = await call(['fly'])
+    t.match(unknown, { code: 2, out: '', said: /^There is no command fly\.\n/ })
+    const help = await call(['--help'])
+    t.match(help, { code: 0, said: '' })
+    for (const { name } of commands) t.match(help.out, `\n  ${name} `)
+    t.match(unknown.said, help.out.trim())
+  },
+)
+
+t.test('with --json every failure is one document on stderr, and stdout stays empty', async (t) => {
+  const told = async (args: string[], env = {}) => {
+    const { code, out, said } = await call(args, { env })
+    t.equal(out, '', args.join(' '))
+    return { code, ...JSON.parse(said) }
+  }
+  t.match(await told(['fly', '--json']), {
+    code: 2,
+    error: { code: 'misuse', message: 'There is no command fly.' },
+  })
+  t.match(await told(['users:activate', '--json']), { code: 2, error: { code: 'misuse' } })
+  t.match(await told(['tenants:list', '--json'], { NODE_ENV: 'production' }), {
+    code: 1,
+    error: { code: 'configuration', message: /DATABASE_SYSTEM_URL is missing/ },
+  })
+  t.match(
+    await told(['tenants:list', '--json'], { DATABASE_SYSTEM_URL: 'postgres://who:canary@127.0.0.1:1/x' }),
+    {
+      code: 1,
+      error: { code: 'database', message: 'DATABASE_SYSTEM_URL: no Postgres answers at 127.0.0.1:1' },
+    },
+  )
+})
+
+t.test('a command in production needs the addresses of its own roles and no others', async (t) => {
+  const { said } = await call(['tenants:list'], { env: { NODE_ENV: 'production' } })
+  t.match(said, 'DATABASE_SYSTEM_URL is missing')
+  t.notMatch(said, /DATABASE_(API|WORKER)_URL/)
+  const { said: ofWorker } = await call(['dead-letters'], { env: { NODE_ENV: 'production' } })
+  t.match(ofWorker, 'DATABASE_WORKER_URL is missing')
+  t.notMatch(ofWorker, /DATABASE_(API|SYSTEM)_URL/)
+})
+
+t.test('settings are a table, or a list of name, default and meaning', async (t) => {
+  const { code, out } = await call(['settings'])
+  t.equal(code, 0)
+  t.match(out, '| `PORT` | 3000 | ')
+  const { settings } = (await call(['settings', '--json'])).json()
+  t.match(
+    settings.find(({ name }: { name: string }) => name === 'PORT'),
+    { default: '3000', about: String },
+  )
+})
+
+t.test('what is for development refuses production', async (t) => {
+  const secret = Buffer.alloc(32, 7).toString('base64url')
+  const env = {
+    NODE_ENV: 'production',
+    SECRET_KEYS: secret,
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    PUBLIC_URL: 'https://id.example.com',
+    DATABASE_API_URL: 'postgres://api@127.0.0.1:1/x',
+    DATABASE_SYSTEM_URL: 'postgres://system@127.0.0.1:1/x',
+  }
+  const said = async (...args: string[]) => {
+    const ran = await call([...args, '--json'], { env })
+    t.match(ran, { code: 1, out: '' })
+    return JSON.parse(ran.said).error
+  }
+  t.match(await said('reset', '--yes'), { code: 'production' })
+  t.match(await said('seed'), { code: 'production', message: /add --yes/ })
+  t.match(await said('seed', '--yes'), { code: 'database' }, 'which --yes overrules')
+})
+
+t.test('what destroys asks first, and where nobody can be asked it is 2', async (t) => {
+  for (const args of [['reset'], ['dead-letters:purge', '--before', '2026-11-21']])
+    t.match(await runCli(args), { code: 2, out: '', said: /^Nobody can be asked here: add --yes\.\n/ })
+})

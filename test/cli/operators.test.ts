@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import t from 'tap'
+import { startService } from '../helpers/service.ts'
+import { expect } from '../tenancy/staff.ts'
+import { callCli, runCli, settingsFor } from './run-cli.ts'
+
+// What operators do to people and tenants while the service runs.
+
+t.setTimeout(300_000)
+const keys = randomBytes(32).toString('base64url')
+const service = await startService(t, { env: { SECRET_KEYS: keys } })
+const env = settingsFor(service.databases, keys)
+const call = (...args: string[]) => callCli(args, { env })
+
+async function rows(query: string, values: unknown[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  try {
+    return (await client.query(query, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const logIn = ({ email, password }: { email: string; password: string }) =>
+  service.call('POST', '/api/v1/auth/login/', { body: { email, password } })
+
+t.test('a deactivated person is out at once, on every way in, and comes back when activated', async (t) => {
+  const ada = await service.signUp()
+  const elsewhere = await service.logIn(ada)
+  const other = await service.signUp()
+  const { code, out, json } = await runCli(['users:deactivate', '--email', ada.email, '--json'], { env })
+  t.equal(code, 0)
+  t.match(json(), {
+    user: { id: ada.id, email: ada.email, is_active: false },
+    changed: true,
+    sessions_ended: 2,
+    tenants_without_owner: [/^test-s-tenant/],
+  })
+  t.equal(out.trim().split('\n').length, 1)
+
+  for (const session of [ada, elsewhere]) {
+    const answer = await session.get('/api/v1/users/me/')
+    t.match(answer, { status: 401, body: { code: 'session_revoked' } })
+    const refresh = await service.call('POST', '/api/v1/auth/refresh/', {
+      body: { refresh: session.refresh },
+    })
+    t.equal(refresh.status, 401)
+  }
+  t.match(await logIn(ada), { status: 401, body: { code: 'invalid_credentials' } })
+  t.equal((await other.get('/api/v1/users/me/')).status, 200, 'nobody else')
+
+  const events = await rows(
+    "select type, actor_id from events where tenant_id = $1 and request_id like 'cli-%' order by type",
+    [ada.tenantId],
+  )
+  const told = ['identity.session_revoked', 'identity.session_revoked', 'identity.user_updated']
+  t.same(
+    events.map((event) => ({ ...event })),
+    told.map((type) => ({ type, actor_id: null })),
+  )
+  const audited = await rows(
+    "select action, actor_type, changes from audit_log where tenant_id = $1 and target_id = $2 and actor_type = 'system'",
+    [ada.tenantId, ada.id],
+  )
+  t.match(audited, [{ action: 'user:deactivate', changes: { is_active: { before: true, after: false } } }])
+
+  t.match((await call('users:deactivate', '--id', ada.id, '--json')).json(), {
+    changed: false,
+    sessions_ended: 0,
+  })
+  t.match((await call('users:deactivate', '--id', ada.id)).out, 'was inactive already')
+  t.match((await call('users:activate', '--id', ada.id, '--json')).json(), {
+    user: { is_active: true },
+    changed: true,
+  })
+  t.equal((await ada.get('/api/v1/users/me/')).status, 401, 'an old session stays over')
+  t.equal((await logIn(ada)).status, 200)
+})
+
+t.test('a login that is under way when its person is deactivated ends without a session', async (t) => {
+  const ada = await service.signUp()
+  await Promise.all([
+    ...Array.from({ length: 6 }, () => logIn(ada)),
+    call('users:deactivate', '--email', ada.email),
+  ])
+  const open = await rows('select 1 from sessions where user_id = $1 and ended_at is null', [ada.id])
+  t.same(open, [])
+})
+
+t.test('a reset token of a deactivated person is dead, even after they are active again', async (t) => {
+  const ada = await service.signUp()
+  await expect(200, service.call('POST', '/api/v1/auth/password/reset/', { body: { email: ada.email } }))
+  const [, token] = /[?&]token=([\w-]+)/.exec((await service.mailTo(ada.email, 'assword')).text) ?? []
+  await call('users:deactivate', '--email', ada.email)
+  await call('users:activate', '--email', ada.email)
+  const body = { token, password: 'another quiet harbour' }
+  t.match(await service.call('POST', '/api/v1/auth/password/reset/confirm/', { body }), {
+    status: 400,
+    body: { code: 'token_invalid' },
+  })
+})
+
+t.test('nobody of that address or id is a "no"', async (t) => {
+  for (const args of [
+    ['--email', 'nobody@example.com'],
+    ['--id', crypto.randomUUID()],
+  ]) {
+    const { code, out, said } = await call('users:deactivate', ...args)
+    t.match({ code, out, said }, { code: 1, out: '', said: 'There is nobody of that address or id.\n' })
+  }
+})
+
+t.test('tenants are listed oldest first, by status and by the beginning of slug or name', async (t) => {
+  const owner = await service.signUp()
+  const found = async (name: string) => expect(201, owner.post('/api/v1/tenants/', { name }))
+  const [one, two, three] = [await found('Zebra One'), await found('Zebra Two'), await found('Zebra Three')]
+  await owner.switchTo(two.id)
+  await expect(200, owner.post(`/api/v1/tenants/${two.id}/suspend/`))
+  await owner.switchTo(three.id)
+  await expect(204, owner.delete(`/api/v1/tenants/${three.id}/`))
+
+  const list = async (...args: string[]) => (await call('tenants:list', '--json', ...args)).json()
+  const ids = async (...args: string[]) => (await list(...args)).tenants.map(({ id }: { id: string }) => id)
+  t.same((await list('--search', 'ZEBRA o')).tenants, [
+    {
+      id: one.id,
+      slug: 'zebra-one',
+      name: 'Zebra One',
+      status: 'active',
+      member_count: 1,
+      created_at: one.created_at,
+    },
+  ])
+  t.same(await ids('--search', 'zebra'), [one.id, two.id])
+  t.same(await ids('--search', 'zebra-t'), [two.id])
+  t.same(await ids('--status', 'suspended'), [two.id])
+  t.same(await ids('--status', 'deleted'), [three.id])
+  t.same(await ids('--search', '%'), [])
+  t.match(await list('--limit', '1'), { tenants: { length: 1 }, more: true })
+
+  const { out, said } = await runCli(['tenants:list', '--search', 'zebra', '--limit', '1'], { env })
+  t.match(
+    out,
+    /^id +slug +name +status +members +created\n[\w-]{36} {2}zebra-one {2}Zebra One {2}active {2}1 +\S+Z\n$/,
+  )
+  t.equal(said, 'There are more than 1: --limit shows more.\n')
+})
+
+t.test('what a tenant is called is no command to the terminal', async (t) => {
+  const owner = await service.signUp()
+  const name = 'Quiet\u001b[2J\u202etenant'
+  await expect(201, owner.post('/api/v1/tenants/', { name }))
+  const { out } = await call('tenants:list', '--search', 'quiet')
+  t.match(out, 'Quiet [2J tenant')
+  t.equal((await call('tenants:list', '--search', 'quiet', '--json')).json().tenants[0].name, name)
+})
+
+t.test('keys are rotated, and sealed anew', async (t) => {
+  const { code, json } = await runCli(['keys:rotate', '--json'], { env })
+  t.equal(code, 0)
+  t.match(json(), { kid: String, signs_at: /Z$/ })
+  t.match(await call('keys:rotate'), { code: 0, out: /^Key \S+ is published, and signs from \S+ on\n$/ })
+  const fresh = { ...env, SECRET_KEYS: `${randomBytes(32).toString('base64url')},${keys}` }
+  const resealed = await runCli(['keys:reseal', '--json'], { env: fresh })
+  t.match(
+    resealed.json().tables.find(({ table }: { table: string }) => table === 'signing_keys'),
+    { lost: 0 },
+  )
+  const stranger = { ...env, SECRET_KEYS: randomBytes(32).toString('base64url') }
+  t.match(await callCli(['keys:reseal'], { env: stranger }), {
+    code: 1,
+    out: 'that no key of SECRET_KEYS opens',
+  })
+  await callCli(['keys:reseal'], {
+    env: { ...env, SECRET_KEYS: `${keys},${fresh.SECRET_KEYS.split(',')[0]}` },
+  })
+})
+
+t.test('the doctor finds a running service well', async (t) => {
+  const { code, json } = await runCli(['doctor', '--json'], { env })
+  t.equal(code, 0)
+  t.equal(json().ok, true)
+  t.match(await call('doctor'), { code: 0, out: /^(✓ .*\n)+$/ })
+  const away = { ...env, DATABASE_API_URL: 'postgres://bailiwick_api:canary@127.0.0.1:1/x' }
+  const ill = await callCli(['doctor', '--json'], { env: away })
+  t.match(ill, { code: 1, said: '' })
+  t.equal(ill.json().ok, false)
+})
+
+t.test('seeding makes the demo once, and tenants full of people who can log in', async (t) => {
+  const demo = await runCli(['seed', '--json'], { env })
+  const [admin] = demo.json().accounts
+  t.match(admin, { email: 'admin@demo.test', role: 'owner' })
+  t.equal((await logIn(admin)).status, 200)
+  t.match(await call('seed'), { code: 0, out: 'The demo is there already; nothing was changed.\n' })
+
+  const seeded = await call('seed', '--tenants', '2', '--members', '4', '--json')
+  const { password, accounts } = seeded.json()
+  t.equal(accounts.length, 2)
+  t.equal(seeded.said, '')
+  const few = await call('seed', '--tenants', '1')
+  t.match(few, { code: 0, out: /\nPassword of everybody: \S+ {3}\(shown once\)\n$/, said: 'Tenant 1 of 1\n' })
+  for (const { owner, tenant } of accounts) {
+    const client = await service.logIn({ email: owner, password })
+    t.equal(client.tenantId, tenant)
+    t.equal((await expect(200, client.get(`/api/v1/tenants/${tenant}/members/`))).count, 4)
+  }
+})
