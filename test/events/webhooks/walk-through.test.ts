@@ -39,6 +39,7 @@ const handedOn = () =>
 const deliveries = async (owner: Client, id: string, query = '') =>
   (await expect(200, owner.get(`${all}${id}/deliveries/?page_size=100&${query}`))).results
 const owner = await service.signUp()
+await handedOn()
 const made = await expect(201, owner.post(all, { url, event_types: ['tenant.*'] }))
 const one = `${all}${made.id}/`
 const verify = (secret: string, { headers, text }: (typeof received)[number]) => {
