@@ -1,4 +1,4 @@
-import { measureCircuits } from '../src/events/webhooks/measure-circuits.ts'
+import { measureCircuits } from '../src/events/webhooks/circuit-store.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import { queues } from '../src/platform/jobs/queues.ts'
 import { measureBacklog } from '../src/platform/outbox/measure-backlog.ts'

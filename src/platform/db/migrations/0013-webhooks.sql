@@ -37,6 +37,7 @@ comment on column webhooks.disabled_reason is 'Set: the service delivers no more
 comment on column webhooks.previous_secret_sealed is 'Signs, too, until it expires: receivers change over in between';
 comment on column webhooks.failures is 'Attempts in a row that failed; decides when the next one is made';
 create index webhooks_by_age on webhooks (tenant_id, created_at, id);
+create index webhooks_failing on webhooks (failures) where failures > 0;
 alter table webhooks enable row level security, force row level security;
 create policy tenant_isolation on webhooks for all to bailiwick_api
   using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))

@@ -10,7 +10,7 @@ export async function measureCircuits(db: Pick<Databases, 'worker'>): Promise<Sa
   const { count } = await asWorker(db, (tx) =>
     tx.one(sql.type(open)`
       select count(*) as count from webhooks
-      where failures >= ${openAfter} and is_active and disabled_reason is null`),
+      where failures > 0 and failures >= ${openAfter} and is_active and disabled_reason is null`),
   )
   return [{ gauge: 'webhookCircuits', labels: {}, value: count }]
 }
