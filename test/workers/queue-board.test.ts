@@ -48,6 +48,16 @@ for (const { kind, skip } of backends)
         return queues.find((one: { name: string }) => one.name === queue).jobs
       }
 
+      // The board asks state by state, and a job that changes its own meanwhile is in none.
+      const theMail = async () => {
+        let job: { id: string; data: { payload: unknown } } | undefined
+        await until(async () => {
+          job = (await jobsOf('email', 'latest'))[0]
+          return job
+        })
+        return job!
+      }
+
       // Mail and delivery failed once, and wait to be tried again.
       for (const queue of ['email', 'webhook'])
         await until(async () => (await jobsOf(queue, 'delayed')).length === 1)
@@ -84,7 +94,7 @@ for (const { kind, skip } of backends)
       }
       await read('api/job-schedulers')
       await read('api/redis/stats')
-      const [job] = await jobsOf('email', 'latest')
+      const job = await theMail()
       t.same(Object.keys(job.data).sort(), ['payload', 'tenant_id'])
       t.ok(messages.email.safeParse(job.data.payload).success, 'ids and a version')
 
@@ -100,7 +110,7 @@ for (const { kind, skip } of backends)
       ] as const
       for (const [method, path] of changes)
         t.equal((await ask(path, method)).status, 405, `${method} ${path}`)
-      t.equal((await jobsOf('email', 'latest')).length, 1)
+      t.equal((await theMail()).id, job.id, 'it is still there')
 
       for (const path of ['', 'api/queues', 'api/redis/stats', 'static/favicon.ico', 'nothing', '/queues'])
         for (const method of ['GET', 'PUT'])
