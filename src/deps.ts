@@ -14,8 +14,9 @@ import { createMeasuredHasher } from './platform/crypto/measure-hashes.ts'
 import type { PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
+import { isDatabaseAway } from './platform/db/database-errors.ts'
 import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
-import { type Databases, isDatabaseUnavailable } from './platform/db/transaction.ts'
+import type { Databases } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
@@ -130,7 +131,7 @@ export async function openDeps(settings: {
         most: 2 * size,
         waiting: 1_000,
         patience: 5_000,
-        common: isDatabaseUnavailable,
+        common: isDatabaseAway,
       }),
       ofSignIn: createTurnstile({ most: 4, waiting: 1_000, patience: 25_000 }),
     },

@@ -33,3 +33,14 @@ export function isDatabaseUnavailable(error: unknown): boolean {
     (error.cause instanceof Error && isDatabaseUnavailable(error.cause))
   )
 }
+
+const lateKinds = [IdleTransactionTimeoutError, StatementCancelledError, StatementTimeoutError]
+
+/** True when Postgres is out of reach for everybody; false where one statement was too slow, or a row was locked. */
+export function isDatabaseAway(error: unknown): boolean {
+  const late = (cause: unknown): boolean =>
+    lateKinds.some((kind) => cause instanceof kind) ||
+    /^(57014|55P03|25P03)$/.test(sqlState(cause)) ||
+    (cause instanceof Error && cause.cause !== undefined && late(cause.cause))
+  return isDatabaseUnavailable(error) && !late(error)
+}

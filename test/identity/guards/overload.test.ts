@@ -55,6 +55,25 @@ t.test('a tenant whose requests hang does not keep its neighbour waiting', async
   t.same(new Set(await Promise.all(hanging)), new Set([200]), 'and what waited for its own is answered')
 })
 
+t.test(
+  'a row that is locked too long fails whoever needs it, and nobody who waits behind them',
+  async (t) => {
+    const owner = await service.signUp()
+    const locker = new pg.Client({ connectionString: service.databases.superuser })
+    await locker.connect()
+    t.teardown(() => locker.end())
+    await locker.query('begin')
+    await locker.query('select from tenants where id = $1 for update', [owner.tenantId])
+    const path = `/api/v1/tenants/${owner.tenantId}/`
+    const atWork = 2 * (availableParallelism() + 2)
+    const hanging = Array.from({ length: atWork }, (_, n) => owner.put(path, { name: `Name ${n}` }))
+    await sleep(300)
+    t.match(await owner.get('/api/v1/users/me/'), { status: 200 })
+    await locker.query('rollback')
+    t.ok((await Promise.all(hanging)).some(({ status }) => status === 503))
+  },
+)
+
 t.test('whoever sends a body slowly keeps nobody of their tenant waiting', async (t) => {
   const member = await service.signUp()
   const { hostname, port } = new URL(service.url)
