@@ -11,16 +11,16 @@ const threads = '/proc/self/task'
  */
 export function runWorkersBehind(): number {
   if (process.platform !== 'linux') return 0
-  const workers = readdirSync(threads).filter((id) => nameOf(id).startsWith('libuv-worker'))
-  // Linux knows a nice value per thread: setpriority(2), notes.
-  for (const id of workers) setPriority(Number(id), behind)
-  return workers.length
+  return readdirSync(threads).filter(putBehind).length
 }
 
-function nameOf(thread: string): string {
+/** Linux knows a nice value per thread: setpriority(2), notes. */
+function putBehind(thread: string): boolean {
   try {
-    return readFileSync(`${threads}/${thread}/comm`, 'utf8')
+    if (!readFileSync(`${threads}/${thread}/comm`, 'utf8').startsWith('libuv-worker')) return false
+    setPriority(Number(thread), behind)
+    return true
   } catch {
-    return '' // ended meanwhile
+    return false // ended meanwhile
   }
 }

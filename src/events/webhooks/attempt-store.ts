@@ -25,6 +25,9 @@ const sent = (now: number) => sql.fragment`
   case when w.previous_secret_expires_at > ${sql.timestamp(new Date(now))} then w.previous_secret_sealed end
     as previous_secret_sealed`
 
+/** Ids and sequences are of one order but for transactions that took long: among so many the lowest is found. */
+const lookedAt = 1_000
+
 /**
  * Every event of a tenant below this sequence has its deliveries by now: fan-outs run side by side, and the later
  * event may be through with its own first. What waits for its fan-out has its row in the outbox until then.
@@ -32,8 +35,10 @@ const sent = (now: number) => sql.fragment`
 export async function findFrontier(tx: Tx, tenantId: string): Promise<number> {
   const { frontier } = await tx.one(sql.type(z.object({ frontier: z.number() }))`
     select coalesce(
-      (select min(e.sequence) from outbox o join events e on e.tenant_id = o.tenant_id and e.id = o.id
-       where o.tenant_id = ${tenantId} and o.queue = 'event-fanout'),
+      (select min(e.sequence) from (
+         select tenant_id, id from outbox
+         where tenant_id = ${tenantId} and queue = 'event-fanout' order by id limit ${lookedAt}) o
+       join events e on e.tenant_id = o.tenant_id and e.id = o.id),
       (select last + 1 from event_sequences where tenant_id = ${tenantId}),
       0) as frontier`)
   return frontier

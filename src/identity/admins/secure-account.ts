@@ -33,9 +33,10 @@ export async function secureAccount(
   const deed = { tenantId, bySystem: true, origin, at }
   await asSystem(deps.db, 'the password of an account that was never verified is replaced', async (tx) => {
     const reset = await resetPassword(tx, { id: userId, email, passwordHash, at })
-    if (!reset) throw changed()
+    // Verified meanwhile, it is somebody's.
+    if (!reset?.verified_now) throw changed()
     await clearAttempts(tx, accountKey(email))
-    if (reset.verified_now) await tellVerified(tx, { ...deed, userId, email })
+    await tellVerified(tx, { ...deed, userId, email })
     const target = { type: 'user', id: userId }
     await appendAudit(tx, { tenantId, actor: null, origin, action: 'password:reset', target, at })
     await settleNewPassword(deps, tx, { ...deed, userId, email, firstName, keepSession: null })

@@ -4,6 +4,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { hasActiveOwner, listPlacesOf, type Place } from '../../tenancy/members/store.ts'
+import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { endResetTokens } from '../email-verification/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
@@ -19,8 +20,8 @@ export interface Switched {
 
 /**
  * Switches a person's account off or on, for an operator; null where there is nobody. Off: every session ends at
- * once, and so do reset tokens; nothing else opens one while it is off. Each tenant they belong to is told by event
- * and audit log. Nothing happens where it is so already.
+ * once, and so do reset tokens; nothing else opens one while it is off. The audit log of each tenant they belong to
+ * tells it, and an event the first of these. Nothing happens where it is so already.
  */
 export function setUserActive(
   { db, clock }: Pick<Deps, 'clock'> & { db: Pick<Deps['db'], 'system'> },
@@ -36,7 +37,10 @@ export function setUserActive(
     if (!(await setActive(tx, { id, active, at })))
       return { user: shown, changed: false, sessionsEnded: 0, ownerless: [] }
     const places = await listPlacesOf(tx, id)
-    for (const place of places) await tell(tx, place, { id, active, origin, at })
+    const deed = { id, active, origin, at }
+    for (const { tenant_id } of places) await audit(tx, tenant_id, deed)
+    const first = await findFirstTenantOf(tx, id)
+    if (first) await tell(tx, first, deed)
     const sessionsEnded = active ? 0 : await shutOut(tx, id, places, origin, at)
     return {
       user: shown,
@@ -47,14 +51,20 @@ export function setUserActive(
   })
 }
 
-async function tell(
-  tx: Tx,
-  { tenant_id: tenantId }: Place,
-  { id, active, origin, at }: { id: string; active: boolean; origin: Origin; at: number },
-): Promise<void> {
+interface Deed {
+  id: string
+  active: boolean
+  origin: Origin
+  at: number
+}
+
+async function tell(tx: Tx, tenantId: string, { id, origin, at }: Deed): Promise<void> {
   const { requestId } = origin
   const event = { tenantId, subject: id, data: { user_id: id }, actorId: null, requestId, at }
   await appendEvent(tx, { ...event, type: 'identity.user_updated' })
+}
+
+async function audit(tx: Tx, tenantId: string, { id, active, origin, at }: Deed): Promise<void> {
   await appendAudit(tx, {
     tenantId,
     actor: null,

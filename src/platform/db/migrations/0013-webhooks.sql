@@ -89,6 +89,8 @@ create index webhook_deliveries_open on webhook_deliveries (tenant_id, webhook_i
   where in_order and status in ('pending', 'failed');
 create index webhook_deliveries_once on webhook_deliveries (tenant_id, webhook_id) where not in_order and status = 'pending';
 create index webhook_deliveries_by_age on webhook_deliveries (tenant_id, webhook_id, created_at, id);
+create index webhook_deliveries_by_status on webhook_deliveries (tenant_id, webhook_id, status, created_at, id);
+create index webhook_deliveries_by_type on webhook_deliveries (tenant_id, webhook_id, event_type, created_at, id);
 create index webhook_deliveries_ended on webhook_deliveries (ended_at) where ended_at is not null;
 alter table webhook_deliveries enable row level security, force row level security;
 create policy tenant_isolation on webhook_deliveries for all to bailiwick_api
