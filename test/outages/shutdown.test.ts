@@ -34,6 +34,14 @@ async function open(url: string) {
   return connection
 }
 
+/** A connection over which /healthz was answered, and which is idle since. */
+async function asking(url: string) {
+  const connection = await open(url)
+  connection.socket.write(requestText('GET', '/healthz'))
+  while (!connection.received.includes('"ok"')) await sleep(5)
+  return connection
+}
+
 const register = (email: string) =>
   requestText(
     'POST',
@@ -46,15 +54,13 @@ t.test(
   'on SIGTERM what is in flight is answered, idle connections close, new ones are refused, and it ends with 0',
   async (t) => {
     const { child, url, exit } = await startProcess(t)
-    const idle = await open(url)
-    idle.socket.write(requestText('GET', '/healthz'))
-    while (!idle.received.includes('"ok"')) await sleep(5)
+    const idle = await asking(url)
     const busy = await Promise.all(Array.from({ length: 6 }, () => open(url)))
     for (const [n, { socket }] of busy.entries()) socket.write(register(`busy${n}@example.com`))
     const slow = await open(url)
     const request = register('slow@example.com')
     slow.socket.write(request.subarray(0, -10))
-    await sleep(50)
+    await asking(url) // accepted and read after those that are to be in flight
 
     const since = Date.now()
     child.kill('SIGTERM')
