@@ -2,8 +2,8 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# No script has to run: what is native among the dependencies comes prebuilt.
-RUN npm ci --omit=dev --ignore-scripts --no-update-notifier && npm cache clean --force
+# No script has to run: what is native among the dependencies comes prebuilt. Optional is what others could use: a compiler.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-update-notifier && npm cache clean --force
 COPY src src
 COPY workers workers
 COPY policies policies

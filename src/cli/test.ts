@@ -13,7 +13,12 @@ import { createTestReport } from './test-report.ts'
 const root = join(import.meta.dirname, '..', '..')
 const require = createRequire(import.meta.url)
 const tap = join(dirname(require.resolve('tap/package.json')), 'dist', 'esm', 'run.mjs')
-const volatileSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+const volatileSettings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '400',
+}
 
 let child: ChildProcess | undefined
 let interrupted = false

@@ -53,7 +53,8 @@ const left = `${members}${await memberId(leaver)}/`
 
 // What is not built in is a tenant's to name.
 await created('/api/v1/attribute-definitions/', { key: 'url', category: 'resource', data_type: 'string' })
-const hook = `/api/v1/webhooks/${await created('/api/v1/webhooks/', { url: 'https://receiver.example/' })}/`
+// Inactive: nothing is to be delivered to it meanwhile.
+const hook = `/api/v1/webhooks/${await created('/api/v1/webhooks/', { url: 'https://receiver.example/', is_active: false })}/`
 
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
@@ -228,7 +229,7 @@ const changes: Change[] = [
     method: 'post',
     path: `${hook}rotate-secret/`,
     attribute: 'status',
-    values: ['active', 'disabled'],
+    values: ['disabled', 'active'],
     shows: hook,
   },
   {
@@ -244,7 +245,7 @@ const changes: Change[] = [
     method: 'delete',
     path: hook,
     attribute: 'status',
-    values: ['active', 'disabled'],
+    values: ['disabled', 'active'],
     shows: '/api/v1/webhooks/',
   },
 ]

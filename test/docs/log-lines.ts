@@ -11,6 +11,7 @@ const attempt = field(z.int().positive(), 'Which attempt this was, from 1', 1)
 const kindOfError = text('Kind and codes of the error, never its words', 'Error ESOCKET 451')
 const actor = text('The actor, as `npm run worker -- <actor>` names it', 'email')
 const outboxId = id('The message, by its row in the outbox')
+const webhookId = id('A webhook')
 const tenantId = id('The tenant it is about')
 
 const common = {
@@ -111,6 +112,23 @@ export const kinds: Kind[] = [
     },
   },
   {
+    title: 'Delivery',
+    about:
+      'One per attempt to post an event to a webhook; `msg` is `event delivered` (level 20) or `event not delivered`. Worker.',
+    msg: /^event (not )?delivered$/,
+    shape: {
+      actor,
+      tenant_id: tenantId,
+      webhook_id: webhookId,
+      delivery_id: id('The delivery, as the API lists it'),
+      event_id: id('The event, sent as `webhook-id`'),
+      attempt,
+      response_status: field(z.int(), 'Status of the answer; null where there was none', 503).nullable(),
+      duration_ms: duration('the look-up of the name to the end of the answer'),
+      error: text('Why there was no answer, in a word', 'timeout').optional(),
+    },
+  },
+  {
     title: 'Tidying',
     about:
       '`msg` is `tidied up`; beside `actor` a field per kind of row that was deleted or expired, with how many. Worker.',
@@ -155,6 +173,8 @@ export const kinds: Kind[] = [
       user_id: id('Whom it is about').optional(),
       tenant_id: tenantId.optional(),
       device_id: id('A second factor').optional(),
+      webhook_id: webhookId.optional(),
+      reason: text('Why a webhook was disabled: `gone` or `failing`', 'gone').optional(),
       decisions: field(z.array(z.string()), 'Ids of decisions', ['019ab7c4-…']).optional(),
       count: field(z.int(), 'How many', 3).optional(),
       expired: field(z.int(), 'How many expired', 2).optional(),

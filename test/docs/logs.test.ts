@@ -59,6 +59,13 @@ t.test('what API and worker print in production is as documented, and holds noth
   t.equal((await post('auth/register/', person('two'))).status, 201)
   await said(worker, /^mail sent/)
   const { access } = (await (await post('auth/login/', person('two'))).json()) as { access: string }
+  // Its secrets were sealed by nobody: no event leaves.
+  await root.query(
+    `insert into webhooks (tenant_id, id, url, secret_sealed, created_at, updated_at)
+     select id, gen_random_uuid(), 'https://canary.example.com/', 'canary', now(), now() from tenants`,
+  )
+  t.equal((await post('auth/login/', person('two'))).status, 200)
+  await said(worker, /^event not delivered/)
   const headers = { authorization: `Bearer ${access}` }
   for (const path of ['users/me/', 'tenants/', 'nothing/'])
     await fetch(`${api.url}/api/v1/${path}`, { headers })

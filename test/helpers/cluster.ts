@@ -7,7 +7,12 @@ import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/cli/emb
 import { acquireInstanceLock, InstanceRunning, isAlive } from '../../src/cli/instance-lock.ts'
 
 /** What makes a cluster fast and not durable: nobody wants it back after a crash of the machine. */
-export const volatileSettings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+export const volatileSettings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '400',
+}
 
 // One folder per checkout and user: test files that run at the same time share its cluster.
 const checkout = createHash('sha256')

@@ -51,7 +51,7 @@ export interface Connections {
   openWorker(
     name: string,
     work: (job: Job<JobData>, token?: string) => Promise<void>,
-    options: object,
+    options: { concurrency: number },
   ): Promise<Worker<JobData>>
   /** False where closing would wait for a server that is away. */
   isReachable(): boolean
@@ -131,14 +131,15 @@ async function consume(
   const backoffStrategy = (attempt: number, _type: string, error: unknown) => retryDelay(attempt, error)
   const process = (job: Job<JobData>, token?: string) =>
     work(messageOf(job), job.attemptsMade + 1).catch((error) => putOff(job, token, error))
-  const worker = await connections.openWorker(name, process, {
+  const options = {
     concurrency,
     lockDuration,
     stalledInterval: lockDuration,
     maxStalledCount: 5, // a process that dies takes others' jobs with it; the job is guilty when it happens often
     runRetryDelay: 250,
     settings: { backoffStrategy },
-  })
+  }
+  const worker = await connections.openWorker(name, process, options)
   worker.on('failed', (job, error) => {
     if (job && error.name === 'UnrecoverableError') abandoned(messageOf(job), job.attemptsMade).catch(onError)
   })

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { type Client, startService } from '../../helpers/service.ts'
-import { expect } from '../../tenancy/staff.ts'
+import { expect, look } from '../../tenancy/staff.ts'
 
 // From the call that makes a webhook to what its receiver gets, through every part as it runs.
 
@@ -33,9 +33,13 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 }
 const found = (owner: Client, name: string) =>
   expect(201, owner.post(`/api/v1/tenants/${owner.tenantId}/departments/`, { name }))
+/** Resolves once every event was handed on: whom it is for is settled by then. */
+const handedOn = () =>
+  until(async () => (await look(service, "select from outbox where queue = 'event-fanout'")).length === 0)
 const deliveries = async (owner: Client, id: string, query = '') =>
   (await expect(200, owner.get(`${all}${id}/deliveries/?page_size=100&${query}`))).results
 const owner = await service.signUp()
+await handedOn()
 const made = await expect(201, owner.post(all, { url, event_types: ['tenant.*'] }))
 const one = `${all}${made.id}/`
 const verify = (secret: string, { headers, text }: (typeof received)[number]) => {
@@ -109,6 +113,7 @@ t.test('one that is gone is disabled, and goes on in order once it is activated 
   await until(async () => (await expect(200, again.get(one))).disabled_reason === 'gone')
   await expect(409, again.post(`${one}deliveries/${(await deliveries(again, made.id))[0].id}/replay/`))
   await found(again, 'In the feed alone')
+  await handedOn()
   status = 204
   await expect(200, again.patch(one, { is_active: true }))
   await found(again, 'Back')
@@ -147,6 +152,7 @@ t.test('one that is deleted gets nothing more', async (t) => {
   status = 204
   received.length = 0
   await found(again, 'After')
+  await handedOn()
   service.advance(60_000)
   const other = await expect(201, again.post(all, { url, event_types: ['tenant.department_created'] }))
   await found(again, 'Proof')
