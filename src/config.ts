@@ -26,6 +26,8 @@ const wholeNumber = (least: number, most: number) => (text: string) =>
 const seconds = wholeNumber(1, 366 * 86_400)
 const count = wholeNumber(1, 1_000_000)
 const text = (value: string) => value
+const atLeast = (characters: number) => (value: string) =>
+  [...value].length >= characters ? value : fail(`must have ${characters} characters or more`)
 const fraction = (value: string) =>
   /^(0?\.\d+|[01](\.0*)?)$/.test(value) ? Number(value) : fail('must be a number from 0 to 1')
 const list = (value: string) =>
@@ -80,6 +82,12 @@ export const settings = {
     wholeNumber(0, 65_535),
     undefined,
     'Port of `/metrics`, `/healthz` and `/readyz` alone, of API and workers; unset, none, and no metrics in production',
+  ),
+  QUEUE_BOARD_PASSWORD: setting(
+    atLeast(16),
+    undefined,
+    'Password of `operator` for `/queues/` on `MANAGEMENT_PORT` of workers, 16 characters or more; unset, no such page',
+    { secret: true },
   ),
   PUBLIC_URL: setting(
     url('http:', 'https:'),
@@ -286,7 +294,7 @@ export type Config = Readonly<Values> & {
 }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|MANAGEMENT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|MANAGEMENT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES|QUEUE_BOARD)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {

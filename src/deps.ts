@@ -15,7 +15,7 @@ import type { PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
-import type { Databases } from './platform/db/transaction.ts'
+import { type Databases, isDatabaseUnavailable } from './platform/db/transaction.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
@@ -126,7 +126,12 @@ export async function openDeps(settings: {
     metrics,
     turns: {
       // More do not make it quicker: this is twice the connections that serve them.
-      ofTenant: createTurnstile({ most: 2 * size, waiting: 1_000, patience: 5_000 }),
+      ofTenant: createTurnstile({
+        most: 2 * size,
+        waiting: 1_000,
+        patience: 5_000,
+        common: isDatabaseUnavailable,
+      }),
       ofSignIn: createTurnstile({ most: 4, waiting: 1_000, patience: 25_000 }),
     },
     close,

@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -25,12 +26,16 @@ const drainMs = 25_000
 const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
-/** Opens everything, then listens: nobody is answered by half a service. `metrics` are those of the process. */
+/**
+ * Opens everything, then listens: nobody is answered by half a service. `metrics` are those of the process, and
+ * `listQueues` is given where it runs the actors, too.
+ */
 export async function serveApi(
   config: Config,
   log: Logger,
   clock?: () => number,
   metrics?: Metrics,
+  listQueues?: () => Promise<Queue[]>,
 ): Promise<Serving> {
   let url = ''
   const publicUrl = () => config.PUBLIC_URL ?? url
@@ -53,7 +58,11 @@ export async function serveApi(
     server.requestTimeout = 30_000
     url = await listen(server, config)
     deps.metrics.source('readiness', readySample(readiness))
-    const management = await openManagementPort(config, { ...deps, readiness }).catch(async (error) => {
+    const management = await openManagementPort(config, {
+      ...deps,
+      readiness,
+      ...(listQueues && { listQueues }),
+    }).catch(async (error) => {
       await drained()
       throw error
     })

@@ -1,3 +1,4 @@
+import type { Queue } from 'bullmq'
 import { measureCircuits } from '../src/events/webhooks/circuit-store.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import { queues } from '../src/platform/jobs/queues.ts'
@@ -45,7 +46,7 @@ export class UnknownActor extends Error {}
 export async function startActors(
   deps: WorkerDeps,
   names: string[] = [],
-): Promise<{ stop(): Promise<void>; areRunning(): boolean }> {
+): Promise<{ stop(): Promise<void>; areRunning(): boolean; listQueues(): Promise<Queue[]> }> {
   const unknown = names.find((name) => !actors.some((actor) => actor.name === name))
   if (unknown !== undefined)
     throw new UnknownActor(
@@ -72,7 +73,11 @@ export async function startActors(
   deps.metrics.source('webhooks', () => measureCircuits(deps.db))
   deps.metrics.source('queues', () => backend.measure(Object.keys(queues)))
   deps.log.info({ actors: chosen.map((actor) => actor.name) }, 'actors started')
-  return { stop, areRunning: () => running.every((part) => part.isRunning?.() ?? true) }
+  return {
+    stop,
+    areRunning: () => running.every((part) => part.isRunning?.() ?? true),
+    listQueues: () => backend.open(Object.keys(queues)),
+  }
 }
 
 /** Waits `limit` ms at most, then does `otherwise` without waiting for it. */

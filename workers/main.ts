@@ -1,6 +1,7 @@
 import { ConfigError, readConfig, roleUrls } from '../src/config.ts'
 import { assertAnswers, assertDatabaseIsSound, UnsoundDatabase } from '../src/platform/db/soundness.ts'
 import { describeError, originOf } from '../src/platform/describe-error.ts'
+import { unavailable } from '../src/platform/errors.ts'
 import { createWorkerReadiness, readySample } from '../src/platform/http/health.ts'
 import { PortTaken } from '../src/platform/http/listen.ts'
 import { openManagementPort } from '../src/platform/http/management-port.ts'
@@ -13,6 +14,8 @@ import { UnboundRole } from './refuse-superuser.ts'
 
 const hardLimit = 25_000
 
+type Running = Awaited<ReturnType<typeof startActors>>
+
 /** Starts the actors named on the command line, all where none is named, and runs until SIGTERM or SIGINT. */
 async function main(names: string[]): Promise<void> {
   const config = readConfig(undefined, ['worker'])
@@ -23,15 +26,19 @@ async function main(names: string[]): Promise<void> {
   const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']))
   if (passedOver) log.warn(passedOver)
   let atWork = () => false
+  let listQueues: Running['listQueues'] = async () => {
+    throw unavailable('starting', 'The actors are starting. Try again in a moment.', 1)
+  }
   const readiness = createWorkerReadiness(deps.db, deps.clock, () => atWork())
   deps.metrics.source('readiness', readySample(readiness))
-  const management = await openManagementPort(config, { ...deps, readiness })
+  const management = await openManagementPort(config, { ...deps, readiness, listQueues: () => listQueues() })
   const running = await startActors(deps, names).catch(async (error) => {
     await management.close()
     await deps.close()
     throw error
   })
   atWork = running.areRunning
+  listQueues = running.listQueues
   let stopping = false
   const stop = async (signal: string) => {
     if (stopping) return

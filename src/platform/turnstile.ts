@@ -10,15 +10,22 @@ export interface TurnstileBounds {
   waiting: number
   /** ms that one waits at most. */
   patience: number
+  /** Errors that would meet all the others, too: whoever waits for the same key is met by it now, not later. */
+  common?: (error: unknown) => boolean
 }
 
 interface Lane {
   running: number
-  waiting: Set<() => void>
+  waiting: Set<(error?: unknown) => void>
 }
 
 /** Makes a turnstile; whoever waits for a key does so in order, and nobody waits for the key of others. */
-export function createTurnstile({ most, waiting, patience }: TurnstileBounds): Turnstile {
+export function createTurnstile({
+  most,
+  waiting,
+  patience,
+  common = () => false,
+}: TurnstileBounds): Turnstile {
   const lanes = new Map<string, Lane>()
 
   const enter = async (lane: Lane) => {
@@ -28,16 +35,14 @@ export function createTurnstile({ most, waiting, patience }: TurnstileBounds): T
     }
     if (lane.waiting.size >= waiting) throw overloaded()
     await new Promise<void>((resolve, reject) => {
-      const go = () => {
+      const end = (error?: unknown) => {
         clearTimeout(timer)
-        lane.waiting.delete(go)
-        resolve()
+        lane.waiting.delete(end)
+        if (error === undefined) resolve()
+        else reject(error)
       }
-      const timer = setTimeout(() => {
-        lane.waiting.delete(go)
-        reject(overloaded())
-      }, patience)
-      lane.waiting.add(go)
+      const timer = setTimeout(() => end(overloaded()), patience)
+      lane.waiting.add(end)
     })
   }
   const leave = (key: string, lane: Lane) => {
@@ -52,6 +57,9 @@ export function createTurnstile({ most, waiting, patience }: TurnstileBounds): T
     await enter(lane)
     try {
       return await work()
+    } catch (error) {
+      if (common(error)) for (const end of lane.waiting) end(error)
+      throw error
     } finally {
       leave(key, lane)
     }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
-const behind = 10
+const behind = 5
 const threads = '/proc/self/task'
 
 /**

@@ -111,6 +111,10 @@ t.test('only routes, app, the development pages and platform/http know Koa', asy
   )
 })
 
+t.test('the queue board is loaded where it is on, by import() alone', async (t) => {
+  t.same(thatSay(/\bfrom '(@bull-board\/[^']+|[^']*\/queue-board\.ts)'/, /^$/), [])
+})
+
 t.test('only stores and the platform’s own tables speak SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =

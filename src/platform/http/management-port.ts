@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { ApiError, notFound } from '../errors.ts'
 import { type Metrics, textFormat } from '../metrics/metrics.ts'
@@ -10,33 +11,50 @@ import { problemBody } from './problem.ts'
 interface Settings {
   HOST: string
   MANAGEMENT_PORT: number | undefined
+  QUEUE_BOARD_PASSWORD: string | undefined
   production: boolean
 }
 
-/** The port for those who run the service: metrics and health, without a token; not to be reached from outside. */
+interface Shown {
+  metrics: Metrics
+  readiness: Readiness
+  log: Logger
+  clock: () => number
+  /** Given where this process may see the queues. */
+  listQueues?: () => Promise<Queue[]>
+}
+
+/**
+ * The port for those who run the service: metrics and health, without a token, and the queues for operators who log
+ * in; not to be reached from outside.
+ */
 export interface ManagementPort {
   /** Undefined where there is none. */
   url: string | undefined
   close(): Promise<void>
 }
 
+const boardPath = '/queues'
 const none: ManagementPort = { url: undefined, close: async () => undefined }
 
 /**
- * Serves `/metrics`, `/healthz` and `/readyz` on MANAGEMENT_PORT of HOST; without the setting, nothing. Rejects where
- * the port is taken.
+ * Serves `/metrics`, `/healthz`, `/readyz` and, with QUEUE_BOARD_PASSWORD and queues, `/queues/` on MANAGEMENT_PORT of
+ * HOST; without that setting, nothing. Rejects where the port is taken.
  */
-export async function openManagementPort(
-  { HOST, MANAGEMENT_PORT: port, production }: Settings,
-  { metrics, readiness, log }: { metrics: Metrics; readiness: Readiness; log: Logger },
-): Promise<ManagementPort> {
+export async function openManagementPort(settings: Settings, shown: Shown): Promise<ManagementPort> {
+  const { HOST, MANAGEMENT_PORT: port, production } = settings
+  const { metrics, readiness, log } = shown
   if (port === undefined) {
+    if (settings.QUEUE_BOARD_PASSWORD && shown.listQueues)
+      log.warn('QUEUE_BOARD_PASSWORD is set, but MANAGEMENT_PORT is not: there is no queue board')
     if (production) log.info('MANAGEMENT_PORT is not set: this process serves no metrics')
     return none
   }
   const answers = answersOf(metrics, readiness)
+  const board = await boardOf(settings, shown)
   const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 10_000 }, (request, response) => {
     const path = (request.url ?? '').split('?')[0]?.replace(/(?<=.)\/$/, '') ?? ''
+    if (board && `${path}/`.startsWith(`${boardPath}/`)) return board(request, response)
     const answer = answers.get(path)
     const sent = answer ? (isRead(request.method) ? answer() : refuse(notAllowed())) : refuse(notFound())
     sent.catch(refuse).then((told) => send(response, told))
@@ -45,7 +63,7 @@ export async function openManagementPort(
     throw isTaken(error) ? portTaken('MANAGEMENT_PORT', HOST, port) : error
   })
   const url = urlOf(server, HOST)
-  log.info({ url }, `Metrics and health on ${url}`)
+  log.info({ url }, `Metrics and health on ${url}${board ? `, the queue board on ${url}${boardPath}/` : ''}`)
   return {
     url,
     close: () =>
@@ -54,6 +72,16 @@ export async function openManagementPort(
         server.closeAllConnections()
       }),
   }
+}
+
+/** Loaded only where it is on. */
+async function boardOf(
+  { QUEUE_BOARD_PASSWORD: password }: Settings,
+  { listQueues, clock, log }: Shown,
+): Promise<RequestListener | undefined> {
+  if (!password || !listQueues) return undefined
+  const { queueBoard } = await import('./queue-board.ts')
+  return queueBoard({ path: boardPath, password, listQueues, clock, log })
 }
 
 interface Told {

@@ -42,6 +42,8 @@ export interface QueueBackend {
   schedule(queue: string, every: number): Promise<void>
   /** What is on these queues now; one is asked after the other, which keeps connections free. */
   measure(queues: readonly string[]): Promise<Sample[]>
+  /** The queues themselves, to be looked at; rejects where the server is away. */
+  open(queues: readonly string[]): Promise<Queue[]>
   close(): Promise<void>
 }
 
@@ -108,6 +110,11 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
       const samples: Sample[] = []
       for (const name of names) samples.push(...(await measureQueue(name, await queueNamed(name))))
       return samples
+    },
+    async open(names) {
+      const opened: Queue[] = []
+      for (const name of names) opened.push(await queueNamed(name))
+      return opened
     },
     async close() {
       const open = await Promise.allSettled(queues.values())
