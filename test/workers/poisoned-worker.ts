@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
 import { openQueueBackend } from '../../src/platform/jobs/queue-backend.ts'
 import { createLogger } from '../../src/platform/log.ts'
@@ -19,6 +20,7 @@ const actor = defineActor({
     const { webhook_id: id } = delivery.message
     if (id === failing) throw new Error('It fails each time')
     if (id === deadly) process.kill(process.pid, 'SIGKILL')
+    await sleep(100) // long enough to be in hand when the process dies
     await settle(deps.db, delivery, async () => undefined)
   },
 })
