@@ -41,17 +41,35 @@ export interface Running {
   isRunning?(): boolean
 }
 
+/** What an operator plans with; docs/workers.md is compared with it. Times in ms. */
+export interface ActorDescription {
+  readonly queue: QueueName | null
+  /** Between two runs, where no message asks for one. */
+  readonly every: number | null
+  /** Handled at a time by one process. */
+  readonly concurrency: number
+  /** Infinity: until it is done. */
+  readonly attempts: number
+  readonly backoff: { readonly first: number; readonly longest: number } | null
+  readonly lockDuration: number | null
+  /** What becomes of that which fails for good. */
+  readonly afterwards: 'dead letter' | 'begun anew' | 'next run'
+}
+
 /** What `npm run worker -- <name>` starts. */
 export interface Actor {
   name: string
+  description: ActorDescription
   start(deps: WorkerDeps, backend: QueueBackend): Promise<Running>
 }
 
 /** Makes an actor of what it does and how often it tries. */
 export function defineActor<Queue extends QueueName>(definition: ActorDefinition<Queue>): Actor {
-  const { name, queue, concurrency, lockDuration, backoff } = definition
+  const { name, queue, concurrency, attempts, lockDuration, backoff } = definition
+  const afterwards = definition.abandoned ? 'begun anew' : 'dead letter'
   return {
     name,
+    description: { queue, every: null, concurrency, attempts, backoff, lockDuration, afterwards },
     async start(deps, backend) {
       const { attend, abandoned } = attendant(definition, { ...deps, log: deps.log.child({ actor: name }) })
       const delay = (attempt: number, error: unknown) => retryDelay(backoff, attempt, error)
@@ -61,6 +79,17 @@ export function defineActor<Queue extends QueueName>(definition: ActorDefinition
     },
   }
 }
+
+/** Of an actor without a queue, which looks by itself for what is to be done; `every` in ms. */
+export const looksEvery = (every: number): ActorDescription => ({
+  queue: null,
+  every,
+  concurrency: 1,
+  attempts: 1,
+  backoff: null,
+  lockDuration: null,
+  afterwards: 'next run',
+})
 
 /** The end of an outage is noticed soon; anything else is given time. */
 function retryDelay(backoff: { first: number; longest: number }, attempt: number, error: unknown): number {

@@ -19,7 +19,7 @@ export const email = defineActor({
   handler: (deps) => async (delivery) => {
     const { tenantId, message } = delivery
     const id = message.mail_id
-    const mail = await asWorker(deps.db, (tx) => claimMail(tx, deps.sealer, tenantId, id))
+    const mail = await asWorker(deps.db, (tx) => claimMail(tx, deps.sealer, delivery, id))
     if (mail) {
       const letter = writeLetter(mail.template, mail.variables)
       await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)

@@ -11,7 +11,7 @@ import {
 import { type Newest, numberEvents } from '../src/platform/outbox/number-events.ts'
 import { openOutboxBell } from '../src/platform/outbox/outbox-bell.ts'
 import { bury } from '../src/platform/outbox/settle.ts'
-import type { Actor, Running } from './actor.ts'
+import { type Actor, looksEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { outageLog } from './outage-log.ts'
 
@@ -21,6 +21,7 @@ import { outageLog } from './outage-log.ts'
 // the work.
 
 const batch = 100
+const poll = 1_000
 
 // Relays of a newer release take its messages; an upgrade during which none of them ran a whole day is none.
 const strangeAfter = 86_400_000
@@ -33,6 +34,7 @@ export interface RelayOptions {
 
 export const outboxRelay: Actor = {
   name: 'outbox-relay',
+  description: looksEvery(poll),
   start: (deps, backend) => startRelay(deps, backend),
 }
 
@@ -40,25 +42,29 @@ export const outboxRelay: Actor = {
 export async function startRelay(
   deps: WorkerDeps,
   backend: QueueBackend,
-  { overdueAfter = 120_000, pollEvery = 1_000 }: RelayOptions = {},
+  { overdueAfter = 120_000, pollEvery = poll }: RelayOptions = {},
 ): Promise<Running> {
   const report = outageReport(deps)
   const bell = openOutboxBell(deps.config.DATABASE_WORKER_URL!, report)
   let stopped = false
-  let nextLook = performance.now()
+  let nextLook = 0
+  // The first look is at all that was enqueued before: this process may be the first on its backend.
+  let lookedAt: number | null = deps.clock() - 1
+  const look = async () => {
+    if (lookedAt === null && performance.now() < nextLook) return false
+    lookedAt ??= deps.clock() - overdueAfter
+    if (await relayOverdue(deps, backend, lookedAt)) return true
+    await buryStrange(deps)
+    lookedAt = null
+    nextLook = performance.now() + Math.min(overdueAfter / 4, 30_000)
+    return false
+  }
   const round = async () => {
-    if (performance.now() >= nextLook) {
-      await relayOverdue(deps, backend, overdueAfter)
-      await buryStrange(deps)
-      nextLook = performance.now() + Math.min(overdueAfter / 4, 30_000)
-    }
-    return relayWaiting(deps, backend)
+    const more = await look()
+    return (await relayWaiting(deps, backend)) === batch || more
   }
   const loop = async () => {
-    while (!stopped) {
-      const moved = await round().catch(report)
-      if (moved !== batch) await bell.rung(pollEvery)
-    }
+    while (!stopped) if (!(await round().catch(report))) await bell.rung(pollEvery)
   }
   const running = loop()
   return {
@@ -101,17 +107,18 @@ async function put(backend: QueueBackend, messages: OutboxMessage[]): Promise<vo
     await backend.add(queue, part)
 }
 
-/** Puts those on their queue again that it has lost: flushed, restored from a backup, or moved to another backend. */
-async function relayOverdue(deps: WorkerDeps, backend: QueueBackend, overdueAfter: number): Promise<void> {
-  for (let full = true; full; ) {
-    const lost = await asWorker(deps.db, async (tx) => {
-      const overdue = await claimOverdue(tx, deps.clock() - overdueAfter, batch)
-      full = overdue.length === batch
-      return requeueLost(tx, deps, backend, overdue)
-    })
-    if (lost > 0)
-      deps.log.warn({ count: lost }, 'messages were missing from their queues and are put there again')
-  }
+/**
+ * Puts those on their queue again that it has lost: flushed, restored from a backup, or left on another backend. One
+ * batch of those enqueued until `before` (ms) at a time, so that new ones need not wait; gives whether there may be more.
+ */
+async function relayOverdue(deps: WorkerDeps, backend: QueueBackend, before: number): Promise<boolean> {
+  const { found, lost } = await asWorker(deps.db, async (tx) => {
+    const overdue = await claimOverdue(tx, before, batch)
+    return { found: overdue.length, lost: await requeueLost(tx, deps, backend, overdue) }
+  })
+  if (lost > 0)
+    deps.log.warn({ count: lost }, 'messages were missing from their queues and are put there again')
+  return found === batch
 }
 
 async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, overdue: OutboxMessage[]) {

@@ -3,7 +3,7 @@ import { asWorker } from '../src/platform/db/transaction.ts'
 import { describeError } from '../src/platform/describe-error.ts'
 import { purgeTenant } from '../src/tenancy/tenants/purge-tenant.ts'
 import { listPurgeable } from '../src/tenancy/tenants/store.ts'
-import type { Actor } from './actor.ts'
+import { type Actor, looksEvery } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { measureJob } from './measure-job.ts'
 
@@ -41,6 +41,7 @@ export async function purgeDeletedTenants(
 /** Looks for tenants to erase every ten minutes. It may run in any number of processes: one of them does the work. */
 export const tenantPurge: Actor = {
   name: 'tenant-purge',
+  description: looksEvery(lookEvery),
   async start(deps) {
     const end = new AbortController()
     const { signal } = end

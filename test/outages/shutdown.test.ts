@@ -1,14 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { disposableDatabase } from '../helpers/database.ts'
 import { requestText } from '../helpers/raw-http.ts'
+import { entry, startApi } from './api-process.ts'
 
-const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
 t.setTimeout(90_000)
@@ -23,21 +22,7 @@ const settings = {
   SECRET_KEYS: randomBytes(32).toString('base64url'),
 }
 
-/** The API as a process of its own; `url` is empty where it ended before it listened. */
-async function startProcess(t: Test, more: Record<string, string> = {}) {
-  const child: ChildProcess = spawn(process.execPath, [entry, 'api'], {
-    env: { PATH: process.env.PATH!, ...settings, ...more },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.teardown(() => void child.kill('SIGKILL'))
-  const told = { child, printed: '', url: '', exit: once(child, 'exit') }
-  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (part) => (told.printed += part))
-  while (child.exitCode === null && !told.url) {
-    await sleep(20)
-    told.url = /Listening on (http:\S+)/.exec(told.printed)?.[1] ?? ''
-  }
-  return told
-}
+const startProcess = (t: Test, more: Record<string, string> = {}) => startApi(t, { ...settings, ...more })
 
 /** A connection with what came over it; `ended` resolves when the server closes it. */
 async function open(url: string) {
@@ -46,6 +31,14 @@ async function open(url: string) {
   const connection = { socket, received: '', ended: once(socket, 'close') }
   socket.on('data', (part) => (connection.received += part))
   socket.on('error', () => undefined)
+  return connection
+}
+
+/** A connection over which /healthz was answered, and which is idle since. */
+async function asking(url: string) {
+  const connection = await open(url)
+  connection.socket.write(requestText('GET', '/healthz'))
+  while (!connection.received.includes('"ok"')) await sleep(5)
   return connection
 }
 
@@ -61,15 +54,13 @@ t.test(
   'on SIGTERM what is in flight is answered, idle connections close, new ones are refused, and it ends with 0',
   async (t) => {
     const { child, url, exit } = await startProcess(t)
-    const idle = await open(url)
-    idle.socket.write(requestText('GET', '/healthz'))
-    while (!idle.received.includes('"ok"')) await sleep(5)
+    const idle = await asking(url)
     const busy = await Promise.all(Array.from({ length: 6 }, () => open(url)))
     for (const [n, { socket }] of busy.entries()) socket.write(register(`busy${n}@example.com`))
     const slow = await open(url)
     const request = register('slow@example.com')
     slow.socket.write(request.subarray(0, -10))
-    await sleep(50)
+    await asking(url) // accepted and read after those that are to be in flight
 
     const since = Date.now()
     child.kill('SIGTERM')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { decisionRetention, forgetDecisions } from '../../workers/decision-retention.ts'
-import { openStage, until } from './stage.ts'
+import { backends, openStage, until } from './stage.ts'
 
 t.setTimeout(120_000)
 
@@ -39,10 +39,15 @@ t.test('DECISION_RETENTION_DAYS says how long', async (t) => {
   t.throws(() => readConfig({ DECISION_RETENTION: '7' }), /DECISION_RETENTION is not a setting/)
 })
 
-t.test('the schedule calls it', async (t) => {
-  const { deps, root, rows, tenant, openBackend } = await openStage(t)
-  await root.query(decisions(tenant, 1, Date.now() - 91 * day))
-  const running = await decisionRetention.start(deps, openBackend(), 200)
-  t.teardown(() => running.stop())
-  await until(async () => (await rows('select from decisions')).length === 0)
-})
+for (const { kind, skip } of backends)
+  t.test(`on ${kind} the schedule calls it`, { skip }, async (t) => {
+    const { deps, root, rows, tenant, openBackend } = await openStage(t, { kind })
+    await root.query(decisions(tenant, 1, Date.now() - 91 * day))
+    const backend = openBackend()
+    const running = await decisionRetention.start(deps, backend, 200)
+    t.teardown(async () => {
+      await running.stop()
+      await backend.close()
+    })
+    await until(async () => (await rows('select from decisions')).length === 0)
+  })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
+import { asWorker, sql } from '../../src/platform/db/transaction.ts'
 import { seriesOf } from '../platform/metrics/series.ts'
 import { mailServer } from './mail-server.ts'
 import { backends, freePort, openStage, until } from './stage.ts'
@@ -14,6 +15,9 @@ for (const { kind, skip } of backends)
     await server.start()
     const stage = await openStage(t, { kind, smtpUrl: server.url })
     const port = await freePort()
+    await asWorker(stage.deps.db, (tx) => tx.query(sql.unsafe`select 1`))
+    const connected = `select pid from pg_stat_activity where usename = 'bailiwick_worker' and datname = current_database()`
+    const own = (await stage.rows(connected)).map(({ pid }) => pid).join()
     await stage.post(stage.tenant, 'ada@example.test')
     const worker = await startWorker(t, { ...stage.env, MANAGEMENT_PORT: String(port) })
     const ask = async (path: string) => {
@@ -37,6 +41,11 @@ for (const { kind, skip } of backends)
       t.equal(series.get(`bailiwick_scrape_source_up{source="${source}"}`), 1, source)
     t.equal(series.get('bailiwick_dead_letters{queue="email"}'), 0)
     t.equal((await ask('/api/v1/users/me/')).status, 404)
+    // docs/workers.md says so; the stage's own pool, of the same role, is left out.
+    const connections = await stage.count(
+      `pg_stat_activity where usename = 'bailiwick_worker' and datname = current_database() and pid not in (${own})`,
+    )
+    t.ok(connections <= { postgres: 42, redis: 7 }[kind], `${connections} connections`)
     worker.child.kill('SIGTERM')
     await once(worker.child, 'exit')
     t.equal(worker.child.exitCode, 0, worker.printed)

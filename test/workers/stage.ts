@@ -50,7 +50,7 @@ export async function startRedis(t: Test, port?: number) {
   const probe = new Redis(url, { retryStrategy: () => 50 }).on('error', () => undefined)
   await probe.ping()
   probe.disconnect()
-  return { url, port: chosen, stop }
+  return { url, port: chosen, pid: child.pid!, stop }
 }
 
 /** A database with tenants, the pools of API and worker, and one log whose lines are kept. */
@@ -105,8 +105,12 @@ export async function openStage(
     logged,
     tenants: ids,
     tenant: ids[0]!,
-    openBackend: () =>
-      openQueueBackend({ databaseUrl: urls.worker, redisUrl: redis?.url, onError: () => undefined }),
+    openBackend: (on = kind) =>
+      openQueueBackend({
+        databaseUrl: urls.worker,
+        redisUrl: on === 'redis' ? redis?.url : undefined,
+        onError: () => undefined,
+      }),
     rows: async (query: string) => (await root.query(query)).rows,
     count: async (table: string) => Number((await root.query(`select count(*) from ${table}`)).rows[0].count),
     post: (tenantId: string, to: string, link = 'https://app.test/verify?token=t') =>

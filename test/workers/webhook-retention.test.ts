@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { forgetDeliveries, webhookRetention } from '../../workers/webhook-retention.ts'
-import { openStage, until } from './stage.ts'
+import { backends, openStage, until } from './stage.ts'
 
 t.setTimeout(120_000)
 
@@ -69,10 +69,15 @@ t.test('those of a webhook that is gone go, too, open or not, and no others', as
   t.equal(await forgetDeliveries({ ...deps, clock: () => now }), 0)
 })
 
-t.test('the schedule calls it', async (t) => {
-  const { deps, root, rows, tenant, openBackend } = await openStage(t)
-  await root.query(deliveries(tenant, randomUUID(), 1, null))
-  const running = await webhookRetention.start(deps, openBackend(), 200)
-  t.teardown(() => running.stop())
-  await until(async () => (await rows('select from webhook_deliveries')).length === 0)
-})
+for (const { kind, skip } of backends)
+  t.test(`on ${kind} the schedule calls it`, { skip }, async (t) => {
+    const { deps, root, rows, tenant, openBackend } = await openStage(t, { kind })
+    await root.query(deliveries(tenant, randomUUID(), 1, null))
+    const backend = openBackend()
+    const running = await webhookRetention.start(deps, backend, 200)
+    t.teardown(async () => {
+      await running.stop()
+      await backend.close()
+    })
+    await until(async () => (await rows('select from webhook_deliveries')).length === 0)
+  })

@@ -5,8 +5,12 @@ import { until } from './stage.ts'
 const main = new URL('../../workers/main.ts', import.meta.url).pathname
 
 /** A worker process, with what it printed; it is ready once its actors are started. */
-export async function startWorker(t: Test, env: Record<string, string>, ...names: string[]) {
-  const child: ChildProcess = spawn(process.execPath, [main, ...names], {
+export const startWorker = (t: Test, env: Record<string, string>, ...names: string[]) =>
+  startProcess(t, env, main, ...names)
+
+/** The same of another file, that prints the same once it is ready. */
+export async function startProcess(t: Test, env: Record<string, string>, file: string, ...names: string[]) {
+  const child: ChildProcess = spawn(process.execPath, [file, ...names], {
     env: { PATH: process.env.PATH!, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -16,6 +20,7 @@ export async function startWorker(t: Test, env: Record<string, string>, ...names
       worker.printed += part
     })
   t.teardown(() => void child.kill('SIGKILL'))
-  await until(() => worker.printed.includes('actors started') || child.exitCode !== null)
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  await until(() => worker.printed.includes('actors started') || hasEnded())
   return worker
 }

@@ -63,6 +63,8 @@ export interface Connections {
 export interface JobData {
   tenant_id: string
   payload: unknown
+  /** How often its process had died when it was last put off for that. */
+  apart?: number
 }
 
 interface BackendOptions {
@@ -137,7 +139,9 @@ async function consume(
 ): Promise<Consumer> {
   const backoffStrategy = (attempt: number, _type: string, error: unknown) => retryDelay(attempt, error)
   const process = (job: Job<JobData>, token?: string) =>
-    work(messageOf(job), job.attemptsMade + 1).catch((error) => putOff(job, token, error))
+    setApart(job, lockDuration)
+      .then(() => work(messageOf(job), job.attemptsMade + 1))
+      .catch((error) => putOff(job, token, error))
   const options = {
     concurrency,
     lockDuration,
@@ -154,6 +158,16 @@ async function consume(
     close: (force) => worker.close(force || !connections.isReachable()),
     isRunning: () => worker.isRunning(),
   }
+}
+
+/**
+ * Jobs whose process died come back at the same moment, so the guilty one would meet the same others each time, until
+ * all of them had died too often: each is put off once per death, by chance, and they part.
+ */
+async function setApart(job: Job<JobData>, longest: number): Promise<void> {
+  if (job.stalledCounter <= (job.data.apart ?? 0)) return
+  await job.updateData({ ...job.data, apart: job.stalledCounter })
+  throw new Later(Math.random() * longest)
 }
 
 /** Tells the queue when the job is to come again, and the worker that it has been told. */

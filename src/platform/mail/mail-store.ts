@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
 import { sql, type Tx } from '../db/transaction.ts'
+import type { Delivery } from '../outbox/settle.ts'
 
 const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
 const content = z.object({ to: z.string(), variables: z.unknown() })
@@ -12,16 +13,20 @@ export interface ClaimedMail {
   variables: unknown
 }
 
-/** Marks a mail as being sent and opens it; null once it was sent. Throws where no key of SECRET_KEYS opens it. */
+/**
+ * Marks a mail as being sent and opens it; null once it was sent, and where its message is gone: a job that is left of
+ * one that was given up, or settled by way of another backend, sends nothing. Throws where no key of SECRET_KEYS opens it.
+ */
 export async function claimMail(
   tx: Tx,
   sealer: Sealer,
-  tenantId: string,
+  { tenantId, id: messageId }: Delivery,
   id: string,
 ): Promise<ClaimedMail | null> {
   const row = await tx.maybeOne(sql.type(claimed)`
     update mails set status = 'sending', attempts = attempts + 1
     where tenant_id = ${tenantId} and id = ${id} and content_sealed is not null
+      and exists (select from outbox o where o.tenant_id = ${tenantId} and o.id = ${messageId})
     returning template, content_sealed`)
   if (!row) return null
   return { template: row.template, ...content.parse(JSON.parse(sealer.open('mail', row.content_sealed, id))) }

@@ -1,0 +1,121 @@
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { superuserUrl } from '../helpers/cluster.ts'
+import { header, mailServer } from './mail-server.ts'
+import { addTest, addWebhook, startReceiver } from './receiver.ts'
+import { type BackendKind, hasRedis, openStage, type Stage, until } from './stage.ts'
+import { startWorker } from './worker-process.ts'
+
+// docs/workers.md, "Moving": the service goes on writing, workers end in the middle of their work on one backend, others
+// begin on the other.
+
+t.setTimeout(300_000)
+const { release } = await superuserUrl()
+t.teardown(release)
+
+/** In hand of a process that was killed: its mails may go out once more. */
+const inHand = 5
+const carried = ['email', 'event-fanout', 'webhook', 'webhook-once']
+
+/** What is on the queues of a backend, by queue and state. */
+async function jobsOn(t: Test, stage: Stage, kind: BackendKind) {
+  const backend = stage.openBackend(kind)
+  t.teardown(() => backend.close())
+  await until(() =>
+    backend.measure(carried).then(
+      () => true,
+      () => false,
+    ),
+  )
+  return async (queues: string[], states: string[]) => {
+    const samples = await backend.measure(queues)
+    const counted = samples.filter(({ labels }) => states.includes(Reflect.get(labels, 'state')))
+    return counted.reduce((sum, { value }) => sum + value, 0)
+  }
+}
+
+for (const [from, to] of [
+  ['postgres', 'redis'],
+  ['redis', 'postgres'],
+] as const)
+  t.test(
+    `from ${from} to ${to} nothing is lost, whatever was under way; what is left behind does no harm`,
+    { skip: hasRedis ? false : 'no redis-server on this machine' },
+    async (t) => {
+      const server = await mailServer(t)
+      await server.start()
+      const receiver = await startReceiver(t)
+      const stage = await openStage(t, { kind: 'redis', smtpUrl: server.url })
+      const on = { redis: stage.env, postgres: { ...stage.env, REDIS_URL: '' } }
+      const oldJobs = await jobsOn(t, stage, from)
+      const newJobs = await jobsOn(t, stage, to)
+
+      let moved = false
+      const refusal = (code: number) => Object.assign(new Error('no'), { responseCode: code })
+      server.answer = ({ to: [recipient = ''] }) => {
+        if (recipient.startsWith('gone')) return refusal(moved ? 550 : 451)
+        return recipient.startsWith('later') && !moved ? refusal(451) : null
+      }
+      receiver.answer = ({ sequence }) => (sequence === 3 && !moved ? 503 : 200)
+      const { id: webhookId } = await addWebhook(stage, receiver.url)
+      const write = async (some: string, mails: number, events: number) => {
+        for (let n = 0; n < mails; n++) await stage.post(stage.tenant, `${some}${n}@example.test`)
+        for (let n = 0; n < events; n++) await stage.append(stage.tenant)
+      }
+
+      const [killed, ended] = await Promise.all([startWorker(t, on[from]), startWorker(t, on[from])])
+      await until(() => killed!.printed.includes('tidied up') || ended!.printed.includes('tidied up'))
+      await write('later', 4, 4)
+      await write('gone', 1, 0)
+      await until(() => receiver.received.some(({ sequence }) => sequence === 3))
+      const written = write('now', 40, 20)
+      await until(() => server.received.filter(({ to }) => to[0]!.startsWith('now')).length >= 10)
+      killed!.child.kill('SIGKILL')
+      await written
+      ended!.child.kill('SIGTERM')
+      for (const { child } of [killed!, ended!])
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      t.ok((await oldJobs(carried, ['waiting', 'active', 'delayed'])) > 0, 'jobs are left behind')
+      await write('between', 5, 5)
+      await addTest(stage, webhookId)
+      // What it is tried again after, and the half minute for which an attempt counts as under way.
+      await stage.root.query(`update webhook_deliveries set next_attempt_at = now() where ended_at is null`)
+
+      moved = true
+      const begun = Date.now()
+      const next = await Promise.all([startWorker(t, on[to]), startWorker(t, on[to])])
+      await until(async () => (await stage.count('outbox')) === 0, 90_000)
+      t.comment(`all was done ${Date.now() - begun} ms after the first start on ${to}`)
+      t.ok(Date.now() - begun < 60_000, 'nobody waits for the look at what is overdue')
+      await until(() => next.some(({ printed }) => printed.includes('tidied up')))
+      await until(async () => (await newJobs(['otp-expiry'], ['delayed'])) === 1)
+
+      const accepted = server.received.filter(({ to: [to = ''] }) => !/^(later|gone)/.test(to))
+      const ids = new Set(accepted.map(({ raw }) => header(raw, 'Message-ID')))
+      t.equal(ids.size, 45)
+      t.ok(accepted.length <= 45 + inHand, `${accepted.length} mails`)
+      t.match(await stage.rows('select status, count(*)::int from mails group by status order by status'), [
+        { status: 'failed', count: 1 },
+        { status: 'sent', count: 49 },
+      ])
+      t.equal(await stage.count('dead_letters'), 1, 'what was refused for good, and nothing else')
+      const sequences = receiver.taken.flatMap(({ sequence = [] }) => sequence)
+      const inOrder = Array.from({ length: 29 }, (_, n) => n + 1)
+      t.same([...new Set(sequences)], inOrder)
+      t.same(
+        sequences,
+        sequences.toSorted((a, b) => a - b),
+      )
+      t.ok(sequences.length <= 30, 'once, but what was in hand when its process was killed')
+      t.equal(receiver.taken.filter(({ sequence }) => sequence === undefined).length, 1, 'the test')
+
+      const before = [server.received.length, receiver.received.length]
+      const again = await startWorker(t, on[from])
+      await until(async () => (await oldJobs(carried, ['waiting', 'delayed'])) === 0, 90_000)
+      t.same([server.received.length, receiver.received.length], before, 'jobs without a row do nothing')
+      t.equal(await stage.count('outbox'), 0)
+      t.equal(await stage.count('dead_letters'), 1)
+      t.notMatch(again.printed, 'will be tried again')
+      t.match(await stage.rows(`select status from mails where status <> 'sent'`), [{ status: 'failed' }])
+    },
+  )

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readConfig } from '../../src/config.ts'
+import { openQueueBackend } from '../../src/platform/jobs/queue-backend.ts'
+import { createLogger } from '../../src/platform/log.ts'
+import { settle } from '../../src/platform/outbox/settle.ts'
+import { defineActor } from '../../workers/actor.ts'
+import { openWorkerDeps } from '../../workers/deps.ts'
+import { deadly, failing } from './poison.ts'
+
+// A worker process with one actor, that a message kills and another makes throw.
+
+const actor = defineActor({
+  name: 'webhook-once',
+  queue: 'webhook-once',
+  concurrency: 5,
+  attempts: 4,
+  backoff: { first: 50, longest: 200 },
+  lockDuration: 600,
+  handler: (deps) => async (delivery) => {
+    const { webhook_id: id } = delivery.message
+    if (id === failing) throw new Error('It fails each time')
+    if (id === deadly) process.kill(process.pid, 'SIGKILL')
+    await sleep(100) // long enough to be in hand when the process dies
+    await settle(deps.db, delivery, async () => undefined)
+  },
+})
+
+const config = readConfig(undefined, ['worker'])
+const deps = await openWorkerDeps(config, createLogger('warn', false))
+const backend = openQueueBackend({
+  databaseUrl: config.DATABASE_WORKER_URL!,
+  redisUrl: config.REDIS_URL,
+  onError: () => undefined,
+})
+await actor.start(deps, backend)
+console.log('actors started')
