@@ -128,7 +128,10 @@ async function serve(args: string[], env: Record<string, string>, path: string) 
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: size,
-      MALLOC_ARENA_MAX: '1', // as in the image
+      // As in the image.
+      MALLOC_ARENA_MAX: '1',
+      MALLOC_MMAP_THRESHOLD_: '33554432',
+      MALLOC_TRIM_THRESHOLD_: '67108864',
       HOST: '127.0.0.1',
       PORT: String(port),
       ...env,
