@@ -12,11 +12,11 @@ const keyRow = z.object({
 
 export type KeyRow = z.infer<typeof keyRow>
 
-/** Keys whose tokens may be alive, newest first; as the system role. */
+/** Keys whose tokens may be alive, newest first, of those of one moment the last to be made; as the system role. */
 export function listKeys(tx: Tx, now: number): Promise<readonly KeyRow[]> {
   return tx.any(sql.type(keyRow)`
     select kid, algorithm, public_jwk, private_jwk_sealed, created_at from signing_keys
-    where retires_at is null or retires_at > ${sql.timestamp(new Date(now))} order by created_at desc, kid`)
+    where retires_at is null or retires_at > ${sql.timestamp(new Date(now))} order by created_at desc, retires_at desc nulls first, kid`)
 }
 
 /** Keeps a key; as the system role. */
