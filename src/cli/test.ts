@@ -50,7 +50,7 @@ try {
 async function test(folder: string, args: string[]): Promise<number> {
   const url = process.env.TEST_DATABASE_URL || (await startCluster(folder))
   if (!(await isBuilt())) await build()
-  const fixed = ['--disable-coverage', '--reporter=tap', '--jobs=2', '--timeout=120']
+  const fixed = ['--disable-coverage', '--reporter=tap', '--jobs=3', '--timeout=120']
   const report = createTestReport(console.log)
   const code = await runTap(['run', ...fixed, ...args], report.read, { url })
   const totals = report.totals()

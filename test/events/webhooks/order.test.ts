@@ -2,22 +2,23 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { startActors } from '../../workers/actors.ts'
-import { eventFanout } from '../../workers/event-fanout.ts'
-import { startRelay } from '../../workers/outbox-relay.ts'
-import { webhook } from '../../workers/webhook.ts'
-import { superuserUrl } from '../helpers/cluster.ts'
-import { dumpOfQueues, markStalledForGood } from './queue-content.ts'
-import { addTest, addWebhook, newSecret, startReceiver, wake } from './receiver.ts'
-import { backends, openStage, until } from './stage.ts'
-import { startWorker } from './worker-process.ts'
+import { startActors } from '../../../workers/actors.ts'
+import { eventFanout } from '../../../workers/event-fanout.ts'
+import { startRelay } from '../../../workers/outbox-relay.ts'
+import { webhook } from '../../../workers/webhook.ts'
+import { superuserUrl } from '../../helpers/cluster.ts'
+import { dumpOfQueues, markStalledForGood } from '../../workers/queue-content.ts'
+import { addTest, addWebhook, newSecret, startReceiver, wake } from '../../workers/receiver.ts'
+import { backends, openStage, until } from '../../workers/stage.ts'
+import { startWorker } from '../../workers/worker-process.ts'
 
 t.setTimeout(600_000)
+t.jobs = backends.length // it waits for most of its time
 const { release } = await superuserUrl()
 t.teardown(release)
 
 for (const { kind, skip } of backends)
-  t.test(`on ${kind}`, { skip }, async (t) => {
+  t.test(`on ${kind}`, { skip, buffered: true }, async (t) => {
     t.test('events arrive once, in order, signed so that a library of others believes them', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
