@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { answer } from '../../src/cli/answer.ts'
+import { bareEnv } from '../helpers/bare-env.ts'
 import type { DatabaseUrls } from '../helpers/database.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
@@ -31,8 +32,8 @@ export async function runCli(
   args: readonly string[],
   { env = {}, stdin = '' }: { env?: Record<string, string>; stdin?: string } = {},
 ): Promise<Ran> {
-  const { PATH = '', HOME = '', NODE_OPTIONS = '', TMPDIR = '' } = process.env
-  const base = { PATH, HOME, NODE_OPTIONS, ...(TMPDIR && { TMPDIR }) }
+  const { HOME = '', TMPDIR = '' } = process.env
+  const base = { ...bareEnv, HOME, ...(TMPDIR && { TMPDIR }) }
   const child = spawn(process.execPath, [entry, 'cli', ...args], { env: { ...base, ...env } })
   child.stdin.on('error', () => undefined) // it may end without reading
   child.stdin.end(stdin)

@@ -30,7 +30,7 @@ const tour = (args: string[], env?: Record<string, string>) =>
   run(process.execPath, [entry, 'tour', ...args], env)
 
 t.test('with a service running', async (t) => {
-  const { url } = await startService(t)
+  const { url } = await startService(t, { actors: [] })
 
   t.test('two tours at once get every answer they expect, step by step', async (t) => {
     for (const { code, out, err } of await Promise.all([tour(['--url', url]), tour(['--url', `${url}/`])])) {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { freePort } from '../workers/stage.ts'
+import { bareEnv } from './bare-env.ts'
 import type { DatabaseUrls } from './database.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
@@ -47,7 +48,7 @@ export async function startProcess(
   nodeOptions: string[] = [],
 ): Promise<Running> {
   const child = spawn(process.execPath, [...nodeOptions, entry, name], {
-    env: { PATH: process.env.PATH!, ...env },
+    env: { ...bareEnv, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => void child.kill('SIGKILL'))

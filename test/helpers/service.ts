@@ -68,17 +68,21 @@ export interface Service {
 
 let people = 0
 
+/** What is done at once about what requests leave; the other actors only take time to start. */
+const senders = ['outbox-relay', 'email', 'event-fanout']
+
 /**
- * Starts the service in this process for one test file and ends it with the test. `env` are settings, `logTo` a logger
- * whose lines the test reads.
+ * Starts the service in this process for one test file and ends it with the test. `env` are settings, `actors` those
+ * that work (an empty list: all), and the lines of the log go to `logTo` where it is given.
  */
 export async function startService(
   t: Test,
   {
     env = {},
     workers = true,
+    actors: named = senders,
     logTo,
-  }: { env?: Record<string, string>; workers?: boolean; logTo?: Logger } = {},
+  }: { env?: Record<string, string>; workers?: boolean; actors?: string[]; logTo?: Logger } = {},
 ): Promise<Service> {
   const database = await disposableDatabase()
   const { urls } = database
@@ -99,7 +103,7 @@ export async function startService(
   const metrics = createMetrics(version, clock)
   const serving = await serveApi(config, log, clock, metrics)
   const workerDeps = workers ? await openWorkerDeps(config, log, clock, metrics) : undefined
-  const actors = workerDeps && (await startActors(workerDeps))
+  const actors = workerDeps && (await startActors(workerDeps, named))
   t.teardown(async () => {
     await actors?.stop()
     await workerDeps?.close()

@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { bareEnv } from '../helpers/bare-env.ts'
 
 export const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
 /** The API as a process of its own; `url` is empty where it ended before it listened. */
 export async function startApi(t: Test, settings: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, [entry, 'api'], {
-    env: { PATH: process.env.PATH!, ...settings },
+    env: { ...bareEnv, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => void child.kill('SIGKILL'))

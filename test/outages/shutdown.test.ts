@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { bareEnv } from '../helpers/bare-env.ts'
 import { disposableDatabase } from '../helpers/database.ts'
 import { requestText } from '../helpers/raw-http.ts'
 import { entry, startApi } from './api-process.ts'
@@ -118,7 +119,7 @@ t.test('production starts with nothing missing, and lists all that is', async (t
   const bare = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
   for (const name of ['api', 'start', 'worker']) {
     const child = spawn(process.execPath, [entry, name], {
-      env: { PATH: process.env.PATH!, ...bare, NODE_ENV: 'production' },
+      env: { ...bareEnv, ...bare, NODE_ENV: 'production' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let printed = ''

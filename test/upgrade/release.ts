@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
+import { bareEnv } from '../helpers/bare-env.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
@@ -45,7 +46,7 @@ export type Settings = Record<string, string>
 
 /** Runs a command of a release to its end. */
 export async function command(folder: string, env: Settings, ...args: string[]) {
-  const options = { cwd: folder, env: { PATH: process.env.PATH, ...env } }
+  const options = { cwd: folder, env: { ...bareEnv, ...env } }
   return run(process.execPath, ['src/entry.cjs', 'cli', ...args], options).then(
     ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
     (error) => ({ code: error.code as number, output: error.stdout + error.stderr }),
@@ -71,7 +72,7 @@ export async function startRelease(
 ): Promise<Running> {
   const child: ChildProcess = spawn(process.execPath, ['src/entry.cjs', what], {
     cwd: folder,
-    env: { PATH: process.env.PATH!, PORT: '0', ...env },
+    env: { ...bareEnv, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let printed = ''

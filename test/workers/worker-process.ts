@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Test } from 'tap'
+import { bareEnv } from '../helpers/bare-env.ts'
 import { until } from './stage.ts'
 
 const main = new URL('../../workers/main.ts', import.meta.url).pathname
@@ -11,7 +12,7 @@ export const startWorker = (t: Test, env: Record<string, string>, ...names: stri
 /** The same of another file, that prints the same once it is ready. */
 export async function startProcess(t: Test, env: Record<string, string>, file: string, ...names: string[]) {
   const child: ChildProcess = spawn(process.execPath, [file, ...names], {
-    env: { PATH: process.env.PATH!, ...env },
+    env: { ...bareEnv, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const worker = { child, printed: '' }

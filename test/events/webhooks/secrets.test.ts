@@ -13,7 +13,7 @@ import { expect, look } from '../../tenancy/staff.ts'
 t.setTimeout(120_000)
 const logged: string[] = []
 const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
-const service = await startService(t, { logTo: log, env: { LOG_LEVEL: 'trace' } })
+const service = await startService(t, { actors: [], logTo: log, env: { LOG_LEVEL: 'trace' } })
 const { sealer } = service.deps
 const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'

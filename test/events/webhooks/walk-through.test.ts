@@ -10,7 +10,7 @@ import { expect, look } from '../../tenancy/staff.ts'
 // From the call that makes a webhook to what its receiver gets, through every part as it runs.
 
 t.setTimeout(120_000)
-const service = await startService(t, { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
+const service = await startService(t, { actors: [], env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
 const all = '/api/v1/webhooks/'
 
 /** A receiver that answers with `status`, and what it got. */

@@ -7,6 +7,7 @@ import pg from 'pg'
 import t from 'tap'
 import { checkIsolation, inspectCatalogue, inspectIsolation } from '../../../src/platform/db/isolation.ts'
 import { catalogueChecks } from '../../../src/platform/db/isolation-catalogue.ts'
+import { bareEnv } from '../../helpers/bare-env.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 import { mutations } from './isolation-mutations.ts'
 
@@ -135,7 +136,7 @@ async function startApi(api: string) {
   const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
   const child = spawn(process.execPath, [main], {
     env: {
-      PATH: process.env.PATH,
+      ...bareEnv,
       NODE_ENV: 'test',
       HOST: '127.0.0.1',
       PORT: '0',
