@@ -126,9 +126,9 @@ export async function openDeps(settings: {
     publicUrl,
     metrics,
     turns: {
-      // More do not make it quicker: this is twice the connections that serve them.
+      // More do not make it quicker: there are no more connections that serve them.
       ofTenant: createTurnstile({
-        most: 2 * size,
+        most: size,
         waiting: 1_000,
         patience: 5_000,
         common: isDatabaseAway,
