@@ -65,7 +65,7 @@ t.test(
     await locker.query('begin')
     await locker.query('select from tenants where id = $1 for update', [owner.tenantId])
     const path = `/api/v1/tenants/${owner.tenantId}/`
-    const atWork = 2 * (availableParallelism() + 2)
+    const atWork = service.deps.config.DATABASE_POOL_SIZE!
     const hanging = Array.from({ length: atWork }, (_, n) => owner.put(path, { name: `Name ${n}` }))
     await sleep(300)
     t.match(await owner.get('/api/v1/users/me/'), { status: 200 })
