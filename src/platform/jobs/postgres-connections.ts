@@ -4,8 +4,8 @@ import type { Connections, JobData } from './queue-backend.ts'
 
 const backend = withBackend(createPostgresBackend)
 const publishing = 3
-// One of them waits in LISTEN; what handles one job at a time needs but one more.
-const consuming = (concurrency: number) => (concurrency > 1 ? 4 : 2)
+// One of them waits in LISTEN.
+const consuming = 4
 
 /**
  * Queues on Postgres. BullMQ remembers a failed first connection for good, so queue and worker are handed out
@@ -41,7 +41,7 @@ export function postgresConnections(url: string, onError: (error: Error) => void
     async openWorker(name, work, options) {
       const worker = new backend.Worker<JobData>(name, work as never, {
         ...options,
-        connection: openPool(consuming(options.concurrency)),
+        connection: openPool(consuming),
         autorun: false,
       })
       worker.on('error', onError)
