@@ -1,14 +1,13 @@
-import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { makeOwner } from '../../tenancy/members/make-owner.ts'
 import { foundPersonalTenant, foundTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { findTenant, type NamedTenant } from '../../tenancy/tenants/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { insertUser, markEmailVerified } from '../users/store.ts'
+import { tellRegistered } from '../users/tell-registered.ts'
 import type { Admin, AdminDeps } from './create-admin.ts'
 
 interface Given {
@@ -47,25 +46,8 @@ async function tellCreated(
   tx: Tx,
   { tenantId, person, origin, at }: { tenantId: string; person: Given['person']; origin: Origin; at: number },
 ): Promise<void> {
-  const { id, email, firstName, lastName } = person
-  await appendEvent(tx, {
-    type: 'identity.user_created',
-    tenantId,
-    subject: id,
-    data: { user_id: id, email },
-    actorId: null,
-    requestId: origin.requestId,
-    at,
-  })
-  await appendAudit(tx, {
-    tenantId,
-    actor: null,
-    origin,
-    action: 'user:register',
-    target: { type: 'user', id },
-    changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
-    at,
-  })
+  const { id, email } = person
+  await tellRegistered(tx, { person, tenantId, bySystem: true, origin, at })
   await markEmailVerified(tx, { id, email, at })
   await tellVerified(tx, { userId: id, email, tenantId, bySystem: true, origin, at })
 }

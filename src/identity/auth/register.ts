@@ -1,10 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Origin } from '../../platform/http/origin.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Offer } from '../../tenancy/invitations/accept-store.ts'
 import {
@@ -19,6 +17,7 @@ import { mailVerificationLink } from '../email-verification/send-verification.ts
 import { evenly } from '../guards/even-time.ts'
 import { registerUses } from '../guards/limits.ts'
 import { findCredentials, insertUser } from '../users/store.ts'
+import { tellRegistered } from '../users/tell-registered.ts'
 import { verifyByInvitation } from './accept-invitation.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
@@ -81,24 +80,7 @@ function foundAccount(deps: Deps, origin: Origin, person: NewPerson, offer: Offe
   return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { ...person, at }))) return false
     if (!offer) await foundPersonalTenant(tx, { id: tenantId, founder, origin, at })
-    await appendEvent(tx, {
-      type: 'identity.user_created',
-      tenantId,
-      subject: id,
-      data: { user_id: id, email },
-      actorId: id,
-      requestId: origin.requestId,
-      at,
-    })
-    await appendAudit(tx, {
-      tenantId,
-      actor: founder,
-      origin,
-      action: 'user:register',
-      target: { type: 'user', id },
-      changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
-      at,
-    })
+    await tellRegistered(tx, { person: founder, tenantId, bySystem: false, origin, at })
     if (!offer) await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, origin, at })
     if (offer) await verifyByInvitation(tx, offer, { id, origin, at })
     if (offer) await joinByInvitation(tx, offer, { person: founder, origin, at })

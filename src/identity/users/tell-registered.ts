@@ -1,0 +1,39 @@
+import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+
+interface Registered {
+  person: { id: string; email: string; firstName: string; lastName: string }
+  tenantId: string
+  /** Made by an operator, not by themselves. */
+  bySystem: boolean
+  origin: Origin
+  at: number
+}
+
+/** Leaves the event `identity.user_created` and the audit row of somebody new, in the transaction that makes them. */
+export async function tellRegistered(
+  tx: Tx,
+  { person, tenantId, bySystem, origin, at }: Registered,
+): Promise<void> {
+  const { id, email, firstName, lastName } = person
+  await appendEvent(tx, {
+    type: 'identity.user_created',
+    tenantId,
+    subject: id,
+    data: { user_id: id, email },
+    actorId: bySystem ? null : id,
+    requestId: origin.requestId,
+    at,
+  })
+  await appendAudit(tx, {
+    tenantId,
+    actor: bySystem ? null : person,
+    origin,
+    action: 'user:register',
+    target: { type: 'user', id },
+    changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
+    at,
+  })
+}
