@@ -3,10 +3,9 @@ import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { enqueue } from '../../platform/outbox/enqueue.ts'
 import { findStatus, reopenDelivery } from './asked-store.ts'
-import { assertFewWait } from './assert-few-wait.ts'
 import { permitWebhook } from './permit-webhook.ts'
+import { sendOnce } from './send-once.ts'
 import { holdWebhook } from './store.ts'
 import { stateOf } from './webhook-schemas.ts'
 
@@ -27,14 +26,7 @@ export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: str
       throw invalidState(`The webhook is ${state}. Set is_active to true, then replay.`, state)
     if (!(await reopenDelivery(tx, asked)))
       throw invalidState('This delivery has not ended yet.', (await findStatus(tx, asked)) ?? status)
-    await assertFewWait(tx, tenantId, webhookId)
-    const message = {
-      v: 1,
-      request_id: actor.origin.requestId,
-      webhook_id: webhookId,
-      delivery_id: id,
-    } as const
-    await enqueue(tx, 'webhook-once', tenantId, message, at)
+    await sendOnce(tx, { tenantId, webhookId, deliveryId: id, requestId: actor.origin.requestId, at })
     await appendAudit(tx, {
       ...doneBy(actor, at),
       action: 'webhook:replay',

@@ -2,10 +2,9 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { enqueue } from '../../platform/outbox/enqueue.ts'
 import { insertTest } from './asked-store.ts'
-import { assertFewWait } from './assert-few-wait.ts'
 import { permitWebhook } from './permit-webhook.ts'
+import { sendOnce } from './send-once.ts'
 import { holdWebhook } from './store.ts'
 
 /**
@@ -23,14 +22,7 @@ export function testWebhook({ db, clock }: Deps, actor: Actor, id: string): Prom
       eventType: 'events.webhook_tested',
       at,
     })
-    await assertFewWait(tx, tenantId, id)
-    const message = {
-      v: 1,
-      request_id: actor.origin.requestId,
-      webhook_id: id,
-      delivery_id: deliveryId,
-    } as const
-    await enqueue(tx, 'webhook-once', tenantId, message, at)
+    await sendOnce(tx, { tenantId, webhookId: id, deliveryId, requestId: actor.origin.requestId, at })
     await appendAudit(tx, { ...doneBy(actor, at), action: 'webhook:test', target: { type: 'webhook', id } })
     return deliveryId
   })
