@@ -4,10 +4,6 @@ import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { asWorker } from '../src/platform/db/transaction.ts'
 import { Later } from '../src/platform/jobs/later.ts'
 import { defineActor } from './actor.ts'
-import { createShare } from './share.ts'
-
-/** Of the concurrency, which is of sockets that wait: receivers of one tenant that answer late leave room for others. */
-const shareOfTenant = 40
 
 /**
  * Posts what is open for a webhook, in order. Its message comes again for as long as there is something, and is never
@@ -23,10 +19,8 @@ export const webhook = defineActor({
   handler(deps) {
     const { clock, config } = deps
     const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
-    const share = createShare(shareOfTenant)
     return async ({ id, tenantId, message }) => {
-      const asked = { id, tenantId, webhookId: message.webhook_id }
-      const wait = await share(asked, () => deliverInOrder({ ...deps, poster }, asked))
+      const wait = await deliverInOrder({ ...deps, poster }, { id, tenantId, webhookId: message.webhook_id })
       if (wait !== null) throw new Later(wait)
     }
   },
