@@ -17,13 +17,13 @@ import { createTokenSigner, type TokenSigner } from './platform/crypto/token-sig
 import { isDatabaseAway } from './platform/db/database-errors.ts'
 import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
+import { runHashThreadsBehind } from './platform/hash-threads.ts'
 import type { Approvals } from './platform/http/approval-gate.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/decide.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
 import { createTurnstile, type Turnstile } from './platform/turnstile.ts'
-import { runWorkersBehind } from './platform/worker-threads.ts'
 import { version } from './version.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */
@@ -88,7 +88,7 @@ export async function openDeps(settings: {
     createMeasuredHasher(metrics),
     openAccessEngine(),
   ])
-  runWorkersBehind()
+  runHashThreadsBehind()
   const apiReads = openMeasuredReadPool(apiUrl, reading, as('api_reads'))
   const systemReads = openMeasuredReadPool(systemUrl, reading, as('system_reads'))
   const db = { api, apiReads, system, systemReads }

@@ -38,7 +38,7 @@ export function deleteDepartment(
     await appendAudit(tx, {
       ...doneBy(actor, at),
       action: 'department:delete',
-      target: { type: 'department', id: id },
+      target: { type: 'department', id },
       changes: changesBetween(auditedDepartment(department), null),
     })
   })

@@ -9,7 +9,7 @@ const threads = '/proc/self/task'
  * hash, and whoever else asks is still answered. Needs no privilege; on Linux only, elsewhere nothing happens. To be
  * called once the pool runs. Gives how many threads it found.
  */
-export function runWorkersBehind(): number {
+export function runHashThreadsBehind(): number {
   if (process.platform !== 'linux') return 0
   return readdirSync(threads).filter(putBehind).length
 }
