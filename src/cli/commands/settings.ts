@@ -1,4 +1,5 @@
-import { settingRows, settingsTable } from '../../config.ts'
+import type { Setting } from '../../setting-forms.ts'
+import { settings as table } from '../../settings.ts'
 import { defineCommand } from '../command.ts'
 
 export const settings = defineCommand({
@@ -8,3 +9,19 @@ export const settings = defineCommand({
   example: '',
   run: async () => ({ data: { settings: settingRows() }, text: settingsTable() }),
 })
+
+/** Every setting by name, what it is when unset, and what it means. */
+const settingRows = (): { name: string; default: string; about: string }[] =>
+  (Object.entries(table) as [string, Setting<unknown>][]).map(([name, { fallback, about, shown }]) => ({
+    name,
+    default: shown ?? printed(fallback),
+    about,
+  }))
+
+/** The settings as rows of a Markdown table, for the README. */
+export function settingsTable(): string {
+  const rows = settingRows().map((row) => `| \`${row.name}\` | ${row.default} | ${row.about} |`)
+  return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
+}
+
+const printed = (value: unknown) => (value === undefined ? 'unset' : `\`${value}\``)

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+
+/** A setting: how its text is read, what it is when unset, and the sentence the README prints about it. */
+export interface Setting<T> {
+  read: (text: string) => T
+  fallback: T
+  about: string
+  shown?: string
+  secret?: boolean
+}
+
+/** What a text has to be, after the name of its setting. */
+export class SettingError extends Error {}
+
+const fail = (wanted: string): never => {
+  throw new SettingError(wanted)
+}
+
+const words: Record<string, boolean> = { true: true, false: false, 1: true, 0: false, yes: true, no: false }
+// Each form reads a text, or throws a SettingError.
+export const boolean = (text: string) => words[text.toLowerCase()] ?? fail('must be true or false')
+export const wholeNumber = (least: number, most: number) => (text: string) =>
+  /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most
+    ? Number(text)
+    : fail(`must be a whole number from ${least} to ${most}`)
+export const seconds = wholeNumber(1, 366 * 86_400)
+export const count = wholeNumber(1, 1_000_000)
+export const text = (value: string) => value
+export const atLeast = (characters: number) => (value: string) =>
+  [...value].length >= characters ? value : fail(`must have ${characters} characters or more`)
+export const fraction = (value: string) =>
+  /^(0?\.\d+|[01](\.0*)?)$/.test(value) ? Number(value) : fail('must be a number from 0 to 1')
+export const list = (value: string) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+export const oneOf =
+  <const T extends string>(...names: T[]) =>
+  (value: string): T =>
+    names.find((name) => name === value) ?? fail(`must be one of ${names.join(', ')}`)
+export const url =
+  (...protocols: string[]) =>
+  (value: string) =>
+    URL.canParse(value) && protocols.includes(new URL(value).protocol)
+      ? value.replace(/\/$/, '')
+      : fail(`must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+export const linkTemplate = (value: string) =>
+  value.includes('{token}') && URL.canParse(value.replace('{token}', 't'))
+    ? value
+    : fail('must be a URL that contains {token}')
+export const sealingKeys = (value: string) => {
+  const keys = list(value).map((key) => Buffer.from(key, 'base64url'))
+  return keys.length > 0 && keys.every((key) => key.length === 32)
+    ? keys
+    : fail('must be one or more base64url strings of 32 bytes, separated by commas')
+}
+export const emailAddress = (value: string) =>
+  z.email().safeParse(/<([^<>]+)>$/.exec(value)?.[1] ?? value).success
+    ? value
+    : fail('must be an e-mail address')
+
+/** Makes a setting; see {@link Setting}. */
+export const setting = <T, F extends T | undefined>(
+  read: (text: string) => T,
+  fallback: F,
+  about: string,
+  more: { shown?: string; secret?: boolean } = {},
+): Setting<T | F> => ({ read, fallback, about, ...more })
