@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,17 +19,6 @@ function temporaryFolder(t: Test): string {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return folder
-}
-
-/** The newest packed release: its version, and the folder where it was unpacked, with this checkout's dependencies. */
-export async function unpackPrevious(t: Test): Promise<{ folder: string; version: string }> {
-  const versions = readdirSync(import.meta.dirname)
-    .flatMap((name) => /^bailiwick-(\d+\.\d+\.\d+)\.tar\.gz$/.exec(name)?.[1] ?? [])
-    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-  const version = versions.at(-1)!
-  const folder = temporaryFolder(t)
-  await run('tar', ['-xzf', join(import.meta.dirname, `bailiwick-${version}.tar.gz`), '-C', folder])
-  return { folder, version }
 }
 
 /** The present release with more migrations, by name, as the next one would have them; gives its folder. */

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 // biome-ignore lint/suspicious/noExplicitAny: answers of a release whose schemas are not at hand
 type Json = any
 
@@ -8,12 +6,11 @@ export type Ask = (
   method: string,
   path: string,
   more?: { token?: string; body?: unknown },
-) => Promise<{ status: number; body: Json; ms: number }>
+) => Promise<{ status: number; body: Json }>
 
 /** Makes the caller of the process at `url`. */
 export function asking(url: string): Ask {
   return async (method, path, { token = '', body } = {}) => {
-    const begun = performance.now()
     const response = await fetch(`${url}${path}`, {
       method,
       headers: {
@@ -24,7 +21,7 @@ export function asking(url: string): Ask {
       signal: AbortSignal.timeout(30_000),
     })
     const text = await response.text()
-    return { status: response.status, body: text ? JSON.parse(text) : null, ms: performance.now() - begun }
+    return { status: response.status, body: text ? JSON.parse(text) : null }
   }
 }
 
@@ -68,39 +65,4 @@ export async function walk(ask: Ask): Promise<{ tenantId: string; access: string
   }
   await expect(200, ask('POST', '/access/v1/evaluation', { token: pair.access, body: question }))
   return { tenantId: tenant.id, access: pair.access, refresh: pair.refresh }
-}
-
-/** People who walk through the service until `stop`, which gives how many arrived, and what went wrong. */
-export function startTraffic(ask: Ask, walkers: number) {
-  const failures: string[] = []
-  const tenants: string[] = []
-  let slowest = 0
-  let asked = 0
-  let going = true
-  const timed: Ask = async (...call) => {
-    const answer = await ask(...call)
-    asked++
-    slowest = Math.max(slowest, answer.ms)
-    return answer
-  }
-  const loop = async () => {
-    while (going)
-      await walk(timed).then(
-        ({ tenantId }) => tenants.push(tenantId),
-        (error) => failures.push(String(error.cause ?? error)),
-      )
-  }
-  const loops = Array.from({ length: walkers }, loop)
-  return {
-    /** Resolves once so many more have arrived. */
-    async arrived(more: number) {
-      for (const goal = tenants.length + more; tenants.length < goal && failures.length === 0; )
-        await sleep(20)
-    },
-    async stop() {
-      going = false
-      await Promise.all(loops)
-      return { failures, tenants, asked, slowest: Math.round(slowest) }
-    },
-  }
 }

@@ -1,21 +1,24 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { unpackPrevious } from '../upgrade/release.ts'
 
-// The release before this one runs on the schema of this one while the processes are replaced, and again when they are
-// taken back. So a migration only adds; what it takes away has to be unused since a release that is out.
+// A release runs on the schema of the next one while processes are replaced, and again if they go back. So a migration
+// only adds; what it removes must be unused since a release that is out.
 
-const below = ['src', 'platform', 'db', 'migrations']
-const here = join(import.meta.dirname, '..', '..', ...below)
-const previous = await unpackPrevious(t)
-const released = readdirSync(join(previous.folder, ...below))
+const folder = join(import.meta.dirname, '..', '..', 'src', 'platform', 'db', 'migrations')
+const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
+const textOf = (name: string) => readFileSync(join(folder, name), 'utf8')
+
+/** The newest release: its version, its last migration, and the SHA-256 of the text of all its migrations. */
+const newest = {
+  version: '0.1.0',
+  lastMigration: '0012-invitations.sql',
+  sha256: '73b31fa9398c1d33c85a831753fc3462802a535788115310d69d2ba99ae19e1c',
+}
+const released = names.filter((name) => name <= newest.lastMigration).sort()
 const knownTables = released.flatMap((name) =>
-  [
-    ...readFileSync(join(previous.folder, ...below, name), 'utf8').matchAll(
-      /^create (?:unlogged )?table (\w+)/gm,
-    ),
-  ].map(([, table]) => table ?? ''),
+  [...textOf(name).matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(([, table]) => table ?? ''),
 )
 
 interface Statement {
@@ -40,7 +43,7 @@ function statementsOf(migration: string): Statement[] {
   }))
 }
 
-const isReleased = (version: string) => version.localeCompare(previous.version, 'en', { numeric: true }) <= 0
+const isReleased = (version: string) => version.localeCompare(newest.version, 'en', { numeric: true }) <= 0
 
 /** What a statement takes away from the release before; null where it only adds. */
 function loss({ text, contract }: Statement): string | null {
@@ -75,10 +78,16 @@ const lossesOf = (migration: string) =>
     return what ? [`${what}: ${statement.text}`] : []
   })
 
-t.test('migrations since the last release only add', async (t) => {
-  const fresh = readdirSync(here).filter((name) => name.endsWith('.sql') && !released.includes(name))
-  for (const name of fresh) t.same(lossesOf(readFileSync(join(here, name), 'utf8')), [], name)
-  t.comment(`${fresh.length} since ${previous.version}`)
+t.test('migrations since the newest release only add', async (t) => {
+  const fresh = names.filter((name) => !released.includes(name))
+  for (const name of fresh) t.same(lossesOf(textOf(name)), [], name)
+  t.comment(`${fresh.length} since ${newest.version}`)
+})
+
+t.test('migrations of the newest release are as they were released', async (t) => {
+  const digest = createHash('sha256')
+  for (const name of released) digest.update(textOf(name))
+  t.equal(digest.digest('hex'), newest.sha256)
 })
 
 t.test('what takes away is found', async (t) => {
@@ -117,7 +126,7 @@ t.test('what adds is not, nor what is unused since a release that is out', async
     'alter table roles drop constraint roles_check',
     'alter table roles alter column description drop not null',
     '-- drop column name\nalter table roles add x text',
-    `-- contract: ${previous.version} has not read it since\nalter table roles drop column name`,
+    `-- contract: ${newest.version} has not read it since\nalter table roles drop column name`,
     'create function f() returns trigger language plpgsql as $$ begin drop table roles; end $$',
   ])
     t.same(lossesOf(statement), [], statement)
