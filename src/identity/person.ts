@@ -21,9 +21,3 @@ export const chosenPassword = z
   .refine((text) => [...text].length >= 8, 'A password needs at least 8 characters.')
   .refine((text) => [...text].length <= 128, 'A password may have 128 characters at most.')
   .meta({ format: 'password', minLength: 8, maxLength: 128, example: 'correct horse battery staple' })
-
-/** A token out of a mail: any text, for a wrong one is told like a dead one. */
-export const linkToken = z
-  .string('Give the token as text.')
-  .min(1, 'Give the token out of the mail.')
-  .max(500, 'This is no token.')

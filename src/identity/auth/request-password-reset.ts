@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
+import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
-import { insertLinkToken } from '../email-verification/store.ts'
 import { evenly } from '../guards/even-time.ts'
 import { mailUses } from '../guards/limits.ts'
 import { findCredentials } from '../users/store.ts'
@@ -54,22 +53,9 @@ async function foundPlace(deps: Deps, person: Person, origin: Origin): Promise<s
 
 async function sendLink(deps: Deps, tx: Tx, person: Person, tenantId: string, origin: Origin): Promise<void> {
   const at = deps.clock()
-  const { token, hash } = makeOneTimeToken()
   const { id: userId, email, firstName } = person
-  await insertLinkToken(tx, {
-    id: timeOrderedId(at),
-    purpose: 'password_reset',
-    userId,
-    tenantId,
-    email,
-    tokenHash: hash,
-    at,
-    expiresAt: at + deps.config.PASSWORD_RESET_VALIDITY_SECONDS * 1000,
-  })
-  const variables = { firstName, link: resetLink(deps, token) }
-  const mail = { tenantId, to: email, template: 'password_reset', variables } as const
+  const lifeMs = deps.config.PASSWORD_RESET_VALIDITY_SECONDS * 1000
+  const link = await makeLink(tx, deps, { purpose: 'password_reset', userId, tenantId, email, at, lifeMs })
+  const mail = { tenantId, to: email, template: 'password_reset', variables: { firstName, link } } as const
   await sendMail(tx, deps.sealer, { ...mail, requestId: origin.requestId, at })
 }
-
-const resetLink = ({ config, publicUrl }: Deps, token: string) =>
-  (config.EMAIL_LINK_RESET ?? `${publicUrl()}/reset-password?token={token}`).replace('{token}', token)

@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
+import { endTokens } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { endResetTokens } from '../email-verification/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 
 /** Whose password is another now, and where the event belongs. */
@@ -32,7 +32,7 @@ export async function settleNewPassword(
   const { userId, email, firstName, tenantId, keepSession, bySystem, origin, at } = changed
   const { requestId } = origin
   const actorId = bySystem ? null : userId
-  await endResetTokens(tx, userId, at)
+  await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
   await endSessions(tx, {
     userId,
     exceptId: keepSession,

@@ -1,8 +1,7 @@
-import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { publicRoute, type Route, route } from '../../platform/http/route.ts'
+import { linkRoute } from '../../platform/http/link-route.ts'
+import { type Route, route } from '../../platform/http/route.ts'
 import { message } from '../../platform/http/schemas.ts'
-import { linkToken } from '../person.ts'
 import { confirmVerification } from './confirm-verification.ts'
 import { sendVerification } from './send-verification.ts'
 
@@ -17,15 +16,11 @@ export const emailVerificationRoutes = (deps: Deps): Route[] => [
     answer: message('Verification email sent'),
     handle: ({ actor }) => sendVerification(deps, actor),
   }),
-  publicRoute({
-    method: 'POST',
+  linkRoute({
     path: '/api/v1/auth/email/verify/confirm',
     tag: 'E-mail verification',
     summary: 'Verify an address with the token out of the mail',
-    body: z.object({ token: linkToken }),
-    status: 200,
-    answer: message('Email verified'),
-    secret: true,
-    handle: ({ origin, body }) => confirmVerification(deps, origin, body.token),
+    done: 'Email verified',
+    use: (origin, token) => confirmVerification(deps, origin, token),
   }),
 ]

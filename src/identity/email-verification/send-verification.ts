@@ -1,12 +1,10 @@
 import type { Deps } from '../../deps.ts'
-import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import type { Origin } from '../../platform/http/origin.ts'
+import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { mailUses } from '../guards/limits.ts'
-import { insertLinkToken } from './store.ts'
 
 interface Recipient {
   userId: string
@@ -20,31 +18,18 @@ interface Recipient {
 /** Makes a verification token and mails its link, in the caller's transaction, whose scope must be the person. */
 export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipient): Promise<void> {
   const { userId, email, firstName, tenantId, origin, at } = recipient
-  const { token, hash } = makeOneTimeToken()
-  const expiresAt = at + deps.config.EMAIL_VERIFICATION_VALIDITY_SECONDS * 1000
-  await insertLinkToken(tx, {
-    id: timeOrderedId(at),
-    purpose: 'email_verification',
-    userId,
-    tenantId,
-    email,
-    tokenHash: hash,
-    at,
-    expiresAt,
-  })
-  const variables = { link: verificationLink(deps, token), firstName }
+  const lifeMs = deps.config.EMAIL_VERIFICATION_VALIDITY_SECONDS * 1000
+  const purpose = 'email_verification'
+  const link = await makeLink(tx, deps, { purpose, userId, tenantId, email, at, lifeMs })
   await sendMail(tx, deps.sealer, {
     tenantId,
     to: email,
     template: 'email_verification',
-    variables,
+    variables: { link, firstName },
     requestId: origin.requestId,
     at,
   })
 }
-
-const verificationLink = ({ config, publicUrl }: Deps, token: string) =>
-  (config.EMAIL_LINK_VERIFY ?? `${publicUrl()}/verify-email?token={token}`).replace('{token}', token)
 
 /** Mails the caller another link, unless their address is verified already; the answer and what it counts are the same. */
 export async function sendVerification(

@@ -2,10 +2,10 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Origin } from '../../platform/http/origin.ts'
+import { endTokens } from '../../platform/links/link-store.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { hasActiveOwner, listPlacesOf, type Place } from '../../tenancy/members/store.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
-import { endResetTokens } from '../email-verification/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { findUser, findUserByEmail, setActive } from './store.ts'
@@ -78,7 +78,7 @@ async function audit(tx: Tx, tenantId: string, { id, active, origin, at }: Deed)
 
 /** Ends every session, and what could open one; gives how many. Events belong to a tenant: with none, none is told. */
 async function shutOut(tx: Tx, userId: string, places: readonly Place[], origin: Origin, at: number) {
-  await endResetTokens(tx, userId, at)
+  await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
   const { requestId } = origin
   const sessions = { userId, exceptId: null, reason: 'deactivated', actorId: null, requestId, at } as const
   const [home] = places

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
+import { type MailedLink, mailedLinks } from '../links/mailed-links.ts'
 import { type Asset, asset } from './asset.ts'
 
 /** A page that a link in a mail leads to: one button, which posts the link's token to the API. */
@@ -18,15 +19,15 @@ interface LinkPage {
 }
 
 // A GET changes nothing: scanners of mail open every link, and would use the token up.
-const pages: Record<string, LinkPage> = {
-  '/verify-email': {
+const pages: Record<MailedLink, LinkPage> = {
+  email_verification: {
     title: 'Confirm your e-mail address',
     lead: 'One click, and we know that this address is yours.',
     button: 'Confirm address',
     post: '/api/v1/auth/email/verify/confirm/',
     done: 'Your e-mail address is confirmed. You can close this page.',
   },
-  '/reset-password': {
+  password_reset: {
     title: 'Reset your password',
     lead: 'Choose another password, of 8 characters or more. It ends all your sessions.',
     button: 'Set password',
@@ -34,7 +35,7 @@ const pages: Record<string, LinkPage> = {
     done: 'Your password is changed. Log in with it.',
     newPassword: true,
   },
-  '/accept-invitation': {
+  invitation: {
     title: 'Accept the invitation',
     lead:
       'New here? Choose a password of 8 characters or more. If you have an account already, leave this page: log in to ' +
@@ -56,7 +57,7 @@ export function linkPages(): Record<string, Middleware> {
   const style = fromBrowser('link-page.css')
   const script = fromBrowser('link-page.js')
   const served = Object.entries(pages).map(
-    ([path, page]) => [path, serve(html(page, style, script))] as const,
+    ([name, page]) => [mailedLinks[name as MailedLink].page, serve(html(page, style, script))] as const,
   )
   return { ...Object.fromEntries(served), [style.path]: style.serve, [script.path]: script.serve }
 }

@@ -10,6 +10,12 @@ export const bodyId = z
   .pipe(z.guid('This is not a UUID.'))
   .meta({ format: 'uuid', example: '019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b' })
 
+/** A token out of a mail: any text, for a wrong one is told like a dead one. */
+export const linkToken = z
+  .string('Give the token as text.')
+  .min(1, 'Give the token out of the mail.')
+  .max(500, 'This is no token.')
+
 /** An answer that only says what happened. */
 export const message = (text: string) => z.object({ message: z.literal(text) })
 

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { linkUrl } from '../../platform/links/mailed-links.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 
 interface Letter {
@@ -21,11 +22,8 @@ export async function mailInvitation(deps: Deps, tx: Tx, actor: Actor, letter: L
     tenantId,
     to: email,
     template: 'invitation',
-    variables: { link: linkTo(deps, token), tenantName, inviter, message },
+    variables: { link: linkUrl(deps, 'invitation', token), tenantName, inviter, message },
     requestId: origin.requestId,
     at,
   })
 }
-
-const linkTo = ({ config, publicUrl }: Deps, token: string) =>
-  (config.EMAIL_LINK_INVITATION ?? `${publicUrl()}/accept-invitation?token={token}`).replace('{token}', token)

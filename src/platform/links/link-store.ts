@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { sql, type Tx } from '../db/transaction.ts'
+import type { LinkPurpose } from './one-time-link.ts'
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+/** A token about to be kept; times in ms since 1970. */
+export interface NewLinkToken {
+  id: string
+  purpose: LinkPurpose
+  userId: string
+  tenantId: string
+  email: string
+  targetId: string | null
+  tokenHash: Buffer
+  at: number
+  expiresAt: number
+}
+
+/** Keeps the hash of a one-time token; the scope must be its person, or the system role. */
+export async function insertLinkToken(tx: Tx, token: NewLinkToken): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into link_tokens (id, purpose, user_id, tenant_id, email, target_id, token_hash, created_at, expires_at)
+    values (${token.id}, ${token.purpose}, ${token.userId}, ${token.tenantId}, ${token.email}, ${token.targetId},
+            ${sql.binary(token.tokenHash)}, ${moment(token.at)}, ${moment(token.expiresAt)})`)
+}
+
+const unusedRow = z.object({
+  id: z.uuid(),
+  user_id: z.uuid(),
+  tenant_id: z.uuid(),
+  target_id: z.uuid().nullable(),
+  email: z.string(),
+  expired: z.boolean(),
+})
+
+/** The unused token of a purpose with this hash, expired or not; null where there is none. As the system role. */
+export function findUnusedToken(
+  tx: Tx,
+  token: { hash: Buffer; purpose: LinkPurpose; at: number },
+): Promise<z.infer<typeof unusedRow> | null> {
+  return tx.maybeOne(sql.type(unusedRow)`
+    select id, user_id, tenant_id, target_id, email, expires_at <= ${moment(token.at)} as expired from link_tokens
+    where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`)
+}
+
+/** Marks a live token used: of any number of presenters one gets true. The scope must be its person, or the system role. */
+export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boolean> {
+  const used = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update link_tokens set used_at = ${moment(at)}
+    where id = ${id} and used_at is null and expires_at > ${moment(at)} returning id`)
+  return used !== null
+}
+
+/** Ends a person's unused tokens of a purpose that are about this target (null: about none); scope as above. */
+export async function endTokens(
+  tx: Tx,
+  tokens: { userId: string; purpose: LinkPurpose; targetId: string | null; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${moment(tokens.at)}
+    where user_id = ${tokens.userId} and purpose = ${tokens.purpose}
+      and target_id is not distinct from ${tokens.targetId}::uuid and used_at is null`)
+}
+
+/** Ends every token that was sent to another address of a person than this one; as the system role. */
+export async function endTokensSentElsewhere(
+  tx: Tx,
+  person: { id: string; email: string; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${moment(person.at)}
+    where user_id = ${person.id} and email <> ${person.email} and used_at is null`)
+}

@@ -1,0 +1,25 @@
+/**
+ * Links that mails carry, by name. `page` is the path of the service's own page, whose words are in
+ * platform/http/pages.ts; `setting` names the setting that leads the link elsewhere. All but invitations, which keep
+ * their tokens themselves, are one-time links (one-time-link.ts), and the name is the purpose in link_tokens.
+ */
+export const mailedLinks = {
+  email_verification: { page: '/verify-email', setting: 'EMAIL_LINK_VERIFY' },
+  password_reset: { page: '/reset-password', setting: 'EMAIL_LINK_RESET' },
+  invitation: { page: '/accept-invitation', setting: 'EMAIL_LINK_INVITATION' },
+} as const satisfies Record<string, { page: string; setting?: string }>
+
+export type MailedLink = keyof typeof mailedLinks
+type LinkSetting = { [N in MailedLink]: (typeof mailedLinks)[N]['setting'] }[MailedLink]
+
+/** What a link is made with: settings, and the base of the service's own pages without a trailing slash. */
+export interface LinkDeps {
+  config: { readonly [S in LinkSetting]: string | undefined }
+  publicUrl: () => string
+}
+
+/** The address that a mail carries, with its token. */
+export function linkUrl({ config, publicUrl }: LinkDeps, name: MailedLink, token: string): string {
+  const { page, setting } = mailedLinks[name]
+  return (config[setting] ?? `${publicUrl()}${page}?token={token}`).replace('{token}', token)
+}
