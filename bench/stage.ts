@@ -112,6 +112,7 @@ const apiEnvironment = (config: Config) => ({
   SECRET_KEYS: config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(','),
   PUBLIC_URL: 'http://localhost',
   SMTP_URL: 'smtp://localhost',
+  MAIL_FROM: 'no-reply@bench.example',
   RATE_LIMIT_ENABLED: 'false',
 })
 

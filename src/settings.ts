@@ -103,7 +103,9 @@ export const settings = {
       secret: true,
     },
   ),
-  MAIL_FROM: setting(emailAddress, 'Bailiwick <no-reply@bailiwick.test>', 'Sender of mails'),
+  MAIL_FROM: setting(emailAddress, 'Bailiwick <no-reply@bailiwick.test>', 'Sender of mails', {
+    shown: '`Bailiwick <no-reply@bailiwick.test>` in development',
+  }),
   EMAIL_LINK_VERIFY: setting(linkTemplate, undefined, 'Where verification links lead, with `{token}`', {
     shown: 'a page of the service',
   }),

@@ -151,6 +151,7 @@ t.test('what is for development refuses production', async (t) => {
     NODE_ENV: 'production',
     SECRET_KEYS: secret,
     SMTP_URL: 'smtp://127.0.0.1:1',
+    MAIL_FROM: 'no-reply@id.example.com',
     PUBLIC_URL: 'https://id.example.com',
     DATABASE_API_URL: 'postgres://api@127.0.0.1:1/x',
     DATABASE_SYSTEM_URL: 'postgres://system@127.0.0.1:1/x',

@@ -36,6 +36,7 @@ export const productionSettings = async (urls: DatabaseUrls, smtpUrl: string) =>
     DATABASE_POOL_SIZE: '2',
     RATE_LIMIT_ENABLED: 'false',
     SMTP_URL: smtpUrl,
+    MAIL_FROM: 'Bailiwick <no-reply@id.example.com>',
     SECRET_KEYS: randomBytes(32).toString('base64url'),
   }
 }

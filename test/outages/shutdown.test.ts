@@ -125,7 +125,7 @@ t.test('production starts with nothing missing, and lists all that is', async (t
     let printed = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (printed += part))
     t.same(await once(child, 'exit'), [1, null])
-    for (const setting of ['SECRET_KEYS', 'SMTP_URL', 'PUBLIC_URL'])
+    for (const setting of ['SECRET_KEYS', 'SMTP_URL', 'MAIL_FROM', 'PUBLIC_URL'])
       t.match(printed, `${setting} is missing`, `${name}: ${setting}`)
     const asked = [...printed.matchAll(/DATABASE_(\w+)_URL is missing/g)].map(([, role]) => role)
     const needed = { api: ['API', 'SYSTEM'], start: ['API', 'SYSTEM', 'WORKER'], worker: ['WORKER'] }[name]

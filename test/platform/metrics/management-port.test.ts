@@ -11,6 +11,7 @@ const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://id.example.com',
   SMTP_URL: 'smtp://127.0.0.1:9',
+  MAIL_FROM: 'no-reply@id.example.com',
 }
 const service = await startService(t, {
   workers: false,
