@@ -23,7 +23,7 @@ export async function requestPasswordReset(
   origin: Origin,
   email: string,
 ): Promise<{ message: typeof resetSent }> {
-  await deps.limiters.take(mailUses(email))
+  await deps.limiters.take(mailUses('reset', email))
   await evenly(answerMs, () => mailResetLink(deps, origin, email))
   return { message: resetSent }
 }

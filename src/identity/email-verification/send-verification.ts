@@ -38,7 +38,7 @@ export async function sendVerification(
 ): Promise<{ message: 'Verification email sent' }> {
   const { userId, tenantId, origin } = actor
   const { email, firstName, emailVerified } = actor.standing.user
-  await deps.limiters.take(mailUses(email))
+  await deps.limiters.take(mailUses('verification', email))
   if (!emailVerified)
     await inTenant(deps.db, actor, (tx) =>
       mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, origin, at: deps.clock() }),

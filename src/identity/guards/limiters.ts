@@ -18,7 +18,7 @@ export interface Limiters {
   take(uses: readonly Use[]): Promise<void>
   /** Uncounts what {@link take} counted. */
   giveBack(uses: readonly Use[]): Promise<void>
-  /** Runs `work`, which mails an address on somebody's behalf; counts it unless it fails. 429 `throttled`. */
+  /** Runs `work`, which mails an invitation to an address; counts it unless it fails. 429 `throttled`. */
   mailing<T>(email: string, work: () => Promise<T>): Promise<T>
   close(): void
 }
@@ -63,7 +63,7 @@ export async function openLimiters(
     take,
     giveBack,
     async mailing(email, work) {
-      const uses = mailUses(email)
+      const uses = mailUses('invitation', email)
       await take(uses)
       return work().catch(async (error) => {
         await giveBack(uses)

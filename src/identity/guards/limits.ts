@@ -32,9 +32,15 @@ export const loginUses = (email: string, ip: string): Use[] => [
   { limit: 'login-account', key: `${accountKey(email).toString('hex')}:${addressKey(ip)}` },
 ]
 
-/** A mail that somebody asks for, to a normalised address; the same for one that has no account. */
-export const mailUses = (email: string): Use[] => {
-  const key = accountKey(email).toString('hex')
+/**
+ * What a mail is asked for. Each purpose has windows of its own per address: resets, which anybody can ask for, spend
+ * nothing of the codes and links that somebody needs to sign in.
+ */
+export type MailPurpose = 'reset' | 'code' | 'verification' | 'address-change' | 'invitation'
+
+/** A mail asked for, to a normalised address; the same for one that has no account. */
+export const mailUses = (purpose: MailPurpose, email: string): Use[] => {
+  const key = `${purpose}:${accountKey(email).toString('hex')}`
   return [
     { limit: 'mail-minute', key },
     { limit: 'mail-hour', key },

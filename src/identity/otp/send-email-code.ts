@@ -16,7 +16,7 @@ export async function sendEmailCode({ db, config, sealer, clock, limiters }: Dep
   assertChannelOn(config, 'email')
   const { userId, tenantId, origin, standing } = actor
   const { email, firstName } = standing.user
-  await limiters.take(mailUses(email))
+  await limiters.take(mailUses('code', email))
   const validity = config.OTP_EMAIL_TOKEN_VALIDITY_SECONDS
   const at = clock()
   const code = makeEmailCode()

@@ -65,7 +65,7 @@ async function assertMayMove(deps: Deps, actor: Actor, email: string, password: 
   assertFreshSecondFactor(actor, now)
   if (password === undefined) assertRecentSignIn(actor, now)
   else await checkCurrentPassword(deps, actor, password)
-  await deps.limiters.take(mailUses(email))
+  await deps.limiters.take(mailUses('address-change', email))
 }
 
 async function settleNewAddress(
