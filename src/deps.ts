@@ -11,7 +11,7 @@ import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
 import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts'
 import { createMeasuredHasher } from './platform/crypto/measure-hashes.ts'
-import type { PasswordHasher } from './platform/crypto/passwords.ts'
+import type { HashLimits, PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
 import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
 import { isDatabaseAway } from './platform/db/database-errors.ts'
@@ -58,19 +58,23 @@ export interface Turns {
   ofSignIn: Turnstile
 }
 
+/** What a process may hand in; without it the API makes its own. */
+export interface Parts {
+  clock?: () => number
+  /** Where the process counts for others, too. */
+  metrics?: Metrics
+  /** Of passwords; only tests hand in a cost below the recommended one. */
+  hashing?: HashLimits
+}
+
 /**
  * Opens what the API needs: pools, signing keys, the policies' engine. `settings` must name the databases and keys.
  * `close` ends it once nothing is in flight. Rejects where a dependency is away: nothing listens without all of them.
  */
-export async function openDeps(settings: {
-  config: Config
-  log: Logger
-  publicUrl: () => string
-  clock?: () => number
-  /** Where the process counts for others, too. */
-  metrics?: Metrics
-}): Promise<Deps & { close(): Promise<void> }> {
-  const { config, log, publicUrl, clock = Date.now, metrics = createMetrics(version) } = settings
+export async function openDeps(
+  settings: { config: Config; log: Logger; publicUrl: () => string } & Parts,
+): Promise<Deps & { close(): Promise<void> }> {
+  const { config, log, publicUrl, clock = Date.now, metrics = createMetrics(version), hashing } = settings
   const { DATABASE_API_URL: apiUrl, DATABASE_SYSTEM_URL: systemUrl, SECRET_KEYS: keys } = config
   if (!apiUrl || !systemUrl || !keys)
     throw new Error(
@@ -85,7 +89,7 @@ export async function openDeps(settings: {
   const [api, system, passwords, engine] = await Promise.all([
     openMeasuredPool(apiUrl, writing, as('api')),
     openMeasuredPool(systemUrl, writing, as('system')),
-    createMeasuredHasher(metrics),
+    createMeasuredHasher(metrics, hashing),
     openAccessEngine(),
   ])
   runHashThreadsBehind()

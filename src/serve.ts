@@ -3,13 +3,12 @@ import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
-import { type Deps, openDeps } from './deps.ts'
+import { type Deps, openDeps, type Parts } from './deps.ts'
 import { warnOfSleepingDevices } from './identity/otp/warn-of-sleeping-devices.ts'
 import { answerBrokenRequests } from './platform/http/broken-requests.ts'
 import { createReadiness, readySample } from './platform/http/health.ts'
 import { isTaken, listenOn, portTaken, urlOf } from './platform/http/listen.ts'
 import { openManagementPort } from './platform/http/management-port.ts'
-import type { Metrics } from './platform/metrics/metrics.ts'
 
 /** The API, listening. */
 export interface Serving {
@@ -27,25 +26,17 @@ const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
 /**
- * Opens everything, then listens: nobody is answered by half a service. `metrics` are those of the process, and
- * `listQueues` is given where it runs the actors, too.
+ * Opens everything, then listens: nobody is answered by half a service. `listQueues` is given where the process runs
+ * the actors, too.
  */
 export async function serveApi(
   config: Config,
   log: Logger,
-  clock?: () => number,
-  metrics?: Metrics,
-  listQueues?: () => Promise<Queue[]>,
+  { listQueues, ...parts }: Parts & { listQueues?: () => Promise<Queue[]> } = {},
 ): Promise<Serving> {
   let url = ''
   const publicUrl = () => config.PUBLIC_URL ?? url
-  const deps = await openDeps({
-    config,
-    log,
-    publicUrl,
-    ...(clock && { clock }),
-    ...(metrics && { metrics }),
-  })
+  const deps = await openDeps({ config, log, publicUrl, ...parts })
   try {
     await warnOfSleepingDevices(deps)
     const readiness = createReadiness(deps.db, deps.clock)

@@ -42,7 +42,7 @@ async function main() {
     ends.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     ends.push(() => actors.stop())
-    const serving = await serveApi(config, log, Date.now, metrics, actors.listQueues)
+    const serving = await serveApi(config, log, { metrics, listQueues: actors.listQueues })
     ends.push(() => serving.stop())
     const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)

@@ -1,11 +1,14 @@
 import t from 'tap'
 import { createLogger } from '../../src/platform/log.ts'
 import { serveApi } from '../../src/serve.ts'
-import { startService } from '../helpers/service.ts'
+import { cheapHashing, startService } from '../helpers/service.ts'
 
 t.setTimeout(120_000)
 const service = await startService(t)
-const other = await serveApi({ ...service.deps.config, PORT: 0 }, createLogger('silent', false), service.now)
+const other = await serveApi({ ...service.deps.config, PORT: 0 }, createLogger('silent', false), {
+  clock: service.now,
+  hashing: cheapHashing,
+})
 t.teardown(() => other.stop())
 
 t.test('a change of policies counts at the very next request of every process', async (t) => {

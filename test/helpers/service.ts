@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { listRoutes } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
+import type { HashLimits } from '../../src/platform/crypto/passwords.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { serveApi } from '../../src/serve.ts'
@@ -68,12 +69,16 @@ export interface Service {
 
 let people = 0
 
+/** Hashes of passwords in a hundredth of the time. */
+export const cheapHashing = { cost: { memoryCost: 8, timeCost: 1 } }
+
 /** What is done at once about what requests leave; the other actors only take time to start. */
 const senders = ['outbox-relay', 'email', 'event-fanout']
 
 /**
  * Starts the service in this process for one test file and ends it with the test. `env` are settings, `actors` those
- * that work (an empty list: all), and the lines of the log go to `logTo` where it is given.
+ * that work (an empty list: all); the lines of the log go to `logTo` where it is given; `hashing: {}` costs what it
+ * does in production.
  */
 export async function startService(
   t: Test,
@@ -81,8 +86,15 @@ export async function startService(
     env = {},
     workers = true,
     actors: named = senders,
+    hashing = cheapHashing,
     logTo,
-  }: { env?: Record<string, string>; workers?: boolean; actors?: string[]; logTo?: Logger } = {},
+  }: {
+    env?: Record<string, string>
+    workers?: boolean
+    actors?: string[]
+    hashing?: HashLimits
+    logTo?: Logger
+  } = {},
 ): Promise<Service> {
   const database = await disposableDatabase()
   const { urls } = database
@@ -101,7 +113,7 @@ export async function startService(
   let now = Date.parse('2026-11-21T12:00:00Z')
   const clock = () => now
   const metrics = createMetrics(version, clock)
-  const serving = await serveApi(config, log, clock, metrics)
+  const serving = await serveApi(config, log, { clock, metrics, hashing })
   const workerDeps = workers ? await openWorkerDeps(config, log, clock, metrics) : undefined
   const actors = workerDeps && (await startActors(workerDeps, named))
   t.teardown(async () => {

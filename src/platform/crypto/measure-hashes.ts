@@ -1,10 +1,10 @@
 import type { Metrics } from '../metrics/metrics.ts'
-import { createPasswordHasher, type PasswordHasher } from './passwords.ts'
+import { createPasswordHasher, type HashLimits, type PasswordHasher } from './passwords.ts'
 
 /** Makes a hasher whose hashes, refusals and load are counted. */
-export async function createMeasuredHasher(metrics: Metrics): Promise<PasswordHasher> {
+export async function createMeasuredHasher(metrics: Metrics, limits?: HashLimits): Promise<PasswordHasher> {
   const { passwordHashed: hashed, passwordRefused: refused } = metrics
-  const passwords = await createPasswordHasher({ hashed, refused })
+  const passwords = await createPasswordHasher({ ...limits, hashed, refused })
   metrics.sample(() =>
     Object.entries(passwords.load()).flatMap(([state, { now, most }]) => [
       { gauge: 'hashes', labels: { state }, value: now },

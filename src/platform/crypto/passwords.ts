@@ -2,8 +2,14 @@ import { availableParallelism } from 'node:os'
 import argon2 from 'argon2'
 import { unavailable } from '../errors.ts'
 
+/** What one argon2id hash costs: memory in KiB, and passes over it. */
+export interface HashCost {
+  memoryCost: number
+  timeCost: number
+}
+
 /** OWASP password storage cheat sheet: argon2id, 19 MiB, two passes, one lane. */
-const parameters = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
+const recommended: HashCost = { memoryCost: 19_456, timeCost: 2 }
 
 /** Hashes passwords with bounded memory and CPU; never call it inside a transaction. */
 export interface PasswordHasher {
@@ -22,10 +28,15 @@ export interface PasswordHasher {
   load(): Record<'running' | 'waiting' | 'expected', { now: number; most: number }>
 }
 
-/** How many hashes there may be, and who is told of each: its seconds, or that it was refused. */
-export interface HasherOptions {
+/** What one hash costs, and how many may run and wait. The cost is lower in tests only; no setting reaches it. */
+export interface HashLimits {
+  cost?: HashCost
   inFlight?: number
   waitingMax?: number
+}
+
+/** Told of each hash: its seconds, or that it was refused. */
+export interface HasherOptions extends HashLimits {
   hashed?: (seconds: number) => void
   refused?: () => void
 }
@@ -35,11 +46,13 @@ export interface HasherOptions {
  * that callers are told to come back. A permit is free when its hash ends, not when its client leaves.
  */
 export async function createPasswordHasher({
+  cost = recommended,
   inFlight = availableParallelism(),
   waitingMax = inFlight * 50,
   hashed = () => undefined,
   refused = () => undefined,
 }: HasherOptions = {}): Promise<PasswordHasher> {
+  const parameters = { ...cost, type: argon2.argon2id, parallelism: 1 } as const
   const waiting: (() => void)[] = []
   let running = 0
   let expected = 0

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createLogger } from '../../../src/platform/log.ts'
 import { serveApi } from '../../../src/serve.ts'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
-import { claimsOf, startService, tokenIn } from '../../helpers/service.ts'
+import { cheapHashing, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 
 t.setTimeout(120_000)
 const service = await startService(t)
@@ -218,7 +218,10 @@ t.test(
     const [ended, ada] = [await service.signUp(), await service.signUp()]
     await ended.post('/api/v1/auth/logout/')
     const first = await refresh(ada.refresh)
-    const restarted = await serveApi(service.deps.config, createLogger('silent', false), service.now)
+    const restarted = await serveApi(service.deps.config, createLogger('silent', false), {
+      clock: service.now,
+      hashing: cheapHashing,
+    })
     t.teardown(() => restarted.stop())
     const there = async (token: string) => {
       const response = await fetch(`${restarted.url}${path}`, {

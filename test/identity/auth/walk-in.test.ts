@@ -1,8 +1,9 @@
 import t from 'tap'
 import { claimsOf, startService, tokenIn } from '../../helpers/service.ts'
+import { look } from '../../tenancy/staff.ts'
 
 t.test('a newcomer', async (t) => {
-  const service = await startService(t)
+  const service = await startService(t, { hashing: {} })
   const ada = await service.signUp({ email: ' Ada@Example.com ', first_name: 'Ada' })
 
   t.test('is logged in to a tenant of their own', async (t) => {
@@ -21,6 +22,13 @@ t.test('a newcomer', async (t) => {
       email_verified: false,
       current_tenant: { id: claims.tenant_id },
     })
+  })
+
+  t.test('has a password that is stored as argon2id at the recommended cost', async (t) => {
+    const [{ password_hash: hash }] = await look(service, 'select password_hash from users where id = $1', [
+      ada.id,
+    ])
+    t.match(hash, /^\$argon2id\$v=19\$m=19456,(p=1,t=2|t=2,p=1)\$/)
   })
 
   t.test('verifies their address with the token out of the mail, once', async (t) => {

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { readConfig } from '../../../src/config.ts'
 import { serveApi } from '../../../src/serve.ts'
-import type { Answer, Client, Service } from '../../helpers/service.ts'
+import { type Answer, type Client, cheapHashing, type Service } from '../../helpers/service.ts'
 
 /** The code that an authenticator app shows at `now` (ms), or `steps` of 30 s later. */
 export const codeAt = (secret: string, now: number, steps = 0): string =>
@@ -68,7 +68,7 @@ export async function beside(t: Test, service: Service, env: Record<string, stri
     SECRET_KEYS: keys,
     ...env,
   })
-  const serving = await serveApi(config, service.deps.log, service.now)
+  const serving = await serveApi(config, service.deps.log, { clock: service.now, hashing: cheapHashing })
   t.teardown(() => serving.stop())
   return serving.url
 }
