@@ -114,6 +114,7 @@ const apiEnvironment = (config: Config) => ({
   SMTP_URL: 'smtp://localhost',
   MAIL_FROM: 'no-reply@bench.example',
   RATE_LIMIT_ENABLED: 'false',
+  SHUTDOWN_DELAY_SECONDS: '0',
 })
 
 const handEnvironment = (config: Config, url: string) => ({

@@ -9,10 +9,11 @@ export type Config = Readonly<Values> & {
   readonly production: boolean
   readonly rateLimits: boolean
   readonly tracing: boolean
+  readonly shutdownDelayMs: number
 }
 
 const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|MANAGEMENT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES|QUEUE_BOARD)(_|$)/
+  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|MANAGEMENT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|DECISION_RETENTION|WEBHOOK|TRUSTED_PROXIES|QUEUE_BOARD|SHUTDOWN)(_|$)/
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {
@@ -71,7 +72,13 @@ const derive = (values: Values): Config => {
   const production = values.NODE_ENV === 'production'
   const collector = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT
   const tracing = collector !== undefined && !values.OTEL_SDK_DISABLED
-  return { ...values, production, rateLimits: values.RATE_LIMIT_ENABLED ?? production, tracing }
+  return {
+    ...values,
+    production,
+    tracing,
+    rateLimits: values.RATE_LIMIT_ENABLED ?? production,
+    shutdownDelayMs: (values.SHUTDOWN_DELAY_SECONDS ?? (production ? 5 : 0)) * 1_000,
+  }
 }
 
 function contradictions(config: Config, roles: readonly Role[]): string[] {

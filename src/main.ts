@@ -21,7 +21,7 @@ async function main() {
     log.info({ signal }, 'stopping')
     await serving.stop()
     await tracing.end()
-  })
+  }, config.shutdownDelayMs)
 }
 
 main().catch(reportAndExit)

@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
@@ -16,7 +17,10 @@ export interface Serving {
   /** Of MANAGEMENT_PORT, where it is set. */
   managementUrl: string | undefined
   deps: Deps
-  /** Stops taking requests, lets those in flight end (25 s at most), closes what was opened. */
+  /**
+   * Says no at `/readyz` and serves on for SHUTDOWN_DELAY_SECONDS, then takes no more requests, lets those in flight
+   * end (25 s at most), and closes what was opened.
+   */
   stop(): Promise<void>
 }
 
@@ -42,7 +46,7 @@ export async function serveApi(
     const readiness = createReadiness(deps.db, deps.clock)
     const server = createServer(limits, buildApp(deps, readiness).callback())
     answerBrokenRequests(server)
-    const drained = drainOf(server)
+    const leaving = leavingOf(server)
     // Longer than a load balancer's idle time, so that it is never we who close under a request.
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000
@@ -54,12 +58,14 @@ export async function serveApi(
       readiness,
       ...(listQueues && { listQueues }),
     }).catch(async (error) => {
-      await drained()
+      await leaving.close()
       throw error
     })
     const stop = async () => {
       readiness.drain()
-      await drained()
+      leaving.begin()
+      await sleep(config.shutdownDelayMs)
+      await leaving.close()
       await management.close()
       await deps.close()
     }
@@ -84,26 +90,41 @@ async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
   return urlOf(server, HOST)
 }
 
-/**
- * Gives the drain of a server: idle connections close at once, busy ones after their answer, which says so, the rest
- * at the end of our patience.
- */
-function drainOf(server: Server): () => Promise<void> {
+interface Leaving {
+  /** From now on each answer ends its connection, so that no proxy keeps one that is about to go. */
+  begin(): void
+  /** Takes no more connections; resolves once all are closed: idle ones at once, busy ones after their answer. */
+  close(): Promise<void>
+}
+
+/** How a server goes without losing a request; what is busy longer than 25 s is cut off. */
+function leavingOf(server: Server): Leaving {
   const answering = new Set<ServerResponse>()
+  let leaving = false
+  const endConnection = (response: ServerResponse) => {
+    if (!response.headersSent) response.setHeader('Connection', 'close')
+  }
   server.on('request', (_request, response) => {
+    if (leaving) endConnection(response)
     answering.add(response)
     response.once('close', () => answering.delete(response))
   })
-  return () => {
-    for (const response of answering) if (!response.headersSent) response.setHeader('Connection', 'close')
-    const idle = setInterval(() => server.closeIdleConnections(), 100)
-    const timer = setTimeout(() => server.closeAllConnections(), drainMs)
-    return new Promise((resolve) => {
-      server.close(() => {
-        clearInterval(idle)
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+  const begin = () => {
+    leaving = true
+    for (const response of answering) endConnection(response)
+  }
+  return {
+    begin,
+    async close() {
+      begin()
+      // The kernel resets connections that wait to be accepted when the listener closes. None do now: the event loop
+      // accepts them all just before it comes here.
+      await setImmediate()
+      const idle = setInterval(() => server.closeIdleConnections(), 100)
+      const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+      await new Promise((resolve) => server.close(resolve))
+      clearInterval(idle)
+      clearTimeout(timer)
+    },
   }
 }

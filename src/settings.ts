@@ -39,6 +39,12 @@ export const settings = {
     'Password of `operator` for `/queues/` on `MANAGEMENT_PORT` of workers, 16 characters or more; unset, no such page',
     { secret: true },
   ),
+  SHUTDOWN_DELAY_SECONDS: setting(
+    wholeNumber(0, 300),
+    undefined,
+    'How long the API serves on after SIGTERM while `/readyz` says no, so that balancers leave it first',
+    { shown: '5 in production, else 0' },
+  ),
   PUBLIC_URL: setting(
     url('http:', 'https:'),
     undefined,

@@ -1,12 +1,15 @@
 const hardLimitMs = 30_000
 
-/** Runs `stop` once at the first SIGTERM or SIGINT, then exits 0; a second signal, or 30 s, exits at once. */
-export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>): void {
+/**
+ * Runs `stop` once at the first SIGTERM or SIGINT, then exits 0. A second signal exits at once, and so do 30 s beyond
+ * `delayMs`, the time that `stop` spends serving.
+ */
+export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>, delayMs = 0): void {
   let stopping = false
   const begin = async (signal: NodeJS.Signals) => {
     if (stopping) process.exit(130)
     stopping = true
-    setTimeout(() => process.exit(1), hardLimitMs).unref()
+    setTimeout(() => process.exit(1), delayMs + hardLimitMs).unref()
     try {
       await stop(signal)
       process.exit(0)

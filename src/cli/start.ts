@@ -46,7 +46,7 @@ async function main() {
     ends.push(() => serving.stop())
     const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)
-    onStopSignal(stop)
+    onStopSignal(stop, config.shutdownDelayMs)
     if (values.json)
       console.log(JSON.stringify({ url: serving.url, pid: process.pid, data_dir: config.DATA_DIR }))
     else printBanner(development, serving.url, demo, performance.now())

@@ -29,6 +29,7 @@ export const productionSettings = async (urls: DatabaseUrls, smtpUrl: string) =>
   return {
     NODE_ENV: 'production',
     PORT: String(port),
+    SHUTDOWN_DELAY_SECONDS: '0',
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     DATABASE_API_URL: urls.api,
     DATABASE_SYSTEM_URL: urls.system,

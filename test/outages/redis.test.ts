@@ -22,6 +22,7 @@ async function openProduction(t: Test) {
     NODE_ENV: 'production',
     PUBLIC_URL: 'http://localhost:3000',
     PORT: '0',
+    SHUTDOWN_DELAY_SECONDS: '0',
     RATE_LIMIT_ENABLED: 'true',
   }
   const api = await startApi(t, settings)

@@ -82,6 +82,24 @@ t.test(
   },
 )
 
+t.test('for SHUTDOWN_DELAY_SECONDS /readyz says no while requests are served', async (t) => {
+  const { child, url, exit } = await startProcess(t, { SHUTDOWN_DELAY_SECONDS: '1' })
+  const kept = await asking(url)
+  const since = Date.now()
+  child.kill('SIGTERM')
+  while ((await fetch(`${url}/readyz`)).status === 200) await sleep(10)
+  t.ok(Date.now() - since < 800, 'at once')
+  const fresh = await open(url)
+  for (const { socket } of [kept, fresh]) socket.write(register(`late${socket.localPort}@example.com`))
+  await Promise.all([kept.ended, fresh.ended])
+  for (const { received } of [kept, fresh]) {
+    t.match(received, /HTTP\/1\.1 201 /, 'old and new connections are answered')
+    t.match(received, /connection: close/i, 'and closed, so that no balancer keeps one')
+  }
+  t.same(await exit, [0, null])
+  t.ok(Date.now() - since >= 1_000, 'the delay passed')
+})
+
 t.test('a second signal ends it at once, whatever a client still holds open', async (t) => {
   const { child, url, exit } = await startProcess(t)
   const stuck = await open(url)

@@ -12,6 +12,7 @@ const production = {
   PUBLIC_URL: 'https://id.example.com',
   SMTP_URL: 'smtp://127.0.0.1:9',
   MAIL_FROM: 'no-reply@id.example.com',
+  SHUTDOWN_DELAY_SECONDS: '0',
 }
 const service = await startService(t, {
   workers: false,
