@@ -88,6 +88,10 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
     faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
   if (config.MANAGEMENT_PORT && config.MANAGEMENT_PORT === config.PORT)
     faults.push('MANAGEMENT_PORT has to be another than PORT')
+  if (config.JWT_AUDIENCE === (config.JWT_ISSUER ?? config.PUBLIC_URL))
+    faults.push(
+      'JWT_AUDIENCE has to be another than the issuer, to which refresh tokens are addressed: name your applications',
+    )
   if (!config.production) return faults
   for (const name of roles.map((role) => roleSettings[role]))
     if (!config[name]) faults.push(`${name} is missing`)

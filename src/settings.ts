@@ -137,7 +137,11 @@ export const settings = {
   JWT_ISSUER: setting(text, undefined, 'Claim `iss`', {
     shown: 'PUBLIC_URL, else an id kept in the database',
   }),
-  JWT_AUDIENCE: setting(text, 'bailiwick', 'Claim `aud`'),
+  JWT_AUDIENCE: setting(
+    text,
+    'bailiwick',
+    'Claim `aud` of access tokens; refresh and temporary tokens carry the issuer',
+  ),
   ACCESS_TOKEN_VALIDITY_SECONDS: setting(seconds, 900, 'Life of an access token'),
   REFRESH_TOKEN_VALIDITY_SECONDS: setting(
     seconds,

@@ -64,9 +64,7 @@ export async function refresh(deps: Deps, origin: Origin, token: string): Promis
 }
 
 async function readToken({ signer }: Deps, token: string, now: number): Promise<Presented> {
-  const claims = await signer.verify('refresh', token, now)
-  const { fid, gen, jti, sid } = claims
-  if (typeof fid !== 'string' || typeof gen !== 'number') throw tokenNotValid()
+  const { fid, gen, jti, sid } = await signer.verify('refresh', token, now)
   return { familyId: fid, generation: gen, jti, sessionId: sid }
 }
 

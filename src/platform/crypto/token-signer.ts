@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type CryptoKey, errors, type JSONWebKeySet, type JWK, jwtVerify, SignJWT } from 'jose'
+import type { ZodType } from 'zod'
 import { tokenNotValid } from '../errors.ts'
-
-/** The kinds of signed tokens; `typ` and `token_type` both say which, and no consumer takes another (RFC 8725 §3.11). */
-export type TokenKind = 'access' | 'refresh' | 'otp_pending'
+import { type ClaimsOf, claimsSchema, type TokenKind } from './token-claims.ts'
 
 const headerType: Record<TokenKind, string> = { access: 'at+jwt', refresh: 'rt+jwt', otp_pending: 'otp+jwt' }
 
@@ -19,30 +18,36 @@ export interface SigningKey {
 /** The keys in force: the first signs, all verify. Replaced as a whole when keys rotate. */
 export interface KeyRing {
   issuer: string
+  /** The audience of access tokens alone. */
   audience: string
   keys: readonly SigningKey[]
 }
 
-/** Claims of any token of ours; times are whole seconds (RFC 7519 §2). */
-export interface Claims {
-  sub: string
-  sid: string
-  jti: string
-  iat: number
-  exp: number
-  [claim: string]: unknown
-}
-
 export interface TokenSigner {
-  sign(kind: TokenKind, claims: Claims): Promise<string>
+  sign<Kind extends TokenKind>(kind: Kind, claims: ClaimsOf<Kind>): Promise<string>
   /** Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for anything else. `now` in ms. */
-  verify(kind: TokenKind, token: string, now: number): Promise<Claims>
+  verify<Kind extends TokenKind>(kind: Kind, token: string, now: number): Promise<ClaimsOf<Kind>>
   jwks(): JSONWebKeySet
 }
+
+/**
+ * Only access tokens are addressed to applications. Refresh and temporary tokens are addressed to this service, so
+ * that an application which checks signature, issuer and audience refuses them (RFC 7519 §4.1.3).
+ */
+const audienceOf = (kind: TokenKind, { issuer, audience }: KeyRing) => (kind === 'access' ? audience : issuer)
+
+/** Refresh and temporary tokens of release 0.1 carry the audience of access tokens; they are taken until they end. */
+const acceptedAudiences = (kind: TokenKind, ring: KeyRing) =>
+  kind === 'access' ? ring.audience : [ring.issuer, ring.audience]
 
 const clockTolerance = 5
 const longestToken = 8_192
 const cacheSize = 10_000
+
+interface Verified<Kind extends TokenKind> {
+  kid: string | undefined
+  claims: ClaimsOf<Kind>
+}
 
 /**
  * Signs and verifies with jose. Verified access tokens are remembered by digest until they expire: the signature
@@ -53,10 +58,15 @@ export function createTokenSigner(
   ring: () => KeyRing,
   lookAgain: () => Promise<void> = async () => undefined,
 ): TokenSigner {
-  const verified = new Map<string, { kid: string | undefined; claims: Claims }>()
+  const verified = new Map<string, Verified<TokenKind>>()
 
-  const check = async (kind: TokenKind, token: string, now: number) => {
-    const { issuer, audience, keys } = ring()
+  const check = async <Kind extends TokenKind>(
+    kind: Kind,
+    token: string,
+    now: number,
+  ): Promise<Verified<Kind>> => {
+    const inForce = ring()
+    const { issuer, keys } = inForce
     const { payload, protectedHeader } = await jwtVerify(
       token,
       ({ kid, alg }) => {
@@ -66,19 +76,18 @@ export function createTokenSigner(
       },
       {
         issuer,
-        audience,
+        audience: acceptedAudiences(kind, inForce),
         typ: headerType[kind],
         algorithms: [...new Set(keys.map((k) => k.algorithm))],
-        requiredClaims: ['sub', 'sid', 'jti', 'iat', 'exp'],
         currentDate: new Date(now),
         clockTolerance,
       },
     )
-    if (payload.token_type !== kind || typeof payload.sub !== 'string') throw tokenNotValid()
-    return { kid: protectedHeader.kid, claims: payload as Claims }
+    const schema: ZodType = claimsSchema[kind]
+    return { kid: protectedHeader.kid, claims: schema.parse(payload) as ClaimsOf<Kind> }
   }
 
-  const remember = (digest: string, found: { kid: string | undefined; claims: Claims }) => {
+  const remember = (digest: string, found: Verified<TokenKind>) => {
     const oldest = verified.size >= cacheSize && verified.keys().next()
     if (oldest && !oldest.done) verified.delete(oldest.value)
     verified.set(digest, found)
@@ -86,19 +95,20 @@ export function createTokenSigner(
 
   return {
     sign(kind, claims) {
-      const { issuer, audience, keys } = ring()
-      const key = keys[0]
+      const inForce = ring()
+      const key = inForce.keys[0]
       if (!key) throw new Error('There is no signing key')
-      return new SignJWT({ ...claims, iss: issuer, aud: audience, token_type: kind })
+      const aud = audienceOf(kind, inForce)
+      return new SignJWT({ ...claims, iss: inForce.issuer, aud, token_type: kind })
         .setProtectedHeader({ alg: key.algorithm, kid: key.kid, typ: headerType[kind] })
         .sign(key.privateKey)
     },
-    async verify(kind, token, now) {
+    async verify<Kind extends TokenKind>(kind: Kind, token: string, now: number) {
       if (token.length > longestToken) throw tokenNotValid()
       const digest = createHash('sha256').update(`${kind}.${token}`).digest('base64')
       const known = verified.get(digest)
       if (known && known.claims.exp * 1000 > now && ring().keys.some((k) => k.kid === known.kid))
-        return known.claims
+        return known.claims as ClaimsOf<Kind>
       try {
         const found = await check(kind, token, now).catch(async (error) => {
           if (!(error instanceof errors.JWKSNoMatchingKey)) throw error

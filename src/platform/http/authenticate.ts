@@ -84,7 +84,6 @@ export async function readClaims({ signer, clock, budget }: AuthenticateDeps, ct
   // The kind is read from the header to choose the rules, which then demand it of header, claims and signature.
   const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
   const claims = await signer.verify(kind, token, clock())
-  if (typeof claims.tenant_id !== 'string') throw tokenNotValid()
   const caller = { userId: claims.sub, tenantId: claims.tenant_id }
   budget.assertLeft(caller)
   return { ...caller, sessionId: claims.sid, jti: claims.jti, token: kind }

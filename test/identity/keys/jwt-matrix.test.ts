@@ -1,6 +1,6 @@
 import { createHmac, createSign, generateKeyPairSync, sign as signBytes } from 'node:crypto'
 import { createServer } from 'node:http'
-import { CompactEncrypt, SignJWT } from 'jose'
+import { CompactEncrypt, createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
 import t from 'tap'
 import { loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
 import { claimsOf, startService } from '../../helpers/service.ts'
@@ -188,6 +188,29 @@ const cases: Record<string, string> = {
   }),
 }
 
+/** Values of no type that a claim may have. */
+const odd = {
+  'an object': { a: 1 },
+  'an array': [1],
+  null: null,
+  true: true,
+  '1.5': 1.5,
+  'text of NUL': '\0',
+}
+const oddClaims = async (of: Record<string, unknown>, more: object = {}) =>
+  Object.fromEntries(
+    await Promise.all(
+      Object.keys(of).flatMap((claim) =>
+        Object.entries(odd)
+          .filter(([what]) => claim !== 'email' || what !== 'text of NUL') // any text may be an address
+          .map(
+            async ([what, value]) =>
+              [`${claim} ${what}`, await ours({ ...of, [claim]: value }, more)] as const,
+          ),
+      ),
+    ),
+  )
+
 const routes: [string, string][] = [
   ['GET', '/api/v1/users/me/'],
   ['GET', '/api/v1/tenants/'],
@@ -227,6 +250,73 @@ t.test(
     t.equal(outbound, 0, 'no address of a header was fetched')
     const median = times.sort((a, b) => a - b)[times.length >> 1]!
     t.ok(median < 20, `${median} ms`)
+  },
+)
+
+t.test('a token of our own key with a claim of an odd type is 401, never 500, whichever claim', async (t) => {
+  const ended = claimsOf(ada.refresh)
+  const temporary = claimsOf(await deps.signer.sign('otp_pending', { ...good, iat: now, exp: now + 300 }))
+  const asBearer = (token: string) => service.call('GET', '/api/v1/users/me/', { token })
+  const kinds = {
+    access: [await oddClaims(good), asBearer],
+    refresh: [
+      await oddClaims(ended, { typ: 'rt+jwt' }),
+      (token: string) => service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } }),
+    ],
+    temporary: [
+      await oddClaims(temporary, { typ: 'otp+jwt' }),
+      (token: string) => service.call('POST', '/api/v1/auth/otp/email/send/', { token }),
+    ],
+  } as const
+  for (const [kind, [tokens, present]] of Object.entries(kinds)) {
+    const answers = await Promise.all(
+      Object.entries(tokens).map(async ([what, token]) => `${what}: ${(await present(token)).status}`),
+    )
+    t.ok(answers.length >= 60, `${answers.length} tokens of the kind ${kind}`)
+    t.same(
+      answers.filter((answer) => !answer.endsWith(': 401')),
+      [],
+      kind,
+    )
+  }
+})
+
+t.test('the ordinary check of an application takes the access token alone', async (t) => {
+  const { body } = await service.call('GET', '/.well-known/jwks.json')
+  const taken = async (token: string) => {
+    const options = { issuer: ring.issuer, audience: ring.audience, currentDate: new Date(service.now()) }
+    const outcome = await jwtVerify(token, createLocalJWKSet(body), options).catch((error) => error)
+    return outcome.code ?? outcome.payload.token_type
+  }
+  const bob = await service.signUp()
+  await bob.patch(`/api/v1/tenants/${bob.tenantId}/`, { settings: { require_mfa: true } })
+  const temporary = await service.call('POST', '/api/v1/auth/login/', { body: bob })
+  t.equal(await taken(ada.access), 'access')
+  t.equal(await taken(ada.refresh), 'ERR_JWT_CLAIM_VALIDATION_FAILED')
+  t.equal(await taken(temporary.body.temporary_token), 'ERR_JWT_CLAIM_VALIDATION_FAILED')
+})
+
+t.test(
+  'refresh and temporary tokens of before, with the audience of access tokens, go on working',
+  async (t) => {
+    const bob = await service.signUp()
+    const old = await ours({ ...claimsOf(bob.refresh), aud: ring.audience }, { typ: 'rt+jwt' })
+    const { status, body } = await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: old } })
+    t.equal(status, 200)
+    t.equal(claimsOf(body.refresh).aud, ring.issuer, 'its successor is of the new form')
+    t.equal(claimsOf(body.access).aud, ring.audience)
+    await bob.patch(`/api/v1/tenants/${bob.tenantId}/`, { settings: { require_mfa: true } })
+    const login = await service.call('POST', '/api/v1/auth/login/', { body: bob })
+    const pending = claimsOf(login.body.temporary_token)
+    t.equal(pending.aud, ring.issuer)
+    const token = await ours({ ...pending, aud: ring.audience }, { typ: 'otp+jwt' })
+    t.equal((await service.call('POST', '/api/v1/auth/otp/email/send/', { token })).status, 200)
+    const addressed = await ours({ ...good, aud: ring.issuer })
+    t.equal(
+      (await service.call('GET', '/api/v1/users/me/', { token: addressed })).status,
+      401,
+      'no access token',
+    )
   },
 )
 

@@ -30,13 +30,25 @@ const ringOf = (more: object = {}) =>
     config: { ...deps.config, ...('config' in more ? (more.config as object) : {}) },
   })
 const kids = (ring: { keys: readonly { kid: string }[] }) => ring.keys.map((key) => key.kid)
+const person = '00000000-0000-7000-8000-000000000001'
 const claims = () => ({
-  sub: 'somebody',
-  sid: 'session',
+  sub: person,
+  sid: '00000000-0000-7000-8000-000000000002',
+  tenant_id: '00000000-0000-7000-8000-000000000003',
   jti: 'id',
   iat: Math.floor(service.now() / 1000),
   exp: Math.floor(service.now() / 1000) + 900,
 })
+const accessClaims = () => ({
+  ...claims(),
+  user_id: person,
+  email: 'ada@example.com',
+  roles: [],
+  auth_time: claims().iat,
+  acr: 'aal1' as const,
+  amr: ['pwd'],
+})
+const refreshClaims = () => ({ ...claims(), fid: '00000000-0000-7000-8000-000000000004', gen: 0 })
 
 t.test(
   'a new key is published first, signs after 90 s, and the old one verifies as long as tokens live',
@@ -45,7 +57,7 @@ t.test(
     const before = await ringOf()
     const [old] = kids(before)
     const signer = createTokenSigner(() => before)
-    const token = await signer.sign('refresh', { ...claims(), exp: claims().exp + 7 * 86_400 })
+    const token = await signer.sign('refresh', { ...refreshClaims(), exp: claims().exp + 7 * 86_400 })
     const { kid, signsAt } = await rotateKeys(deps)
     t.equal(signsAt, service.now() + 90 * second)
     t.same(kids(await ringOf()), [old, kid], 'published, the old one signs')
@@ -89,7 +101,7 @@ t.test('a process that does not know the key yet reads the keys again, at most e
   const { kid } = await rotateKeys(deps)
   service.advance(90 * second)
   const elsewhere = await ringOf()
-  const token = await createTokenSigner(() => elsewhere).sign('access', claims())
+  const token = await createTokenSigner(() => elsewhere).sign('access', accessClaims())
   t.equal(decodeProtectedHeader(token).kid, kid)
   t.notOk(kids(watch.now()).includes(kid))
   const signer = createTokenSigner(watch.now, watch.lookAgain)
@@ -135,10 +147,21 @@ for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const)
     service.advance(90 * second)
     const ring = await ringOf({ config })
     const signer = createTokenSigner(() => ring)
-    const token = await signer.sign('access', claims())
+    const token = await signer.sign('access', accessClaims())
     t.match(decodeProtectedHeader(token), { alg: algorithm, kid, typ: 'at+jwt' })
-    t.match(await signer.verify('access', token, service.now()), { sub: 'somebody' })
+    t.match(await signer.verify('access', token, service.now()), { sub: person })
   })
+
+t.test('the audience of applications may not be the issuer, in any way it is set', async (t) => {
+  const issuer = 'https://id.example.com'
+  for (const name of ['JWT_ISSUER', 'PUBLIC_URL']) {
+    const env = { NODE_ENV: 'test', [name]: issuer }
+    t.throws(() => readConfig({ ...env, JWT_AUDIENCE: issuer }), {
+      message: /JWT_AUDIENCE has to be another/,
+    })
+    t.equal(readConfig({ ...env, JWT_AUDIENCE: 'shop' }).JWT_AUDIENCE, 'shop')
+  }
+})
 
 t.test(
   'JWT_PRIVATE_KEYS as a JWK set or as PEM replaces the keys in Postgres, the first signs',
@@ -160,7 +183,7 @@ t.test(
         ['EdDSA', 'ES256', 'RS256'],
       )
       const signer = createTokenSigner(() => ring)
-      const token = await signer.sign('access', claims())
+      const token = await signer.sign('access', accessClaims())
       t.match(decodeProtectedHeader(token), { alg: 'EdDSA', kid: ring.keys[0]!.kid })
       t.ok(await signer.verify('access', token, service.now()))
       for (const key of signer.jwks().keys) t.notOk('d' in key || 'p' in key)

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+// A signature proves who made a token, not that its claims have the form that the code relies on: a key may be shared
+// with another issuer, or be stolen. So each claim is checked, and what does not fit is no token of ours.
+
+const uuid = z.uuid()
+const seconds = z.int().min(0)
+
+const common = {
+  sub: uuid,
+  sid: uuid,
+  tenant_id: uuid,
+  jti: z.string().regex(/^[\w-]{1,64}$/),
+  iat: seconds,
+  exp: seconds,
+}
+
+/**
+ * The claims of each kind of token that the code reads; others are dropped. `typ` and `token_type` both name the kind,
+ * and no consumer takes another (RFC 8725 §3.11).
+ */
+export const claimsSchema = {
+  access: z.object({
+    ...common,
+    token_type: z.literal('access'),
+    user_id: uuid,
+    email: z.string(),
+    roles: z.array(z.string()).readonly(),
+    auth_time: seconds,
+    acr: z.enum(['aal1', 'aal2']),
+    amr: z.array(z.string()).readonly(),
+  }),
+  refresh: z.object({
+    ...common,
+    token_type: z.literal('refresh'),
+    /** The family, and the place in it. */
+    fid: uuid,
+    gen: z.int32().min(0),
+  }),
+  otp_pending: z.object({ ...common, token_type: z.literal('otp_pending') }),
+}
+
+export type TokenKind = keyof typeof claimsSchema
+
+/** Claims of a token of one kind, without those that the signer adds. Times are whole seconds (RFC 7519 §2). */
+export type ClaimsOf<Kind extends TokenKind> = Omit<z.output<(typeof claimsSchema)[Kind]>, 'token_type'>
