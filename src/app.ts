@@ -31,6 +31,7 @@ import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
 import { traceRequests } from './platform/http/trace-requests.ts'
+import { welcomePage } from './platform/http/welcome.ts'
 import { departmentRoutes } from './tenancy/departments/routes.ts'
 import { invitationRoutes } from './tenancy/invitations/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
@@ -74,6 +75,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const pages = {
     ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages(),
+    ...welcomePage({ version, publicUrl: deps.publicUrl }),
     ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),
   }
   for (const [path, page] of Object.entries(pages)) router.get(path, page as never)

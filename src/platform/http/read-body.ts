@@ -43,7 +43,9 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
 const unsupported = (detail: string) => new ApiError(415, 'unsupported_media_type', detail)
 const sendJson = 'Send JSON: Content-Type: application/json, in UTF-8.'
 
-const isJson = (ctx: Context) => Boolean(ctx.is('json', '+json')) && /^(utf-8)?$/i.test(ctx.request.charset)
+/** Other `+json` types are formats of their own, such as a patch, and would be misread. */
+const isJson = (ctx: Context) =>
+  ctx.is('application/json') === 'application/json' && /^(utf-8)?$/i.test(ctx.request.charset)
 
 const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 'latin1')
 

@@ -82,6 +82,10 @@ t.test('only JSON is taken, and only as it is', async (t) => {
     'application/xml',
     'application/json; charset=utf-16',
     'application/json; charset=latin1',
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/problem+json',
+    'application/cloudevents+json',
     'application',
     '',
     ';;;',
@@ -97,7 +101,6 @@ t.test('only JSON is taken, and only as it is', async (t) => {
   t.match(await found(body, { ...json, 'content-encoding': 'identity' }), { status: 201 })
   t.match(await found(body, { 'content-type': 'application/json;charset=UTF-8' }), { status: 201 })
   t.match(await found(body, { 'content-type': 'Application/JSON' }), { status: 201 })
-  t.match(await found(body, { 'content-type': 'application/merge-patch+json' }), { status: 201 })
 })
 
 t.test('an empty body counts as {}, of whatever type', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { version } from '../../../src/version.ts'
 import { exchange, requestText } from '../../helpers/raw-http.ts'
 import { startService } from '../../helpers/service.ts'
 
@@ -290,4 +291,23 @@ t.test('the mailbox answers this machine by its own name alone', async (t) => {
     '127.0.0.1.evil.example',
   ])
     t.not(await statusFor(host), 200, host)
+})
+
+t.test('the root sends browsers to the documentation and tells others where to read on', async (t) => {
+  const { status, body, headers } = await service.call('GET', '/', { headers: { accept: '*/*' } })
+  t.equal(status, 200)
+  t.match(headers.get('vary'), /accept/i)
+  const { url } = service
+  t.strictSame(body, {
+    name: 'Bailiwick',
+    version,
+    documentation: `${url}/docs`,
+    openapi: `${url}/openapi.json`,
+    console: null,
+  })
+  for (const link of [body.documentation, body.openapi]) t.equal((await fetch(link)).status, 200, link)
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const browser = await fetch(service.url, { headers: { accept }, redirect: 'manual' })
+  t.equal(browser.status, 302)
+  t.equal(browser.headers.get('location'), '/docs')
 })
