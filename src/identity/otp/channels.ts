@@ -29,13 +29,16 @@ export interface PresentedCode {
   recovery: string | null
 }
 
-/** Reads a code: spaces never count, and neither do case and dashes of a recovery code. */
+/**
+ * Reads a code: spaces never count, and neither do case and dashes of a recovery code. Sets made before 0.2.0 have
+ * recovery codes of 16 characters.
+ */
 export function readCode(text: string): PresentedCode {
   const plain = text.replaceAll(' ', '')
   const recovery = plain.replaceAll('-', '')
   return {
     digits: /^[0-9]{6}$/.test(plain) ? plain : null,
-    recovery: /^[A-Za-z2-7]{16}$/.test(recovery) ? recovery.toUpperCase() : null,
+    recovery: /^(?:[A-Za-z2-7]{16}|[A-Za-z2-7]{24})$/.test(recovery) ? recovery.toUpperCase() : null,
   }
 }
 

@@ -18,29 +18,30 @@ export function putEmailDevice(tx: Tx, device: Owner & { id: string }): Promise<
     returning id`)
 }
 
-/** Keeps the hash of a code that is being sent. */
+/** Keeps the hash of a code that is being sent, for the sign-in that asked for it. */
 export async function insertEmailCode(
   tx: Tx,
-  code: Owner & { id: string; deviceId: string; hash: Buffer; expiresAt: number },
+  code: Owner & { id: string; deviceId: string; signInId: string; hash: Buffer; expiresAt: number },
 ): Promise<void> {
   await tx.query(sql.unsafe`
-    insert into otp_email_codes (user_id, id, device_id, code_hash, created_at, expires_at)
-    values (${code.userId}, ${code.id}, ${code.deviceId}, ${sql.binary(code.hash)},
+    insert into otp_email_codes (user_id, id, device_id, sign_in_id, code_hash, created_at, expires_at)
+    values (${code.userId}, ${code.id}, ${code.deviceId}, ${code.signInId}, ${sql.binary(code.hash)},
             ${sql.timestamp(new Date(code.at))}, ${sql.timestamp(new Date(code.expiresAt))})`)
 }
 
 /**
- * Uses up a code sent by e-mail, if one of `hashes` is unused and not expired; gives the device's id, or null. Of
- * any number who show it one gets the id; as the system role.
+ * Uses up a code sent by e-mail, if one of `hashes` is unused, not expired, and was asked for by this sign-in; gives
+ * the device's id, or null. Of any number who show it one gets the id; as the system role.
  */
 export async function consumeEmailCode(
   tx: Tx,
-  { userId, hashes, at: now }: Owner & { hashes: readonly Buffer[] },
+  { userId, signInId, hashes, at: now }: Owner & { signInId: string; hashes: readonly Buffer[] },
 ): Promise<string | null> {
   const at = sql.timestamp(new Date(now))
   const [used] = await tx.anyFirst(sql.type(deviceId)`
     update otp_email_codes set used_at = ${at}
     where user_id = ${userId} and code_hash = any(${sql.array(hashes, 'bytea')}) and used_at is null and expires_at > ${at}
+      and (sign_in_id is null or sign_in_id = ${signInId})
     returning device_id as id`)
   if (used === undefined) return null
   await touchDevice(tx, { userId, at: now }, used)

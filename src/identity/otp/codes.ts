@@ -12,9 +12,9 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 /** A code of 6 digits for a mail. */
 export const makeEmailCode = (): string => String(randomInt(1_000_000)).padStart(6, '0')
 
-/** A recovery code of 80 random bits, `[A-Z2-7]{16}`. */
+/** A recovery code of 120 random bits, `[A-Z2-7]{24}`: past 112, a fast hash of it is enough (ASVS v5.0.0-6.5.2). */
 export const makeRecoveryCode = (): string =>
-  Array.from(randomBytes(16), (byte) => alphabet[byte & 31]).join('')
+  Array.from(randomBytes(24), (byte) => alphabet[byte & 31]).join('')
 
 /** The keyed hashes under which a code that was sent may be kept, newest key first. */
 export const emailCodeHashes = (sealer: Sealer, holder: Holder, code: string): Buffer[] =>

@@ -9,12 +9,12 @@ import { insertEmailCode, putEmailDevice } from './code-store.ts'
 import { emailCodeHashes, makeEmailCode } from './codes.ts'
 
 /**
- * Mails the caller a code of 6 digits, also to an address that is not verified yet; earlier unexpired ones stay
- * valid. The code is in the mail alone. 403 `channel_disabled`, 429 `throttled`.
+ * Mails the caller a code of 6 digits for this sign-in alone, also to an address that is not verified yet; earlier
+ * unexpired ones stay valid. The code is in the mail alone. 403 `channel_disabled`, 429 `throttled`.
  */
 export async function sendEmailCode({ db, config, sealer, clock, limiters }: Deps, actor: Actor) {
   assertChannelOn(config, 'email')
-  const { userId, tenantId, origin, standing } = actor
+  const { userId, tenantId, sessionId: signInId, origin, standing } = actor
   const { email, firstName } = standing.user
   await limiters.take(mailUses('code', email))
   const validity = config.OTP_EMAIL_TOKEN_VALIDITY_SECONDS
@@ -24,7 +24,7 @@ export async function sendEmailCode({ db, config, sealer, clock, limiters }: Dep
   await inTenant(db, actor, async (tx) => {
     const deviceId = await putEmailDevice(tx, { userId, id: timeOrderedId(at), at })
     const expiresAt = at + validity * 1000
-    await insertEmailCode(tx, { userId, id: timeOrderedId(at), deviceId, hash, at, expiresAt })
+    await insertEmailCode(tx, { userId, id: timeOrderedId(at), deviceId, signInId, hash, at, expiresAt })
     await sendMail(tx, sealer, {
       tenantId,
       to: email,

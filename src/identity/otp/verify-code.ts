@@ -29,13 +29,13 @@ export async function verifyCode(
   actor: Actor,
   body: { code: string; deviceType: DeviceType | undefined },
 ) {
-  const { userId, standing } = actor
+  const { userId, sessionId: signInId, standing } = actor
   const at = deps.clock()
   const code = readCode(body.code)
   const channels = channelsOfForm(code, channelsAsked(deps, body.deviceType))
   if (channels.length === 0) throw otpInvalid('verified')
   const devices = await admitAttempt(deps, { userId, at, field: 'verified' })
-  const person = { userId, email: standing.user.email, at }
+  const person = { userId, signInId, email: standing.user.email, at }
   const comparison = compareCode(deps, person, code, channels, devices)
   const { shown, grant } = await asSystem(deps.db, 'a right code may begin a session', async (tx) => {
     const shown = await acceptCode(tx, comparison)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { recoveryCodeHashes } from '../../../src/identity/otp/codes.ts'
 import { startService } from '../../helpers/service.ts'
 import { attemptLogin, changeRows, codeAt, codeIn, enrol, otherThan } from './authenticator.ts'
 
@@ -190,12 +191,38 @@ t.test('a code is its own person’s, of a confirmed device, within a step, and 
   )
 
   const dan = await service.signUp()
+  const elsewhere = await service.logIn(dan)
   const mail = async () => codeIn(await service.mailTo(dan.email, 'code'))
   await dan.post(`${otp}/email/send/`)
   const first = await mail()
+  t.match(await elsewhere.post(`${otp}/verify/`, { code: first }), wrong, 'asked for by another session')
   service.advance(301_000)
   t.match(await dan.post(`${otp}/verify/`, { code: first }), wrong, 'after 301 s')
   t.match(await dan.post(`${otp}/totp/confirm/`, { code: first }), { status: 404 }, 'nothing is set up')
+})
+
+t.test('a code mailed for one sign-in completes no other, and its own still', async (t) => {
+  const { person } = await guesser()
+  const [one, other] = await Promise.all([0, 1].map(() => attemptLogin(service, person)))
+  const verify = (token: string, code: string) => call('POST', `${otp}/verify/`, { token, body: { code } })
+  await call('POST', `${otp}/email/send/`, { token: one!.body.temporary_token })
+  const code = codeIn(await service.mailTo(person.email, 'code'))
+  t.match(await verify(other!.body.temporary_token, code), wrong)
+  t.match(await verify(one!.body.temporary_token, code), { status: 200, body: { access: String } })
+})
+
+t.test('recovery codes of 16 characters, as they once were, go on working', async (t) => {
+  const person = await service.signUp()
+  const { body } = await person.post(`${otp}/static/generate/`)
+  const old = 'ABCDEFGHIJKLMN27'
+  const hash = recoveryCodeHashes(service.deps.sealer, person.id, old)[0]!.toString('hex')
+  await changeRows(
+    service,
+    `insert into otp_recovery_codes values ('${person.id}', '${body.device_id}', '\\x${hash}')`,
+  )
+  const loose = old.toLowerCase().replace(/(.{4})/g, '$1-')
+  t.match(await person.post(`${otp}/verify/`, { code: loose }), { status: 200 })
+  t.match(await person.post(`${otp}/verify/`, { code: old }), wrong, 'once')
 })
 
 t.test(

@@ -3,7 +3,7 @@ import { acceptCode, compareCode } from '../../../src/identity/otp/accept-code.t
 import { deviceTypes, readCode } from '../../../src/identity/otp/channels.ts'
 import { listTotpSecrets } from '../../../src/identity/otp/store.ts'
 import { asSystem } from '../../../src/platform/db/transaction.ts'
-import { type Client, startService, tokenIn } from '../../helpers/service.ts'
+import { type Client, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 import { attemptLogin, changeRows, codeAt, codeIn, enrol } from './authenticator.ts'
 
 t.setTimeout(240_000)
@@ -50,11 +50,18 @@ for (const [kind, make] of Object.entries(codeFor)) {
     for (let round = 0; round < roundsUnguarded; round++) {
       const person = await service.signUp()
       const { id: userId, email } = person
+      const signInId = claimsOf(person.access).sid
       const code = readCode(await make(person))
       const at = service.now()
       const { db } = service.deps
       const devices = await asSystem(db, 'a test', (tx) => listTotpSecrets(tx, userId))
-      const comparison = compareCode(service.deps, { userId, email, at }, code, deviceTypes, devices)
+      const comparison = compareCode(
+        service.deps,
+        { userId, signInId, email, at },
+        code,
+        deviceTypes,
+        devices,
+      )
       const shown = await times(() => asSystem(db, 'a test', (tx) => acceptCode(tx, comparison)))
       successes.push(shown.filter((one) => one !== null).length)
     }
