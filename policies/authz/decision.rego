@@ -98,9 +98,20 @@ _demanding := array.concat(abac.duties, abac.gates) if {
 	rbac.granted
 } else := array.concat(abac.allows, abac.gates)
 
+# Where no policy is about the subject, nothing is left open that the resource could answer.
 _provisional if {
 	abac.whole == false
+	_pending
 } else := false
+
+_pending if {
+	abac.awaited
+} else if {
+	count(abac.duties) > 0
+} else if {
+	not rbac.granted
+	count(abac.allows) > 0
+}
 
 # With a denial nothing is left to change; only an application may have something to do.
 _handed_on(policies) := obligations.merged(policies) if {

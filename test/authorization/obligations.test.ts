@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService } from '../helpers/service.ts'
@@ -103,6 +104,162 @@ t.test('a policy asks for a second factor before it permits', async (t) => {
   })
   t.match(refused.headers.get('www-authenticate'), /max_age="300"/)
 })
+
+/** Shows a second factor in the client's session: the code of a mail. */
+async function showSecondFactor(client: Client) {
+  await client.post('/api/v1/auth/otp/email/send/')
+  const { text } = await service.mailTo(client.email, 'code')
+  const { status } = await client.post('/api/v1/auth/otp/verify/', { code: /^\d{6}$/m.exec(text)?.[0] })
+  if (status !== 200) throw new Error('The code of the mail is not taken')
+}
+
+t.test(
+  'a row that asks for a second factor is withheld from a list, and nobody counts its rows',
+  async (t) => {
+    const owner = await service.signUp()
+    const member = await colleague(service, owner)
+    const users = '/api/v1/users/'
+    t.equal((await member.get(users)).body.count, 2)
+    await owner.post(policies, {
+      name: 'Owners are shown after a second factor',
+      effect: 'allow',
+      actions: ['user:list', 'user:read'],
+      subjects: { roles: ['member'] },
+      conditions: leaf('resource.roles', 'contains', 'owner'),
+      obligations: [{ type: 'step_up' }],
+    })
+    const seen = async () => (await member.get(users)).body
+    t.match(await seen(), { count: null, results: [{ id: member.id }] })
+    t.equal((await seen()).results.length, 1)
+    t.match(await member.get(`${users}${owner.id}/`), {
+      status: 401,
+      body: { code: 'insufficient_user_authentication', acr_values: 'aal2' },
+    })
+    t.equal((await owner.get(users)).body.count, 2, 'the policy is not about owners')
+    await showSecondFactor(member)
+    t.equal((await seen()).results.length, 2)
+    t.equal((await member.get(`${users}${owner.id}/`)).status, 200)
+  },
+)
+
+t.test('a step up asks for the class and the age that it names', async (t) => {
+  const owner = await service.signUp()
+  const roles = `/api/v1/tenants/${owner.tenantId}/departments/`
+  const { body: policy } = await owner.post(policies, {
+    name: 'A sign-in of the last five minutes',
+    effect: 'allow',
+    actions: ['department:create'],
+    obligations: [{ type: 'step_up', properties: { acr: 'aal1', max_age: 300 } }],
+  })
+  t.equal((await owner.post(roles, { name: 'One' })).status, 201)
+  service.advance(301_000)
+  t.match(await owner.post(roles, { name: 'Two' }), {
+    status: 401,
+    body: { code: 'insufficient_user_authentication', acr_values: 'aal1', max_age: 300 },
+  })
+  await showSecondFactor(owner)
+  t.equal((await owner.post(roles, { name: 'Two' })).status, 201, 'a second factor is a sign-in')
+  const unknown = { obligations: [{ type: 'step_up', properties: { acr: 'aal3' } }] }
+  t.match(await owner.put(`${policies}${policy.id}/`, unknown), {
+    status: 422,
+    body: { errors: [{ pointer: '/obligations/0/properties/acr' }] },
+  })
+})
+
+t.test('an allow on what no policy widens demands nothing, and its author is told', async (t) => {
+  const owner = await service.signUp()
+  const { body } = await owner.post(policies, {
+    name: 'Two factors for everything',
+    effect: 'allow',
+    actions: ['member:list', 'role:list', 'department:list'],
+    obligations: [{ type: 'step_up' }, { type: 'mask_fields', properties: { fields: ['email', 'name'] } }],
+  })
+  t.same(
+    body.warnings.map(({ code }: { code: string }) => code),
+    ['not_grantable', 'not_grantable', 'not_grantable'],
+  )
+  const members = await owner.get(`/api/v1/tenants/${owner.tenantId}/members/`)
+  t.match(members, { status: 200, body: { count: 1, results: [{ email: owner.email }] } })
+})
+
+const fields = ['email', 'roles', 'status', 'invited_by', 'invited_by.email', 'last_name']
+const obligation = fc.oneof(
+  fc
+    .subarray(fields, { minLength: 1 })
+    .map((masked) => ({ type: 'mask_fields', properties: { fields: masked } })),
+  fc
+    .record(
+      { acr: fc.constantFrom('aal1', 'aal2'), max_age: fc.constantFrom(60, 100_000) },
+      { requiredKeys: [] },
+    )
+    .map((properties) => ({ type: 'step_up', properties })),
+)
+const condition = fc.option(
+  fc.constantFrom(
+    leaf('resource.roles', 'contains', 'member'),
+    leaf('resource.email', 'ends_with', '@example.com'),
+    leaf('resource.email', 'starts_with', 'guest1'),
+    { attribute: 'resource.owner_id', operator: 'eq', value_from: 'subject.id' },
+    leaf('subject.acr', 'eq', 'aal1'),
+  ),
+  { freq: 1 },
+)
+const rule = fc.record({
+  effect: fc.constantFrom('allow', 'allow', 'allow', 'allow', 'deny'),
+  subjects: fc.constantFrom({}, {}, { roles: ['member'] }, { roles: ['auditor'] }),
+  conditions: condition,
+  obligations: fc.array(obligation, { maxLength: 2 }),
+})
+const agreements = Number(process.env.AGREEMENT_RUNS ?? 15)
+
+t.test(
+  'whatever policies demand, a list shows the rows that can be read alone, and shows them so',
+  async (t) => {
+    const owner = await service.signUp()
+    const [weak, strong] = [await colleague(service, owner), await colleague(service, owner)]
+    await showSecondFactor(strong)
+    service.advance(400_000)
+    const invitations = `/api/v1/tenants/${owner.tenantId}/invitations/`
+    for (const name of ['guest1', 'guest2'])
+      await owner.post(invitations, { email: `${name}.${process.pid}@example.com` })
+    const lists = [
+      { path: '/api/v1/users/', ids: [owner.id, weak.id, strong.id] },
+      {
+        path: invitations,
+        ids: (await owner.get(invitations)).body.results.map(({ id }: { id: string }) => id),
+      },
+    ]
+    const asked = async (client: Client, path: string) => {
+      const response = await fetch(new URL(path, service.url), {
+        headers: { authorization: `Bearer ${client.access}` },
+      })
+      return { status: response.status, body: JSON.parse(await response.text()) }
+    }
+    const met: Record<string, number> = {}
+    const agree = async (client: Client, { path, ids }: (typeof lists)[number]) => {
+      const list = await asked(client, path)
+      const rows = new Map<string, unknown>(list.body.results?.map((row: { id: string }) => [row.id, row]))
+      for (const id of ids) {
+        const alone = await asked(client, `${path}${id}/`)
+        met[`${list.status} ${alone.status}`] = (met[`${list.status} ${alone.status}`] ?? 0) + 1
+        const same = alone.status === 200 ? rows.has(id) : !rows.has(id)
+        if (!same) throw new Error(`${path} ${list.status} ${[...rows.keys()]}, alone ${alone.status} ${id}`)
+        if (alone.status === 200) t.same(rows.get(id), alone.body)
+      }
+      if (list.status === 200 && rows.size < ids.length) t.equal(list.body.count, null)
+    }
+    const actions = ['user:list', 'user:read', 'invitation:list']
+    const property = fc.asyncProperty(fc.array(rule, { minLength: 1, maxLength: 3 }), async (rules) => {
+      const made = []
+      for (const each of rules) made.push(await owner.post(policies, { name: 'x', actions, ...each }))
+      for (const client of [weak, strong]) for (const list of lists) await agree(client, list)
+      for (const { body } of made) await owner.delete(`${policies}${body.id}/`)
+    })
+    await fc.assert(property, { seed: 20_261_121, numRuns: agreements, endOnFailure: true })
+    for (const outcome of ['200 200', '200 401', '200 403', '401 401', '403 403'])
+      t.ok(met[outcome], `${outcome} ${JSON.stringify(met)}`)
+  },
+)
 
 t.test(
   'a gate that nobody can open denies, and says so; an owner changing policies is not stopped',

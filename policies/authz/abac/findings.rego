@@ -59,7 +59,7 @@ default duties := []
 # title: Duties
 # description: >-
 #   The allow policies with obligations that apply, where a role grants already: what they demand of the answer
-#   is demanded all the same.
+#   is demanded all the same. Where not all is known, those that could apply.
 duties := [policy |
 	some policy in _relevant(data.slice.duty)
 	proven(policy, input.attrs)
@@ -67,6 +67,9 @@ duties := [policy |
 	data.slice.duty.filled
 	_action.widen
 	whole
+} else := _relevant(data.slice.duty) if {
+	data.slice.duty.filled
+	_action.widen
 }
 
 default gates := []
@@ -81,6 +84,23 @@ gates := [policy |
 	data.slice.gate.filled
 	_gated
 	whole
+}
+
+default awaited := false
+
+# METADATA
+# title: Awaited
+# description: Whether a deny or a gate is about the subject that may apply once the resource is known.
+awaited if {
+	data.slice.deny.filled
+	not _shielded
+	count(_relevant(data.slice.deny)) > 0
+}
+
+awaited if {
+	data.slice.gate.filled
+	_gated
+	count(_relevant(data.slice.gate)) > 0
 }
 
 # METADATA

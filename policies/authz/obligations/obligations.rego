@@ -6,8 +6,8 @@ package authz.obligations
 # METADATA
 # title: Merged
 # description: >-
-#   The obligations of several policies: one mask of all fields, one step up of the shortest age, any other type
-#   as it stands.
+#   The obligations of several policies: one mask of all fields, one step up of the shortest age and the highest
+#   class, any other type as it stands.
 merged(policies) := [] if {
 	count(policies) == 0
 } else := _merged({obligation |
@@ -32,10 +32,23 @@ _masks(all) := [{"type": "mask_fields", "properties": {"fields": sort(fields)}} 
 	count(fields) > 0
 ]
 
-_step_ups(all) := [{"type": "step_up", "properties": {"max_age": min(ages)}} |
-	ages := {obligation.properties.max_age |
-		some obligation in all
-		obligation.type == "step_up"
-	}
+_step_ups(all) := [{"type": "step_up", "properties": object.union(_youngest(demands), _strongest(demands))}] if {
+	demands := [obligation.properties | some obligation in all; obligation.type == "step_up"]
+	count(demands) > 0
+} else := []
+
+_youngest(demands) := {"max_age": min(ages)} if {
+	ages := {demand.max_age | some demand in demands}
 	count(ages) > 0
-]
+} else := {}
+
+# A demand that names no class asks for a second factor.
+_strongest(demands) := {} if {
+	every demand in demands {
+		not demand.acr
+	}
+} else := {"acr": "aal1"} if {
+	every demand in demands {
+		demand.acr == "aal1"
+	}
+} else := {"acr": "aal2"}

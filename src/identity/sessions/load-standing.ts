@@ -9,11 +9,19 @@ export const standingLoader =
   async (bearer) => {
     const find = bearer.token === 'otp_pending' ? findPendingStanding : findStanding
     const row = await readInTenant(db, bearer, (read) => find(read, { ...bearer, now: clock() }))
-    return row && standingOf(row, config.OTP_ENABLED)
+    return row && standingOf(row, config)
   }
 
+type OtpSettings = Pick<
+  Deps['config'],
+  'OTP_ENABLED' | 'OTP_EMAIL_ENABLED' | 'OTP_TOTP_ENABLED' | 'OTP_STATIC_ENABLED'
+>
+
+const canShowSecondFactor = (config: OtpSettings) =>
+  config.OTP_ENABLED && (config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED || config.OTP_STATIC_ENABLED)
+
 /** Where one-time passwords are off, MFA is off for everybody: nobody could be asked. */
-const standingOf = (row: StandingRow, otpEnabled: boolean): Standing => ({
+const standingOf = (row: StandingRow, config: OtpSettings): Standing => ({
   user: {
     id: row.user_id,
     email: row.email,
@@ -21,7 +29,7 @@ const standingOf = (row: StandingRow, otpEnabled: boolean): Standing => ({
     lastName: row.last_name,
     emailVerified: row.email_verified,
     isActive: row.is_active,
-    mfaEnabled: row.mfa_enabled && otpEnabled,
+    mfaEnabled: row.mfa_enabled && config.OTP_ENABLED,
     dateJoined: row.date_joined,
     version: row.user_version,
   },
@@ -30,10 +38,13 @@ const standingOf = (row: StandingRow, otpEnabled: boolean): Standing => ({
     amr: row.amr,
     authTime: row.auth_time,
     secondFactorAt: row.second_factor_at,
+    attainableAcr: canShowSecondFactor(config) ? 'aal2' : 'aal1',
     over: row.over,
   },
   tenant:
-    row.tenant_id === null || row.membership_id === null ? null : tenantOf(row, row.tenant_id, otpEnabled),
+    row.tenant_id === null || row.membership_id === null
+      ? null
+      : tenantOf(row, row.tenant_id, config.OTP_ENABLED),
   membership: row.membership_id === null ? null : membershipOf(row, row.membership_id),
 })
 

@@ -3,14 +3,19 @@ import { isOfApplications } from './actions.ts'
 import { parsePart } from './parse-part.ts'
 import { type Fault, type Obligation, obligationSchema } from './policy-document.ts'
 
-/** What the service itself carries out: these fields answer null; a sign-in of at most `max_age` seconds. */
+/**
+ * What the service itself carries out: these fields answer null; an authentication of this class (`aal2` unless named),
+ * `max_age` seconds ago at most where that is given.
+ */
 const ofTheService = {
   mask_fields: z.object({ fields: z.array(z.string().min(1).max(120)).min(1).max(64) }),
   step_up: z.object({
+    acr: z.enum(['aal1', 'aal2'], 'acr has to be aal1 or aal2').optional(),
     max_age: z
       .int()
       .min(0)
-      .max(30 * 86_400),
+      .max(30 * 86_400)
+      .optional(),
   }),
 }
 
@@ -40,8 +45,9 @@ function checked(
 ): Obligation {
   const { type, properties } = obligation
   if (type === 'mask_fields' || type === 'step_up') {
-    const schema: z.ZodType<Obligation['properties']> = ofTheService[type]
-    return { type, properties: parsePart(schema, properties ?? {}, `${pointer}/properties`, faults) }
+    const schema: z.ZodType<object> = ofTheService[type]
+    const parsed = parsePart(schema, properties ?? {}, `${pointer}/properties`, faults)
+    return { type, properties: { ...parsed } }
   }
   if (!actions.every(isOfApplications)) {
     const detail =

@@ -24,6 +24,8 @@ export interface Standing {
     amr: string[]
     authTime: number
     secondFactorAt: number | null
+    /** The highest class that this session can still show, for `step_up`; null where it can authenticate in no way. */
+    attainableAcr: 'aal1' | 'aal2' | null
     /** Ended, or past its absolute life. */
     over: boolean
   }

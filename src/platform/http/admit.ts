@@ -1,16 +1,18 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Context } from 'koa'
-import { type ActionName, actions } from '../access/actions.ts'
+import type { ActionName } from '../access/actions.ts'
 import type { Decision } from '../access/decision.ts'
 import type { DecisionQuery, Resource } from '../access/query.ts'
 import { emptySlice } from '../access/slice.ts'
 import type { Actor } from './actor.ts'
 import { type AuthenticateDeps, authenticate, type Bearer, type Claims } from './authenticate.ts'
-import { assertSteppedUp, masked } from './carry-out.ts'
-import { type DecideDeps, deniedForever, queryOf, refusal } from './decide.ts'
+import { type DecideDeps, deniedBecause, queryOf, refusal } from './decide.ts'
 import { callGate } from './gate.ts'
+import { carryOut, type StepUp, stepUpDue, stepUpRequired } from './obligations.ts'
 import type { Route } from './route.ts'
+import { collectionOf, fieldsOf, resourceOf } from './route-resources.ts'
 import { traceDecision } from './trace-requests.ts'
+import { visibleRows } from './visible-rows.ts'
 
 export type AdmitDeps = AuthenticateDeps & DecideDeps
 
@@ -42,6 +44,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   Object.assign(ctx.state, { userId: bearer.userId, tenantId: bearer.tenantId, decisionId: id })
   const sliceOf = await slices(deps, bearer)
   const now = deps.clock()
+  const { session } = bearer.standing
   const collection = collectionOf(route, bearer)
   const gate = callGate(deps.approvals, { ctx, route, bearer, decisionId: id, now })
   let last: { query: DecisionQuery; decision: Decision } | undefined
@@ -61,11 +64,14 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   const insist = (decision: Decision, resource: Resource) => {
     if (decision.effect === 'deny') throw refusal(decision, id)
     gate.pass(decision, resource)
-    assertSteppedUp(decision.obligations, bearer.standing.session, now)
+    const due = stepUpDue(decision.obligations, session, now)
+    if (due) throw lacking(due, decision)
     gate.arm()
   }
-  const refuse = (decision: Decision) => {
-    const denied = deniedForever(decision)
+  const lacking = (due: StepUp, decision: Decision) =>
+    due.possible ? stepUpRequired(due) : refuse('step_up_impossible', decision)
+  const refuse = (code: Parameters<typeof deniedBecause>[0], decision: Decision) => {
+    const denied = deniedBecause(code, decision)
     traceDecision(ctx, 'resource', denied)
     if (last) last = { ...last, decision: denied }
     return refusal(denied, id)
@@ -85,7 +91,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   const admission: Admission = {
     actor: { ...bearer, origin, decisionId: id, permit, may, beforeCommit: gate.beforeCommit },
     bind: gate.bind,
-    through: (verb) => gate.through(verb, refuse),
+    through: (verb) => gate.through(verb, (decision) => refuse('no_eligible_approver', decision)),
     decideRoute(fields) {
       if (route.decides === 'resource' || !last) return
       const { provisional, effect } = last.decision
@@ -95,25 +101,23 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
       else if (route.method !== 'GET') insist(ask('resource', changes), changes)
     },
     show(answer) {
-      if (!last || isPage(answer)) return last && isPage(answer) ? pageSeen(answer, last.decision) : answer
+      if (!last) return answer
+      if (isPage(answer)) return pageSeen(answer, last.decision)
       if (last.decision.provisional) insist(ask('resource', shown(answer)), shown(answer))
-      return masked(answer, last.decision.obligations)
+      const carried = carryOut(last.decision, session, now, answer)
+      if ('due' in carried) throw lacking(carried.due, last.decision)
+      return carried.shown
     },
     conclude,
   }
-  const shown = (row: unknown): Resource => {
-    const fields = fieldsOf(row)
-    const { self, roles } = actions[action]
-    // What is about oneself alone shows nothing else, whoever wrote the row: an invitation, a request to decide.
-    const onlyOwn = self && roles.length === 0
-    const ownerId = onlyOwn ? bearer.userId : (ownerOf(fields) ?? (self ? bearer.userId : null))
-    return { ...collection, id: textOf(fields.id), ownerId, fields }
-  }
-  const pageSeen = (page: Page, { provisional, obligations }: Decision): Page => {
-    if (!provisional) return { ...page, results: page.results.map((row) => masked(row, obligations)) }
-    const decided = page.results.map((row) => ({ row, decision: weigh('resource', shown(row)).decision }))
-    const permitted = decided.filter(({ decision }) => decision.effect === 'allow')
-    return { ...page, results: permitted.map(({ row, decision }) => masked(row, decision.obligations)) }
+  const shown = (row: unknown) => resourceOf(action, collection, bearer.userId, row)
+  const pageSeen = (page: Page, decision: Decision) => {
+    const decide = (row: unknown) =>
+      decision.provisional ? weigh('resource', shown(row)).decision : decision
+    const results = visibleRows(page.results, decide, session, now)
+    // Of a list whose rows may be withheld nobody learns how long it is.
+    const uncounted = decision.provisional && 'count' in page
+    return { ...page, results, ...(uncounted && { count: null }) }
   }
   ctx.state.undecided = route.decides === 'resource'
   try {
@@ -134,14 +138,6 @@ async function slices(deps: DecideDeps, { standing, tenantId, userId }: Bearer) 
   return policies.slice
 }
 
-/** Before a resource is loaded the question is about the caller's own, inside the tenant of the request. */
-const collectionOf = ({ action, scope }: Route, bearer: Bearer): Resource => ({
-  type: action.split(':')[0] ?? '',
-  id: scope === 'path' ? bearer.tenantId : null,
-  tenantId: bearer.tenantId,
-  ownerId: bearer.userId,
-})
-
 // Asking is no change, whatever the method.
 const asking: ReadonlySet<string> = new Set<ActionName>(['access:evaluate', 'policy:test'])
 const changes = ({ method, action }: Route) => method !== 'GET' && !asking.has(action)
@@ -151,15 +147,3 @@ interface Page {
 }
 
 const isPage = (answer: unknown): answer is Page => Array.isArray((answer as Partial<Page> | null)?.results)
-
-const fieldsOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
-
-/** Whose a row is, as rows say it. */
-const ownerOf = (row: Record<string, unknown>): string | null =>
-  textOf(row.user_id) ??
-  textOf(fieldsOf(row.requester).id) ??
-  textOf(fieldsOf(row.subject).id) ??
-  textOf(fieldsOf(row.invited_by).id)

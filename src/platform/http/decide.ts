@@ -104,12 +104,15 @@ export function refusal(decision: Decision, decisionId: string): ApiError {
   })
 }
 
-/** A gate that nobody can open is a denial, and says so. */
-export const deniedForever = (decision: Decision): Decision => ({
+/** A decision whose demand cannot be met: a denial that says which one. */
+export const deniedBecause = (
+  code: 'no_eligible_approver' | 'step_up_impossible',
+  decision: Decision,
+): Decision => ({
   ...decision,
   effect: 'deny',
   approval: null,
-  reasons: [{ code: 'no_eligible_approver', layer: 'policy' }, ...decision.reasons],
+  reasons: [{ code, layer: 'policy' }, ...decision.reasons],
 })
 
 /** A reason as callers read it. */

@@ -11,7 +11,10 @@ export const uncountedPageOf = <T extends z.ZodType>(item: T) =>
 /** The shape of a page of `item`. */
 export const pageOf = <T extends z.ZodType>(item: T) =>
   uncountedPageOf(item).extend({
-    count: z.int().meta({ description: 'Entries in the whole list, as far as the filters leave them' }),
+    count: z.int().nullable().meta({
+      description:
+        'Entries in the whole list, as far as the filters leave them; null while a policy decides its rows one by one',
+    }),
   })
 
 /** What is asked for: a cursor belongs to its path, its tenant, filters and ordering; one of another is refused. */

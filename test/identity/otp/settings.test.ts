@@ -88,6 +88,37 @@ t.test('with one-time passwords off a recent sign-in suffices to delete a device
 })
 
 t.test(
+  'with one-time passwords off a policy that asks for a second factor denies, and says so',
+  async (t) => {
+    const url = await beside(t, service, { OTP_ENABLED: 'false' })
+    const owner = await service.signUp()
+    const rule = { effect: 'allow', obligations: [{ type: 'step_up' }] }
+    await owner.post('/api/v1/policies/', { ...rule, name: 'Departments', actions: ['department:create'] })
+    await owner.post('/api/v1/policies/', {
+      ...rule,
+      name: 'Owners',
+      actions: ['user:list'],
+      conditions: { attribute: 'resource.roles', operator: 'contains', value: 'owner' },
+    })
+    const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
+    const { status, body } = await call('POST', `${url}${departments}`, {
+      token: owner.access,
+      body: { name: 'x' },
+    })
+    t.match({ status, body }, { status: 403, body: { reasons: [{ code: 'step_up_impossible' }] } })
+    const kept = (await owner.get(`/api/v1/decisions/${body.decision_id}/`)).body
+    t.match(kept, { effect: 'deny', action: 'department:create', reasons: [{ code: 'step_up_impossible' }] })
+    const list = await call('GET', `${url}/api/v1/users/`, { token: owner.access })
+    t.match(list, { status: 200, body: { count: null, results: { length: 0 } } })
+    t.equal(
+      (await owner.post(departments, { name: 'x' })).status,
+      401,
+      'elsewhere a second factor can be shown',
+    )
+  },
+)
+
+t.test(
   'how long codes and tokens live, how many codes there are, and who is named, are settings',
   async (t) => {
     const url = await beside(t, service, {

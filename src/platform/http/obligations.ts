@@ -1,0 +1,80 @@
+import type { Obligation } from '../access/policy-document.ts'
+import { type ApiError, insufficientAuthentication } from '../errors.ts'
+import type { Standing } from './actor.ts'
+
+type Session = Standing['session']
+
+/**
+ * A sign-in that policies ask for before they permit. `maxAge` in seconds, null: whenever it was. `possible`: whether
+ * this session can meet the demand at all.
+ */
+export interface StepUp {
+  acr: 'aal1' | 'aal2'
+  maxAge: number | null
+  possible: boolean
+}
+
+/** What became of a value: what of it may be shown, or what the session lacks for it. */
+export type CarriedOut = { shown: unknown } | { due: StepUp }
+
+/**
+ * Carries out what a decision that permits demands, for an object and for each row of a list alike: `step_up` withholds
+ * the value, `mask_fields` sets fields to null. `now` in ms.
+ */
+export function carryOut(
+  { obligations }: { readonly obligations: readonly Obligation[] },
+  session: Session,
+  now: number,
+  value: unknown,
+): CarriedOut {
+  const due = stepUpDue(obligations, session, now)
+  return due ? { due } : { shown: withNulls(value, maskedFields(obligations)) }
+}
+
+/** The `step_up` that this session does not meet now (ms), or null. Several demands count as their strictest. */
+export function stepUpDue(obligations: readonly Obligation[], session: Session, now: number): StepUp | null {
+  const demands = obligations
+    .filter(({ type }) => type === 'step_up')
+    .map(({ properties }) => properties ?? {})
+  if (demands.length === 0) return null
+  const ages = demands.flatMap(({ max_age }) => (max_age === undefined ? [] : [Number(max_age)]))
+  const maxAge = ages.length === 0 ? null : Math.min(...ages)
+  const acr = demands.every((demand) => demand.acr === 'aal1') ? 'aal1' : 'aal2'
+  const at = authenticatedAt(session, acr)
+  if (at !== null && (maxAge === null || now - at <= maxAge * 1000)) return null
+  return { acr, maxAge, possible: session.attainableAcr === 'aal2' || session.attainableAcr === acr }
+}
+
+/** When the session last showed what the class asks for (ms), or null. */
+function authenticatedAt({ acr, authTime, secondFactorAt }: Session, asked: StepUp['acr']): number | null {
+  if (asked === 'aal1') return Math.max(authTime, secondFactorAt ?? authTime)
+  return acr === 'aal2' ? secondFactorAt : null
+}
+
+/** 401 of RFC 9470 §3 for a demand that the caller can meet. */
+export const stepUpRequired = ({ acr, maxAge }: StepUp): ApiError =>
+  insufficientAuthentication(
+    acr,
+    maxAge,
+    acr === 'aal2'
+      ? 'A policy asks for a second factor first: POST /api/v1/auth/otp/verify/.'
+      : 'A policy asks for a newer sign-in: POST /api/v1/auth/login/.',
+  )
+
+/** The paths of all fields that `mask_fields` names; `a.b` is b inside a. */
+export const maskedFields = (obligations: readonly Obligation[]): string[] =>
+  obligations
+    .filter(({ type }) => type === 'mask_fields')
+    .flatMap(({ properties }) => (properties?.fields ?? []) as string[])
+
+const withNulls = (value: unknown, paths: readonly string[]): unknown =>
+  paths.reduce((shown, path) => withNull(shown, path.split('.')), value)
+
+/** Inside a list the field of each of its items. */
+function withNull(value: unknown, path: string[]): unknown {
+  const [key = '', ...rest] = path
+  if (Array.isArray(value)) return value.map((item) => withNull(item, path))
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return value
+  const inner = (value as Record<string, unknown>)[key]
+  return { ...value, [key]: rest.length === 0 ? null : withNull(inner, rest) }
+}
