@@ -121,6 +121,12 @@ export const settings = {
   EMAIL_LINK_INVITATION: setting(linkTemplate, undefined, 'Where invitation links lead, with `{token}`', {
     shown: 'a page of the service',
   }),
+  EMAIL_LINK_LEAVE: setting(
+    linkTemplate,
+    undefined,
+    'Where the link leads that leaves a tenant one was added to, with `{token}`',
+    { shown: 'a page of the service' },
+  ),
   SECRET_KEYS: setting(
     sealingKeys,
     undefined,
@@ -161,7 +167,11 @@ export const settings = {
   ),
   EMAIL_VERIFICATION_VALIDITY_SECONDS: setting(seconds, 86_400, 'Life of a verification link'),
   PASSWORD_RESET_VALIDITY_SECONDS: setting(seconds, 3_600, 'Life of a password reset link'),
-  INVITATION_VALIDITY_SECONDS: setting(seconds, 7 * 86_400, 'Life of an invitation'),
+  INVITATION_VALIDITY_SECONDS: setting(
+    seconds,
+    7 * 86_400,
+    'Life of an invitation, and of the link that leaves a tenant',
+  ),
   REGISTRATION_HIDE_EXISTING: setting(
     boolean,
     false,

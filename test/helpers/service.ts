@@ -63,7 +63,7 @@ export interface Service {
   logIn(person: { email: string; password: string }): Promise<Client>
   /** Registers and logs in: an owner of a tenant of their own. */
   signUp(more?: Record<string, unknown>): Promise<Client>
-  /** The newest captured mail to an address, once it has come; `about` has to be part of its subject. */
+  /** The newest captured mail to an address, once it has come; `about` has to be part of its subject or text. */
   mailTo(email: string, about?: string): Promise<{ id: string; subject: string; text: string; html: string }>
 }
 
@@ -202,7 +202,9 @@ export async function startService(
             headers: { accept: 'application/json' },
           }),
         )
-        const mail = results.find((candidate: Json) => candidate.subject.includes(about))
+        const mail = results.find(
+          ({ subject, text }: Json) => subject.includes(about) || text.includes(about),
+        )
         if (mail) return mail
         await sleep(50)
       }

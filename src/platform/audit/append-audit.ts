@@ -51,12 +51,18 @@ export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
 
 const secretive = /password|secret|token|hash|sealed|codes?$|jti/i
 
+/** Who does something in a tenant: an Actor, or a person who came by a link. */
+export interface Doer extends Pick<Actor, 'tenantId' | 'userId' | 'origin'> {
+  standing: { user: { email: string } }
+  decisionId?: string
+}
+
 /** What every row of a request says alike: spread it, and add action, target and changes. */
-export const doneBy = ({ tenantId, userId, standing, origin, decisionId }: Actor, at: number) => ({
+export const doneBy = ({ tenantId, userId, standing, origin, decisionId }: Doer, at: number) => ({
   tenantId,
   actor: { id: userId, email: standing.user.email },
   origin,
-  decisionId,
+  ...(decisionId !== undefined && { decisionId }),
   at,
 })
 

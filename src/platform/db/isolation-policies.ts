@@ -27,6 +27,7 @@ export const frozenPolicies = [
   'installation system_all: all to bailiwick_system using true check true',
   'invitations system_reads: select to bailiwick_system using true',
   'invitations worker_all: all to bailiwick_worker using true check true',
+  `link_tokens leave_links: insert to bailiwick_api check ((purpose = 'tenant_leave'::text) AND (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant_id'::text, true), ''::text))::uuid AS "nullif")))`,
   'link_tokens system_all: all to bailiwick_system using true check true',
   'link_tokens worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'link_tokens worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',

@@ -35,6 +35,13 @@ const pages: Record<MailedLink, LinkPage> = {
     done: 'Your password is changed. Log in with it.',
     newPassword: true,
   },
+  tenant_leave: {
+    title: 'Leave the organisation',
+    lead: 'Somebody made you a member. One click, and you are one no more. Your account stays as it is.',
+    button: 'Leave',
+    post: '/api/v1/tenants/leave/',
+    done: 'You have left the organisation. You can close this page.',
+  },
   invitation: {
     title: 'Accept the invitation',
     lead:

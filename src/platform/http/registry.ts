@@ -8,6 +8,7 @@ const open: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/refresh',
   'POST /api/v1/auth/email/verify/confirm',
   'POST /api/v1/invitations/accept',
+  'POST /api/v1/tenants/leave',
   'POST /api/v1/auth/password/reset',
   'POST /api/v1/auth/password/reset/confirm',
   'GET /.well-known/jwks.json',

@@ -6,6 +6,7 @@
 export const mailedLinks = {
   email_verification: { page: '/verify-email', setting: 'EMAIL_LINK_VERIFY' },
   password_reset: { page: '/reset-password', setting: 'EMAIL_LINK_RESET' },
+  tenant_leave: { page: '/leave-tenant', setting: 'EMAIL_LINK_LEAVE' },
   invitation: { page: '/accept-invitation', setting: 'EMAIL_LINK_INVITATION' },
 } as const satisfies Record<string, { page: string; setting?: string }>
 

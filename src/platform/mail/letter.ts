@@ -1,3 +1,4 @@
+import { oneLine } from './free-text.ts'
 import { type Html, html } from './html.ts'
 import type { Letter } from './templates.ts'
 
@@ -8,9 +9,6 @@ export function letter(subject: string, paragraphs: Paragraph[]): Letter {
   const text = paragraphs.map(textOf).join('\n\n')
   return { subject, text: `${text}\n`, html: page(subject, paragraphs.map(htmlOf)).source }
 }
-
-/** Names are people's own words: without line breaks they cannot pose as a line of ours. */
-export const oneLine = (words: string) => words.replace(/\s+/g, ' ').trim()
 
 function textOf(paragraph: Paragraph): string {
   if (typeof paragraph === 'string') return oneLine(paragraph)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { letter, oneLine } from './letter.ts'
+import { message, name } from './free-text.ts'
+import { letter } from './letter.ts'
 
 /** A mail as people read it. */
 export interface Letter {
@@ -24,7 +25,7 @@ const factorNames = {
 
 /** Every mail the service sends: its variables, and how they become a letter. */
 export const templates = {
-  email_verification: template({ link: z.url(), firstName: z.string() }, ({ link, firstName }) =>
+  email_verification: template({ link: z.url(), firstName: name }, ({ link, firstName }) =>
     letter('Confirm your e-mail address', [
       hello(firstName),
       'please confirm that this address is yours by opening this link:',
@@ -40,9 +41,9 @@ export const templates = {
     ]),
   ),
   invitation: template(
-    { link: z.url(), tenantName: z.string(), inviter: z.string(), message: z.string() },
+    { link: z.url(), tenantName: name, inviter: z.string(), message },
     ({ link, tenantName, inviter, message }) =>
-      letter(`You are invited to ${oneLine(tenantName)}`, [
+      letter('You are invited to an organisation', [
         'Hello,',
         `${inviter} invites you to “${tenantName}”. Accept by opening this link:`,
         { link },
@@ -50,7 +51,7 @@ export const templates = {
         'If you do not know them, you need do nothing.',
       ]),
   ),
-  password_reset: template({ link: z.url(), firstName: z.string() }, ({ link, firstName }) =>
+  password_reset: template({ link: z.url(), firstName: name }, ({ link, firstName }) =>
     letter('Reset your password', [
       hello(firstName),
       'somebody, perhaps you, asked to reset your password. Choose another by opening this link, which works once:',
@@ -58,14 +59,14 @@ export const templates = {
       'If it was not you, you need do nothing: your password stays what it is.',
     ]),
   ),
-  password_changed: template({ firstName: z.string() }, ({ firstName }) =>
+  password_changed: template({ firstName: name }, ({ firstName }) =>
     letter('Your password was changed', [
       hello(firstName),
       'the password of your account was changed just now, and your other sessions were ended.',
       'If it was not you, reset the password at once: that ends every session, also of whoever did this.',
     ]),
   ),
-  email_changed: template({ firstName: z.string(), newEmail: z.string() }, ({ firstName, newEmail }) =>
+  email_changed: template({ firstName: name, newEmail: z.string() }, ({ firstName, newEmail }) =>
     letter('Your e-mail address was changed', [
       hello(firstName),
       `the address of your account is ${newEmail} from now on. Links that were sent to this one do nothing any more.`,
@@ -80,7 +81,7 @@ export const templates = {
     ]),
   ),
   second_factor_code: template(
-    { code: z.string(), firstName: z.string(), minutes: z.int() },
+    { code: z.string(), firstName: name, minutes: z.int() },
     ({ code, firstName, minutes }) =>
       letter('Your sign-in code', [
         hello(firstName),
@@ -90,14 +91,14 @@ export const templates = {
         'If you did not ask for it, somebody may know your password: change it.',
       ]),
   ),
-  second_factor_added: template({ device: factor, firstName: z.string() }, ({ device, firstName }) =>
+  second_factor_added: template({ device: factor, firstName: name }, ({ device, firstName }) =>
     letter('A second factor was added to your account', [
       hello(firstName),
       `${factorNames[device]} can be used to sign in to your account from now on.`,
       'If it was not you, change your password and remove it.',
     ]),
   ),
-  second_factor_removed: template({ device: factor, firstName: z.string() }, ({ device, firstName }) =>
+  second_factor_removed: template({ device: factor, firstName: name }, ({ device, firstName }) =>
     letter('A second factor was removed from your account', [
       hello(firstName),
       `${factorNames[device]} can no longer be used to sign in to your account.`,
@@ -108,7 +109,7 @@ export const templates = {
     {
       requester: z.string(),
       action: z.string(),
-      tenantName: z.string(),
+      tenantName: name,
       link: z.url(),
       expiresAt: z.string(),
     },
@@ -124,7 +125,7 @@ export const templates = {
     {
       outcome: z.enum(['approved', 'rejected', 'cancelled']),
       action: z.string(),
-      tenantName: z.string(),
+      tenantName: name,
       link: z.url(),
     },
     ({ outcome, action, tenantName, link }) =>
@@ -137,11 +138,20 @@ export const templates = {
           : 'Nothing was changed.',
       ]),
   ),
-  added_to_tenant: template({ tenantName: z.string() }, ({ tenantName }) =>
-    letter('You were added to an organisation', [
-      'Hello,',
-      `you are now a member of “${tenantName}”. Log in as usual and switch to it.`,
-    ]),
+  // A mail that waits since the release before has neither `addedBy` nor `link`.
+  added_to_tenant: template(
+    { tenantName: name, addedBy: z.string().optional(), link: z.url().optional() },
+    ({ tenantName, addedBy, link }) =>
+      letter('You were added to an organisation', [
+        'Hello,',
+        `${addedBy ?? 'Somebody'} made you a member of “${tenantName}”. Log in as usual and switch to it.`,
+        ...(link
+          ? [
+              'If you do not know them, or do not want to belong to it, leave it by opening this link:',
+              { link },
+            ]
+          : []),
+      ]),
   ),
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { appendAudit, type Doer, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -31,16 +31,16 @@ export async function cancelInvitation(
 }
 
 /** Cancels what somebody who was removed could come back by: an invitation that was pending beside their membership. */
-export async function cancelInvitationOf(tx: Tx, actor: Actor, email: string, at: number): Promise<void> {
-  const id = await cancelPendingTo(tx, actor.tenantId, email, at)
-  if (id) await tellCancelled(tx, actor, id, at)
+export async function cancelInvitationOf(tx: Tx, doer: Doer, email: string, at: number): Promise<void> {
+  const id = await cancelPendingTo(tx, doer.tenantId, email, at)
+  if (id) await tellCancelled(tx, doer, id, at)
 }
 
-async function tellCancelled(tx: Tx, actor: Actor, id: string, at: number): Promise<void> {
+async function tellCancelled(tx: Tx, doer: Doer, id: string, at: number): Promise<void> {
   const data = { invitation_id: id }
-  await appendEvent(tx, { ...causedBy(actor, at), type: 'tenant.invitation_cancelled', subject: id, data })
+  await appendEvent(tx, { ...causedBy(doer, at), type: 'tenant.invitation_cancelled', subject: id, data })
   await appendAudit(tx, {
-    ...doneBy(actor, at),
+    ...doneBy(doer, at),
     action: 'invitation:cancel',
     target: { type: 'invitation', id },
     changes: { status: { before: 'pending', after: 'cancelled' } },

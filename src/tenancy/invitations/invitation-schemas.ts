@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { emailAddress } from '../../platform/email-address.ts'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { longestMessage } from '../../platform/mail/free-text.ts'
 import { roleNames, roleReference } from '../members/member-schemas.ts'
 import { type InvitationRow, invitationStatus, type ReceivedRow } from './store.ts'
 
@@ -68,7 +69,11 @@ export const newInvitation = z
         roles: { type: 'array', items: { type: 'string' }, default: ['member'], description: 'Names or ids' },
         role: { type: 'string', description: 'In place of roles, for one' },
         department_id: { type: ['string', 'null'], format: 'uuid' },
-        message: { type: 'string', maxLength: 1000 },
+        message: {
+          type: 'string',
+          maxLength: 1000,
+          description: `The mail holds the first ${longestMessage} characters`,
+        },
       },
     },
   })

@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { linkUrl } from '../../platform/links/mailed-links.ts'
+import { signature } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 
 interface Letter {
@@ -16,13 +17,16 @@ interface Letter {
 export async function mailInvitation(deps: Deps, tx: Tx, actor: Actor, letter: Letter): Promise<void> {
   const { tenantId, origin, standing } = actor
   const { email, message, tenantName, token, at } = letter
-  const { firstName, lastName, email: from } = standing.user
-  const inviter = [firstName, lastName, `(${from})`].filter(Boolean).join(' ')
   await sendMail(tx, deps.sealer, {
     tenantId,
     to: email,
     template: 'invitation',
-    variables: { link: linkUrl(deps, 'invitation', token), tenantName, inviter, message },
+    variables: {
+      link: linkUrl(deps, 'invitation', token),
+      tenantName,
+      inviter: signature(standing.user),
+      message,
+    },
     requestId: origin.requestId,
     at,
   })

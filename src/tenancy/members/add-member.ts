@@ -3,6 +3,8 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
+import { makeLink } from '../../platform/links/one-time-link.ts'
+import { signature } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -21,8 +23,8 @@ import { findMember, findPerson, insertMember, type MemberRow } from './store.ts
  * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them.
  */
 export async function addMember(deps: Deps, actor: Actor, body: NewMember): Promise<MemberRow> {
-  const { db, clock, sealer, limiters } = deps
-  const { tenantId, userId, origin } = actor
+  const { db, clock, limiters } = deps
+  const { tenantId, userId } = actor
   const user = await asSystem(db, 'a person to be added belongs to other tenants as yet', (tx) =>
     findPerson(tx, body.user_id),
   )
@@ -47,14 +49,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
       subject: id,
       data: { membership_id: id, user_id: user.id },
     })
-    await sendMail(tx, sealer, {
-      tenantId,
-      to: user.email,
-      template: 'added_to_tenant',
-      variables: { tenantName: tenant.name },
-      requestId: origin.requestId,
-      at,
-    })
+    await mailAdded(tx, deps, actor, { user, membershipId: id, tenantName: tenant.name, at })
     const member = await findMember(tx, tenantId, id)
     if (!member) throw new Error('The member just added cannot be seen')
     await appendAudit(tx, {
@@ -66,6 +61,36 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     return member
   }
   return limiters.mailing(user.email, () => inTenant(db, actor, add))
+}
+
+interface Added {
+  user: { id: string; email: string }
+  membershipId: string
+  tenantName: string
+  at: number
+}
+
+/** Tells a person who was not asked: by whom they were added, with a link that leaves the tenant. */
+async function mailAdded(tx: Tx, deps: Deps, actor: Actor, added: Added): Promise<void> {
+  const { tenantId, origin, standing } = actor
+  const { user, membershipId, tenantName, at } = added
+  const link = await makeLink(tx, deps, {
+    purpose: 'tenant_leave',
+    userId: user.id,
+    tenantId,
+    email: user.email,
+    targetId: membershipId,
+    at,
+    lifeMs: deps.config.INVITATION_VALIDITY_SECONDS * 1000,
+  })
+  await sendMail(tx, deps.sealer, {
+    tenantId,
+    to: user.email,
+    template: 'added_to_tenant',
+    variables: { tenantName, addedBy: signature(standing.user), link },
+    requestId: origin.requestId,
+    at,
+  })
 }
 
 /** The roles asked for by name or id, held until the transaction ends; 400 on `roles` for one that is unknown. */

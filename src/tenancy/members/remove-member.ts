@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { appendAudit, changesBetween, type Doer, doneBy } from '../../platform/audit/append-audit.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
@@ -12,7 +12,7 @@ import { lockTenant } from '../tenants/store.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
 import { permitMember } from './permit-member.ts'
-import { deleteMember, findMember } from './store.ts'
+import { deleteMember, findMember, type MemberRow } from './store.ts'
 
 /** Takes a person out of the tenant, or lets them leave it; 409 `last_owner`. The person stays what they are elsewhere. */
 export async function removeMember(
@@ -32,20 +32,30 @@ export async function removeMember(
     if (!member) throw notFound()
     assertAmong(versions, member.version)
     assertMayTouch(actor, member)
-    await deleteMember(tx, tenantId, memberId)
-    await cancelInvitationOf(tx, actor, member.email, at)
-    if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
-    await appendEvent(tx, {
-      ...causedBy(actor, at),
-      type: 'tenant.member_removed',
-      subject: memberId,
-      data: { membership_id: memberId, user_id: member.user_id },
-    })
-    await appendAudit(tx, {
-      ...doneBy(actor, at),
-      action: 'member:delete',
-      target: { type: 'member', id: memberId },
-      changes: changesBetween(auditedMember(member), null),
-    })
+    await endMembership(tx, actor, member, at)
+  })
+}
+
+/**
+ * Deletes a membership, with what would bring it back, one event and one audit row; 409 `last_owner`. The
+ * transaction has to hold the tenant's lock.
+ */
+export async function endMembership(tx: Tx, doer: Doer, member: MemberRow, at: number): Promise<void> {
+  const { tenantId } = doer
+  const { id, user_id, email, roles } = member
+  await deleteMember(tx, tenantId, id)
+  await cancelInvitationOf(tx, doer, email, at)
+  if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
+  await appendEvent(tx, {
+    ...causedBy(doer, at),
+    type: 'tenant.member_removed',
+    subject: id,
+    data: { membership_id: id, user_id },
+  })
+  await appendAudit(tx, {
+    ...doneBy(doer, at),
+    action: 'member:delete',
+    target: { type: 'member', id },
+    changes: changesBetween(auditedMember(member), null),
   })
 }

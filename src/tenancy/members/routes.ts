@@ -5,9 +5,11 @@ import { notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { Versioned } from '../../platform/http/etag.ts'
+import { linkRoute } from '../../platform/http/link-route.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { addMember } from './add-member.ts'
+import { leaveTenant } from './leave-tenant.ts'
 import { countMembers, listMembers, memberList } from './list-store.ts'
 import { memberChange, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
@@ -51,7 +53,8 @@ export const memberRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Members',
     summary: 'Add a person to your tenant',
-    description: 'The person is told by mail and can leave. An address without an id is invited instead.',
+    description:
+      'The person is told by mail, by whom, with a link that leaves the tenant. An address without an id is invited instead.',
     body: newMember,
     status: 201,
     answer: memberSchema,
@@ -105,5 +108,14 @@ export const memberRoutes = (deps: Deps): Route[] => [
       await removeMember(deps, actor, pathId(params.mid), ifMatch)
       return undefined
     },
+  }),
+  linkRoute({
+    path: '/api/v1/tenants/leave',
+    tag: 'Members',
+    summary: 'Leave a tenant with the token out of the mail',
+    description: 'The mail to whoever was added holds it. Needs no login, and asks no policy of the tenant.',
+    refusals: [409],
+    done: 'You have left the tenant',
+    use: (origin, token) => leaveTenant(deps, origin, token),
   }),
 ]

@@ -45,7 +45,7 @@ t.test('an invitation shows all but its token, which is in the mail alone', asyn
     send_count: 1,
   })
   const mail = await service.mailTo(email, 'invited')
-  t.match(mail.subject, 'Firm')
+  t.equal(mail.subject, 'You are invited to an organisation', 'a name that its owner chose stays out of it')
   t.match(mail.text, 'Do come!')
   const token = tokenIn(mail)
   t.notMatch(JSON.stringify(body), token)

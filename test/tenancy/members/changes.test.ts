@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { type Client, startService } from '../../helpers/service.ts'
+import { type Client, startService, tokenIn } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
 t.setTimeout(120_000)
@@ -101,6 +101,51 @@ t.test(
     t.match(await guest.get('/api/v1/users/'), { status: 403, body: { code: 'no_active_membership' } })
   },
 )
+
+t.test('a person added unasked reads by whom, and leaves by the link in the mail, once', async (t) => {
+  const { owner, id } = await foundFirm(service)
+  await expect(200, owner.patch('/api/v1/users/me/', { first_name: 'Ann', last_name: 'x'.repeat(100) }))
+  const guest = await service.signUp()
+  const add = (tenantId: string, roles: string[]) =>
+    expect(201, owner.post(`/api/v1/tenants/${tenantId}/members/`, { user_id: guest.id, roles }))
+  await add(id, ['member'])
+  const mail = await service.mailTo(guest.email, owner.email)
+  t.match(mail.text, `Ann ${'x'.repeat(59)}… (${owner.email}) made you a member of “Firm”`)
+  t.match(mail.text, `${service.url}/leave-tenant?token=`)
+  t.equal(mail.subject, 'You were added to an organisation')
+  const second = await expect(201, owner.post('/api/v1/tenants/', { name: 'Second' }))
+  await owner.switchTo(second.id)
+  await add(second.id, ['owner'])
+  await guest.switchTo(id)
+
+  const leave = (token: unknown) => service.call('POST', '/api/v1/tenants/leave/', { body: { token } })
+  t.match(await leave('no such token'), { status: 400, body: { code: 'token_invalid' } })
+  const answers = await Promise.all([leave(tokenIn(mail)), leave(tokenIn(mail))])
+  t.same(answers.map(({ status }) => status).sort(), [200, 400])
+  t.same(answers.find(({ status }) => status === 200)?.body, { message: 'You have left the tenant' })
+  t.match(await guest.get('/api/v1/users/'), { status: 403, body: { code: 'no_active_membership' } })
+  t.equal((await eventsOf(service, id, 'tenant.member_')).at(-1), 'tenant.member_removed')
+  const [row] = await look(
+    service,
+    `select actor_id from audit_log where tenant_id = $1 and action = 'member:delete'`,
+    [id],
+  )
+  t.equal(row.actor_id, guest.id, 'it is their own deed')
+
+  // The link of another tenant is not ended by it, and the last owner stays.
+  const link = tokenIn(await service.mailTo(guest.email, 'Second'))
+  await guest.switchTo(second.id)
+  const members = `/api/v1/tenants/${second.id}/members/`
+  const { results } = await expect(200, owner.get(members))
+  const own = results.find((member: { user_id: string }) => member.user_id === owner.id)
+  await expect(204, owner.delete(`${members}${own.id}/`))
+  t.match(await leave(link), { status: 409, body: { code: 'last_owner' } })
+  await expect(201, guest.post(members, { user_id: owner.id, roles: ['owner'] }))
+  t.equal((await leave(link)).status, 200)
+  const late = tokenIn(await service.mailTo(owner.email, 'Second'))
+  service.advance(7 * 24 * 3_600_000)
+  t.match(await leave(late), { status: 400, body: { code: 'token_expired' } })
+})
 
 t.test('bad values are refused by field', async (t) => {
   const { owner, path, hire } = await foundFirm(service)

@@ -1,0 +1,28 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem, inTenant } from '../../platform/db/transaction.ts'
+import type { Origin } from '../../platform/http/origin.ts'
+import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
+import { lockTenant } from '../tenants/store.ts'
+import { endMembership } from './remove-member.ts'
+import { findMember } from './store.ts'
+
+/**
+ * Ends the membership that a link is about, as its own person, whatever state the tenant is in: who was added unasked
+ * needs nobody's leave. 400 `token_invalid` also where the membership ended otherwise, else `token_expired`;
+ * 409 `last_owner`, which uses nothing up.
+ */
+export async function leaveTenant({ db, clock }: Deps, origin: Origin, token: string): Promise<void> {
+  const at = clock()
+  const link = await asSystem(db, 'whoever opens the link need not be logged in', (tx) =>
+    findLink(tx, { purpose: 'tenant_leave', token, at }),
+  )
+  const { tenantId, userId, targetId } = link
+  if (targetId === null) throw deadLink()
+  await inTenant(db, { tenantId, userId }, async (tx) => {
+    await lockTenant(tx, tenantId)
+    await spendLink(tx, link)
+    const member = await findMember(tx, tenantId, targetId)
+    if (!member) throw deadLink()
+    await endMembership(tx, { tenantId, userId, origin, standing: { user: member } }, member, at)
+  })
+}
