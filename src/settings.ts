@@ -1,8 +1,8 @@
+import { limitSettings } from './limit-settings.ts'
 import { samplerNames } from './platform/tracing/begin-tracing.ts'
 import {
   atLeast,
   boolean,
-  count,
   emailAddress,
   fraction,
   linkTemplate,
@@ -191,43 +191,7 @@ export const settings = {
   OTP_STATIC_TOKEN_COUNT: setting(wholeNumber(1, 100), 10, 'Recovery codes made at a time'),
   OTP_REQUIRED_FOR_LOGIN: setting(boolean, false, 'Everybody needs a second factor at login'),
   OTP_REQUIRED_WHEN_ENROLLED: setting(boolean, true, 'People with a TOTP device need it at login'),
-  RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
-    shown: 'true in production',
-  }),
-  RATE_LIMIT_LOGIN_PER_ACCOUNT: setting(count, 5, 'Failed logins a minute for an account from one address'),
-  RATE_LIMIT_LOGIN_PER_ADDRESS: setting(count, 20, 'Failed logins a minute from one address'),
-  RATE_LIMIT_MAIL_PER_MINUTE: setting(
-    count,
-    3,
-    'Mails a minute to one address, for each purpose (reset, code, verification, …)',
-  ),
-  RATE_LIMIT_MAIL_PER_HOUR: setting(count, 10, 'Mails an hour to one address, for each purpose'),
-  RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
-  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
-  RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
-  LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),
-  LIMIT_PENDING_INVITATIONS: setting(
-    wholeNumber(0, 1_000_000),
-    1_000,
-    'Pending invitations that a tenant may have',
-  ),
-  LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
-  LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant may have'),
-  WEBHOOK_ALLOW_PRIVATE: setting(
-    boolean,
-    false,
-    'Webhooks may use http and addresses inside your network: for trying them out, and where every tenant is your own',
-  ),
-  WEBHOOK_DELIVERY_RETENTION_DAYS: setting(
-    wholeNumber(1, 36_500),
-    30,
-    'How long deliveries that ended are kept, to be read and replayed',
-  ),
-  DECISION_RETENTION_DAYS: setting(
-    wholeNumber(1, 36_500),
-    90,
-    'How long decisions are kept, to be read, explained and tried again',
-  ),
+  ...limitSettings,
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is believed', {
     shown: 'none',
   }),
