@@ -19,6 +19,7 @@ import {
   type FamilyRow,
   findFamily,
   findSession,
+  lockSession,
   type SessionRow,
   touchSession,
 } from '../sessions/refresh-store.ts'
@@ -53,6 +54,7 @@ export async function refresh(deps: Deps, origin: Origin, token: string): Promis
         ? entitled
         : judgeReplay(deps, tx, { presented, entitled: null, origin, now })
     if (!deps.config.REFRESH_TOKEN_ROTATION) return keepToken(deps, presented, family, entitled)
+    if (!(await lockSession(tx, { id: session.id, at: now }))) return sessionRevoked()
     const advanced = await advanceFamily(deps, tx, presented, entitled, now)
     if (!advanced) return judgeReplay(deps, tx, { presented, entitled, origin, now })
     await touchSession(tx, { id: session.id, at: now, ip: origin.ip, userAgent: origin.userAgent })
@@ -75,7 +77,15 @@ async function findLive(
 ): Promise<{ family: FamilyRow; session: SessionRow }> {
   const family = await findFamily(tx, presented.familyId)
   const session = await findSession(tx, presented.sessionId, now)
-  if (!family || !session || family.ended || session.over || !session.is_active) throw sessionRevoked()
+  if (
+    !family ||
+    !session ||
+    family.session_id !== session.id ||
+    family.ended ||
+    session.over ||
+    !session.is_active
+  )
+    throw sessionRevoked()
   if (family.expires_at <= now) throw tokenNotValid()
   return { family, session }
 }

@@ -103,6 +103,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     action: 'session:switch',
     tag: 'Sign-in',
     summary: 'Get a pair for another tenant of yours',
+    description:
+      'The pair you have goes on working for its own tenant. For the tenant you are in, the new pair replaces it. A session has 20 pairs at most; the one used least recently ends.',
     body: z.object({ tenant_id: bodyId }),
     status: 200,
     answer: tokenPair,

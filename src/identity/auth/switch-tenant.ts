@@ -5,18 +5,19 @@ import { sessionRevoked } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { listPlacesOf, noteEntry } from '../../tenancy/members/store.ts'
 import { assertEnterable } from '../sessions/enter-tenant.ts'
-import { beginFamily, issueTokens, type TokenPair } from '../sessions/issue-tokens.ts'
-import { findSession } from '../sessions/refresh-store.ts'
+import { beginFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
+import { findSession, lockSession } from '../sessions/refresh-store.ts'
 import { isChallenge, otpRequired, settleSecondFactor, signChallenge } from '../sessions/second-factor.ts'
 
 /**
- * A new pair for another tenant under the same session; the old pair goes on working for its own. 403
+ * A new pair for another tenant under the same session; the old pair goes on working for its own. For the tenant of
+ * the caller's token it is the next pair in place of theirs. 403
  * `no_active_membership` alike for a tenant that is unknown and one the caller does not belong to; 401
  * `otp_required` with a temporary token for one that requires a second factor this session has not shown.
  */
 export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): Promise<TokenPair> {
   const now = deps.clock()
-  const { userId, sessionId } = actor
+  const { userId, sessionId, familyId } = actor
   const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
     const session = await findSession(tx, sessionId, now)
     if (!session || session.over) throw sessionRevoked()
@@ -27,6 +28,7 @@ export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): 
     const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }
     const settled = await settleSecondFactor(deps, tx, entry, now)
     if (isChallenge(settled)) return settled
+    if (!(await lockSession(tx, { id: sessionId, at: now }))) throw sessionRevoked()
     await noteEntry(tx, { tenantId, userId, at: now })
     await appendAudit(tx, {
       ...doneBy(actor, now),
@@ -36,7 +38,9 @@ export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): 
     })
     const { roles } = place
     const entitled = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
-    return beginFamily(deps, tx, entitled, now)
+    const stays = familyId !== null && tenantId === actor.tokenTenantId
+    const renewed = stays ? await renewFamily(deps, tx, familyId, entitled, now) : null
+    return renewed ?? beginFamily(deps, tx, entitled, now)
   })
   if (isChallenge(outcome)) throw otpRequired(await signChallenge(deps, outcome, now))
   return issueTokens(deps, outcome, now)

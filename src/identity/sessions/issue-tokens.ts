@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { type FamilyRow, insertFamily, rotateFamily } from './refresh-store.ts'
+import {
+  deleteOldestFamilies,
+  type FamilyRow,
+  findFamily,
+  insertFamily,
+  rotateFamily,
+} from './refresh-store.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 
 /** Tokens as every answer that logs somebody in carries them. */
@@ -38,7 +44,14 @@ export interface Grant {
   refreshExpiresAt: number
 }
 
-/** Begins a chain of refresh tokens for a session in a tenant. Sign the grant once the transaction has committed. */
+// Each switch of the tenant begins a family. What a session may pile up is bounded, so that it can always be ended.
+const maxFamilies = 20
+
+/**
+ * Begins a chain of refresh tokens for a session in a tenant; beyond {@link maxFamilies} those that were used least
+ * recently end. The transaction holds the session's row (see `lockSession`), unless it made it. Sign the grant once
+ * the transaction has committed.
+ */
 export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
   const familyId = timeOrderedId(now)
   const jti = jtiOf(deps, familyId, 0)
@@ -53,24 +66,53 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
     at: now,
     expiresAt: refreshExpiresAt,
   })
+  await deleteOldestFamilies(tx, { sessionId, kept: maxFamilies })
   return { entitled, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt }
 }
 
 /** Moves a chain on by one token, if the presented `jti` is its live one; null when it is not (any more). */
-export async function advanceFamily(
+export const advanceFamily = (
   deps: IssueDeps,
   tx: Tx,
   presented: { familyId: string; generation: number; jti: string },
   entitled: Entitled,
   now: number,
+): Promise<Grant | null> => advance(deps, tx, { ...presented, jtiHash: hashOf(presented.jti) }, entitled, now)
+
+/**
+ * A new pair in a chain that its session holds already, in place of another chain: null unless `familyId` is a live
+ * one of this session and tenant. A chain that moved within the grace time answers its live token, so that parallel
+ * calls get one and the same.
+ */
+export async function renewFamily(
+  deps: IssueDeps,
+  tx: Tx,
+  familyId: string,
+  entitled: Entitled,
+  now: number,
 ): Promise<Grant | null> {
-  const { familyId, generation } = presented
+  const family = await findFamily(tx, familyId)
+  if (!family || family.ended || family.expires_at <= now) return null
+  if (family.session_id !== entitled.sessionId || family.tenant_id !== entitled.tenantId) return null
+  const { REFRESH_TOKEN_ROTATION: rotates, REFRESH_TOKEN_REUSE_GRACE_SECONDS: grace } = deps.config
+  const live = !rotates || now - family.rotated_at <= grace * 1000 ? liveGrant(deps, family, entitled) : null
+  const { generation, jti_hash: jtiHash } = family
+  return live ?? advance(deps, tx, { familyId, generation, jtiHash }, entitled, now)
+}
+
+async function advance(
+  deps: IssueDeps,
+  tx: Tx,
+  { familyId, generation, jtiHash }: { familyId: string; generation: number; jtiHash: Buffer },
+  entitled: Entitled,
+  now: number,
+): Promise<Grant | null> {
   const jti = jtiOf(deps, familyId, generation + 1)
   const refreshExpiresAt = refreshExpiry(deps, entitled, now)
   const moved = await rotateFamily(tx, {
     id: familyId,
     generation,
-    jtiHash: hashOf(presented.jti),
+    jtiHash,
     nextJtiHash: hashOf(jti),
     at: now,
     expiresAt: refreshExpiresAt,
@@ -108,6 +150,7 @@ export async function issueTokens(
       user_id: entitled.userId,
       email: entitled.email,
       roles: entitled.roles,
+      fid: familyId,
       jti: timeOrderedId(now),
       iat: seconds(now),
       exp: Math.min(seconds(now) + config.ACCESS_TOKEN_VALIDITY_SECONDS, seconds(entitled.expiresAt)),

@@ -39,11 +39,29 @@ export function completePendingSession(
     returning p.tenant_id, p.session_id, p.auth_time`)
 }
 
+/**
+ * Ends what sign-ins wait for a second factor beyond the newest `kept`: of a session that is to enter a tenant, or of a
+ * person's logins where `sessionId` is null. As the system role.
+ */
+export async function endOldestPendingSessions(
+  tx: Tx,
+  { userId, sessionId, kept, at }: { userId: string; sessionId: string | null; kept: number; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update pending_sessions set ended_at = ${sql.timestamp(new Date(at))}
+    where ended_at is null and id = any(array(
+      select id from pending_sessions
+      where user_id = ${userId} and session_id is not distinct from ${sessionId}::uuid and ended_at is null
+      order by created_at desc, id desc offset ${kept}))`)
+}
+
 /** Ends every sign-in of a person that waits for a second factor; as the system role. */
 export async function endPendingSessions(
   tx: Tx,
   { userId, at }: { userId: string; at: number },
 ): Promise<void> {
+  const now = sql.timestamp(new Date(at))
   await tx.query(sql.unsafe`
-    update pending_sessions set ended_at = ${sql.timestamp(new Date(at))} where user_id = ${userId} and ended_at is null`)
+    update pending_sessions set ended_at = ${now}
+    where user_id = ${userId} and ended_at is null and expires_at > ${now}`)
 }

@@ -20,6 +20,17 @@ export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
             ${at}, ${at}, ${sql.timestamp(new Date(family.expiresAt))})`)
 }
 
+/** Deletes what families a session has beyond the `kept` that were used last; as the system role. */
+export async function deleteOldestFamilies(
+  tx: Tx,
+  { sessionId, kept }: { sessionId: string; kept: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    delete from refresh_families where id = any(array(
+      select id from refresh_families where session_id = ${sessionId}
+      order by rotated_at desc, id desc offset ${kept}))`)
+}
+
 const familyRow = z.object({
   id: z.uuid(),
   session_id: z.uuid(),
@@ -97,6 +108,19 @@ const sessionRow = z.object({
 })
 
 export type SessionRow = z.infer<typeof sessionRow>
+
+/**
+ * Holds a live session's row until the transaction ends, so that its refreshes, switches and ends happen one after the
+ * other; false where it is over. Take it before rows of its families, as `endSession` does: in another order two
+ * transactions would wait for each other. As the system role.
+ */
+export async function lockSession(tx: Tx, session: { id: string; at: number }): Promise<boolean> {
+  const locked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    select id from sessions
+    where id = ${session.id} and ended_at is null and expires_at > ${sql.timestamp(new Date(session.at))}
+    for no key update`)
+  return locked !== null
+}
 
 /** A session and its person, before any tenant is known; as the system role. */
 export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {

@@ -5,7 +5,7 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { channelDisabled, type DeviceType } from '../otp/channels.ts'
 import { mayEnrolFirst, usableMethods } from '../otp/factors.ts'
 import { findFactors } from '../otp/store.ts'
-import { insertPendingSession } from './pending-store.ts'
+import { endOldestPendingSessions, insertPendingSession } from './pending-store.ts'
 
 declare const answered: unique symbol
 
@@ -15,6 +15,9 @@ export interface SecondFactorSettled {
 }
 
 const settled = {} as SecondFactorSettled
+
+// All that wait are ended together with the person's sessions, so how many there can be is bounded.
+const maxPending = 100
 
 /** The proof of a session that showed a second factor. */
 export const settledByCode = (_shown: DeviceType): SecondFactorSettled => settled
@@ -69,6 +72,7 @@ export async function settleSecondFactor(
   const expiresAt = now + config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
   const sessionId = session?.id ?? null
   await insertPendingSession(tx, { id: pendingId, userId, tenantId, sessionId, authTime, at: now, expiresAt })
+  await endOldestPendingSessions(tx, { userId, sessionId, kept: maxPending, at: now })
   return { pendingId, entry, methods }
 }
 

@@ -146,7 +146,10 @@ export function raiseSession(
 /** Why all of a person's sessions end. */
 export type EndReason = 'logout' | 'password' | 'deactivated'
 
-/** Ends a session and every refresh token of it, once; true when it was alive until now; as the system role. */
+/**
+ * Ends a session, once; true when it was alive until now. Its refresh families are judged by this row, so that ending
+ * costs one row however many there are. As the system role.
+ */
 export async function endSession(
   tx: Tx,
   session: { id: string; userId: string; reason: 'logout' | 'revoked' | 'replay' | 'password'; at: number },
@@ -155,8 +158,6 @@ export async function endSession(
   const ended = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update sessions set ended_at = ${at}, end_reason = ${session.reason}
     where id = ${session.id} and user_id = ${session.userId} and ended_at is null returning id`)
-  await tx.query(sql.unsafe`
-    update refresh_families set ended_at = ${at} where session_id = ${session.id} and ended_at is null`)
   return ended !== null
 }
 
@@ -172,9 +173,6 @@ export async function endSessionsOf(
   const ended = await tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
     update sessions set ended_at = ${at}, end_reason = ${sessions.reason}
     where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid returning id`)
-  await tx.query(sql.unsafe`
-    update refresh_families set ended_at = ${at}
-    where session_id = any(${sql.array(ended, 'uuid')}) and ended_at is null`)
   await endPendingSessions(tx, sessions)
   return ended
 }

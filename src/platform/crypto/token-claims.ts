@@ -24,6 +24,8 @@ export const claimsSchema = {
     ...common,
     token_type: z.literal('access'),
     user_id: uuid,
+    /** The refresh family that it came with; absent in tokens of release 0.1. */
+    fid: uuid.optional(),
     email: z.string(),
     roles: z.array(z.string()).readonly(),
     auth_time: seconds,

@@ -53,6 +53,8 @@ export interface Actor {
   /** The tenant named in the token. */
   tokenTenantId: string
   sessionId: string
+  /** The refresh family that the token came with; null where it names none. */
+  familyId: string | null
   token: TokenKind
   standing: Standing
   origin: Origin

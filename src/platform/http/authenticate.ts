@@ -16,6 +16,8 @@ import type { Route } from './route.ts'
 export interface Bearer {
   userId: string
   sessionId: string
+  /** The refresh family that the token came with; null where it names none. */
+  familyId: string | null
   tokenTenantId: string
   tenantId: string
   token: 'access' | 'otp_pending'
@@ -76,7 +78,7 @@ function bearerToken(ctx: Context): string {
 }
 
 /** What a token says of whom it was issued to, before anything is known of their session. */
-export type Claims = Pick<Bearer, 'userId' | 'sessionId' | 'tenantId' | 'jti' | 'token'>
+export type Claims = Pick<Bearer, 'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token'>
 
 /** The claims of the token that a request bears; throws 401, and 429 where its person or tenant has no calls left. */
 export async function readClaims({ signer, clock, budget }: AuthenticateDeps, ctx: Context): Promise<Claims> {
@@ -86,7 +88,8 @@ export async function readClaims({ signer, clock, budget }: AuthenticateDeps, ct
   const claims = await signer.verify(kind, token, clock())
   const caller = { userId: claims.sub, tenantId: claims.tenant_id }
   budget.assertLeft(caller)
-  return { ...caller, sessionId: claims.sid, jti: claims.jti, token: kind }
+  const familyId = 'fid' in claims && typeof claims.fid === 'string' ? claims.fid : null
+  return { ...caller, sessionId: claims.sid, familyId, jti: claims.jti, token: kind }
 }
 
 function tokenType(token: string): unknown {

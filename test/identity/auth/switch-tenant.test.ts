@@ -35,6 +35,61 @@ t.test(
   },
 )
 
+const families = async (sessionId: string) => {
+  const { rows } = await database.query(
+    'select id, generation, ended_at from refresh_families where session_id = $1 order by created_at, id',
+    [sessionId],
+  )
+  return rows
+}
+
+t.test('a switch to the tenant one is in answers the next pair of the same family', async (t) => {
+  const ada = await service.signUp()
+  const { sid, fid } = claimsOf(ada.access)
+  const first = ada.refresh
+  for (let n = 0; n < 5; n++) {
+    service.advance(11_000)
+    await ada.switchTo(ada.tenantId)
+  }
+  t.match(await families(sid), [{ id: fid, generation: 5 }], 'one family, as often as it was renewed')
+  t.equal((await families(sid)).length, 1)
+  const again = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId })
+  t.equal(claimsOf(again.body.refresh).jti, claimsOf(ada.refresh).jti, 'at once: the same successor')
+  const refresh = (token: string) =>
+    service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } })
+  t.equal((await refresh(ada.refresh)).status, 200)
+  t.match(
+    await refresh(first),
+    { status: 401, body: { code: 'session_revoked' } },
+    'a replay ends the session',
+  )
+})
+
+t.test('a session has 20 families at most; the one that was used least recently ends', async (t) => {
+  const ada = await service.signUp()
+  const { sid } = claimsOf(ada.access)
+  const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+  const pairs = [{ access: ada.access, refresh: ada.refresh }]
+  for (let n = 0; n < 30; n++) {
+    service.advance(1_000)
+    const { body } = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: second.id })
+    pairs.push(body)
+  }
+  t.equal((await families(sid)).length, 20)
+  const status = async ({ refresh }: { refresh: string }) =>
+    (await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })).status
+  t.same(await Promise.all([0, 10, 11, 30].map((n) => status(pairs[n]!))), [401, 401, 200, 200])
+  t.equal((await ada.get('/api/v1/users/me/')).status, 200, 'the session lives on')
+  await ada.post('/api/v1/auth/logout/')
+  const rows = await families(sid)
+  t.same(
+    [rows.length, rows.filter(({ ended_at }) => ended_at !== null).length],
+    [20, 0],
+    'the end is one row',
+  )
+  t.same(await Promise.all([11, 30].map((n) => status(pairs[n]!))), [401, 401])
+})
+
 t.test('a stranger, an unknown tenant and a suspended membership are told alike', async (t) => {
   const [ada, owner] = [await service.signUp(), await service.signUp()]
   const masked = async (tenantId: string) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { readConfig } from '../../../src/config.ts'
 import { openDeps } from '../../../src/deps.ts'
 import { refresh } from '../../../src/identity/auth/refresh.ts'
-import { claimsOf, startService } from '../../helpers/service.ts'
+import { type Answer, type Client, claimsOf, startService } from '../../helpers/service.ts'
 
 const service = await startService(t, { workers: false })
 const superuser = new pg.Client({ connectionString: service.databases.superuser })
@@ -115,3 +115,54 @@ t.test(
     t.match(await use(mixed[0].refresh), { status: 401, body: { code: 'session_revoked' } })
   },
 )
+
+/** How many families of a session could still be refreshed. */
+async function liveFamilies(sessionId: string): Promise<number> {
+  const { rows } = await superuser.query(
+    `select count(*)::int from refresh_families f join sessions s on s.id = f.session_id
+     where s.id = $1 and s.ended_at is null and f.ended_at is null`,
+    [sessionId],
+  )
+  return rows[0].count
+}
+
+/** 48 calls of a session at once: refreshes, and switches to its tenant and to another. */
+function crowd(person: Client, elsewhere: string): Promise<Answer>[] {
+  const to = (tenantId: string) => person.post('/api/v1/auth/switch-tenant/', { tenant_id: tenantId })
+  return Array.from({ length: 16 }, () => [to(elsewhere), use(person.refresh), to(person.tenantId)]).flat()
+}
+
+t.test('a session has 20 live families at most, however many switches and refreshes race', async (t) => {
+  const ada = await service.signUp()
+  const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+  for (let round = 0; round < 2; round++)
+    for (const { status } of await Promise.all(crowd(ada, second.id)))
+      if (status !== 200 && status !== 401) t.fail(`status ${status}`)
+  t.equal(await liveFamilies(claimsOf(ada.access).sid), 20)
+})
+
+t.test('whatever races with the end of a session, nothing of it is alive afterwards', async (t) => {
+  for (const end of ['logout', 'delete']) {
+    const ada = await service.signUp()
+    const other = await service.logIn(ada)
+    const { sid } = claimsOf(ada.access)
+    const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+    const calls = crowd(ada, second.id)
+    const ends = [1, 2].map(() =>
+      end === 'logout' ? ada.post('/api/v1/auth/logout/') : other.delete(`/api/v1/auth/sessions/${sid}/`),
+    )
+    const answers = await Promise.all([...calls, ...ends])
+    t.same(
+      answers.filter(({ status }) => ![200, 204, 401, 404].includes(status)),
+      [],
+      end,
+    )
+    t.equal(await liveFamilies(sid), 0)
+    const pairs = answers.filter(({ body }) => body?.refresh).map(({ body }) => body)
+    for (const { access, refresh: token } of pairs.slice(0, 10)) {
+      t.match(await use(token), { status: 401, body: { code: 'session_revoked' } })
+      t.equal((await service.call('GET', '/api/v1/users/me/', { token: access })).status, 401)
+    }
+    t.equal((await use(other.refresh)).status, 200, 'the other session lives on')
+  }
+})
