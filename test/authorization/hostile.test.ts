@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { type Client, startService } from '../helpers/service.ts'
 
@@ -107,6 +108,56 @@ t.test('what one decision costs is limited over all policies it meets', async (t
   }
   t.equal((await owner.post('/access/v1/evaluation', question)).body.decision, false)
   t.ok(performance.now() - begun < 500)
+})
+
+const numbered = (count: number) => Array.from({ length: count }, () => randomUUID())
+const aboutMany = (more: object = {}) => ({
+  name: 'About many people',
+  effect: 'deny',
+  actions: ['*'],
+  subjects: { users: numbered(180) },
+  conditions: { attribute: 'subject.email', operator: 'in', value: numbered(190) },
+  ...more,
+})
+
+t.test('eight policies about 180 people each decide like any others', async (t) => {
+  const tenant = await service.signUp()
+  for (let n = 0; n < 8; n++) t.equal((await tenant.post(policies, aboutMany())).status, 201)
+  const begun = performance.now()
+  t.equal((await tenant.get(`/api/v1/tenants/${tenant.tenantId}/members/`)).status, 200)
+  t.ok(performance.now() - begun < 500)
+  t.equal((await tenant.get(policies)).body.count, 8)
+})
+
+t.test('the slices that a policy becomes part of are measured whenever it is written', async (t) => {
+  const tenant = await service.signUp()
+  const wide = (more: object = {}) => aboutMany({ actions: ['doc:*'], ...more })
+  const make = async (body: object) => (await tenant.post(policies, body)).body.id as string
+  const shrunk = await make(wide())
+  const url = `${policies}${shrunk}/`
+  t.equal((await tenant.patch(url, { subjects: {}, conditions: null })).status, 200)
+  const idle = await make(wide({ is_active: false }))
+  let refused: Awaited<ReturnType<Client['post']>> | undefined
+  for (let n = 0; n < 20 && !refused; n++) {
+    const answer = await tenant.post(policies, wide({ actions: ['doc:read', `doc:x${n}`] }))
+    if (answer.status !== 201) refused = answer
+  }
+  const tooLarge = {
+    status: 422,
+    body: {
+      code: 'policy_invalid',
+      errors: [
+        { code: 'too_large', detail: /doc:read would take \d{6} bytes together; the limit is 262144/ },
+      ],
+    },
+  }
+  t.match(refused, tooLarge, 'created')
+  t.match(await tenant.put(`${policies}${idle}/`, { is_active: true }), tooLarge, 'activated')
+  t.match(await tenant.post(`${url}rollback/`, { version: 1 }), tooLarge, 'rolled back')
+  t.match(await tenant.put(url, wide()), tooLarge, 'changed')
+  t.match(await tenant.post(`${url}test/`, { draft: wide() }), tooLarge, 'tried')
+  t.equal((await tenant.post(policies, wide({ actions: ['other:read'] }))).status, 201, 'not met with them')
+  t.equal((await tenant.delete(`${policies}${shrunk}/`)).status, 204)
 })
 
 t.test('where the engine gives no answer nobody gets in, and the next request is fine', async (t) => {

@@ -143,14 +143,24 @@ default _owner := false
 
 _owner if "owner" in input.subject.membership.system_roles
 
-# A policy about several of the subject's principals comes once for each; the host drops repetitions.
-_relevant(lists) := array.concat(
+# Lists hold keys of `data.slice.policies`, so that a policy stands once however many principals it names. A policy
+# about several of the subject's principals comes once for each; the host drops repetitions.
+_relevant(lists) := [object.get(data.slice.policies, key, _absent) | some key in _keys(lists)]
+
+# Stands for a policy that is not there, which is a fault of the host. It proves nothing, so it denies and never
+# allows, and as a gate no role can answer it. The host refuses an answer that names it.
+_absent := {
+	"h": {"policy_id": "", "version": 0},
+	"approval": {"quorum": 1, "approver": {"roles": []}, "expires_in": 1, "valid_for": 1},
+}
+
+_keys(lists) := array.concat(
 	lists.any,
 	array.concat(
-		[policy | some id in _roles; some policy in lists.role[id]],
+		[key | some id in _roles; some key in lists.role[id]],
 		array.concat(
-			[policy | some policy in lists.department[input.subject.membership.department_id]],
-			[policy | some policy in lists.user[_member]],
+			[key | some key in lists.department[input.subject.membership.department_id]],
+			[key | some key in lists.user[_member]],
 		),
 	),
 )

@@ -1,47 +1,88 @@
-import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
+import type { SlicePolicy } from '../../platform/access/compiled-policy.ts'
 import type { Fault } from '../../platform/access/policy-document.ts'
-import { concerns, sliceBudgetUs, sliceBytes } from '../../platform/access/slice.ts'
+import { buildSlice } from '../../platform/access/slice.ts'
+import { type SliceSize, sizeInSlice, sliceFault, sumOfSizes } from '../../platform/access/slice-size.ts'
 
-/** What a policy adds to the slices it is part of. */
-export type Cost = Pick<CompiledPolicy, 'actions' | 'resourceTypes' | 'costUs'> & { bytes: number }
+/** An active policy of a tenant; `bytes` is the length of its compiled text. */
+export type ActivePolicy = SlicePolicy & { bytes: number }
 
-/**
- * What is wrong with adding `policy` to the active `others`, if anything: the policies that one decision may meet are
- * limited together, for every caller would wait for them. Policies of all times count, in force now or not.
- */
-export function overBudget(policy: CompiledPolicy, others: readonly Cost[]): Fault | null {
-  const mine: Cost = { ...policy, bytes: JSON.stringify(policy).length }
-  const all = [...others, mine]
-  const actions = new Set(all.flatMap((cost) => cost.actions).filter((action) => isMet(mine, action)))
-  for (const action of actions)
-    for (const type of typesFor(action, all)) {
-      const met = all.filter((cost) => concerns(cost, action, type))
-      if (sum(met, 'costUs') > sliceBudgetUs) return tooCostly(action)
-      if (sum(met, 'bytes') > sliceBytes) return tooLarge(action)
-    }
-  return null
+interface Sized {
+  policy: SlicePolicy
+  size: SliceSize
+  types: ReadonlySet<string>
 }
 
-const isMet = (cost: Cost, action: string) => concerns({ ...cost, resourceTypes: [] }, action, '')
+// Every process reads all of them again after each change.
+const maxTenantBytes = 2 * 1024 * 1024
+// What measuring itself may cost: comparisons, and slices built.
+const maxComparisons = 1_000_000
+const maxBuilt = 32
 
-/** The types an action may be about: its own and those that policies name. */
-const typesFor = (action: string, all: readonly Cost[]) =>
-  new Set([
-    action.split(':')[0] ?? '',
-    ...all.filter((cost) => isMet(cost, action)).flatMap((cost) => cost.resourceTypes),
-  ])
+/**
+ * What is wrong with `policy` among the tenant's `active` ones, itself left out, if anything. Measures each slice that it would become
+ * part of, with the policies of all times, in force now or not. Of a slice whose parts alone add up to less than the
+ * limits nothing is built.
+ */
+export function overBudget(
+  tenantId: string,
+  policy: SlicePolicy,
+  active: readonly ActivePolicy[],
+): Fault | undefined {
+  const others = active.filter(({ id }) => id !== policy.id)
+  const total = JSON.stringify(policy.compiled).length + others.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (total > maxTenantBytes) return tooLarge(`would take ${total} bytes; the limit is ${maxTenantBytes}`)
+  const built = new Set<string>()
+  let comparisons = 0
+  for (const { about, candidates, type } of questionsMet(policy, others)) {
+    comparisons += candidates.length
+    if (comparisons > maxComparisons) return tooLarge('name too many actions and resource types')
+    const met = candidates.filter(({ types }) => types.size === 0 || types.has(type))
+    const atMost = sliceFault(sumOfSizes(met.map(({ size }) => size)), about)
+    const key = atMost && met.map(({ policy }) => policy.id).join()
+    if (!key || built.has(key)) continue
+    if (built.size === maxBuilt) return atMost
+    const slice = buildSlice(
+      tenantId,
+      0,
+      met.map(({ policy }) => policy),
+    )
+    const fault = sliceFault(slice, about)
+    if (fault) return fault
+    built.add(key)
+  }
+  return undefined
+}
 
-const sum = (costs: readonly Cost[], what: 'costUs' | 'bytes') =>
-  costs.reduce((total, cost) => total + cost[what], 0)
+/** The kinds of question that can meet `policy`: an action, the policies about it, and a resource type. */
+function* questionsMet(policy: SlicePolicy, others: readonly SlicePolicy[]) {
+  const byAction = new Map<string, Sized[]>()
+  for (const one of [...others, policy]) {
+    const sized = { policy: one, size: sizeInSlice(one), types: new Set(one.compiled.resourceTypes) }
+    for (const name of new Set(one.compiled.actions)) {
+      const named = byAction.get(name)
+      if (named) named.push(sized)
+      else byAction.set(name, [sized])
+    }
+  }
+  const mine = new Set(policy.compiled.actions)
+  for (const action of byAction.keys()) {
+    const names = patternsOf(action)
+    if (!names.some((name) => mine.has(name))) continue
+    const candidates = [...new Set(names.flatMap((name) => byAction.get(name) ?? []))]
+    const own = policy.compiled.resourceTypes
+    const types = own.length > 0 ? own : candidates.flatMap((one) => [...one.types])
+    // An empty type stands for those that no policy names.
+    for (const type of new Set(types.length > 0 ? types : [''])) yield { about: action, candidates, type }
+  }
+}
 
-const tooCostly = (action: string): Fault => ({
-  pointer: '/conditions',
-  code: 'too_costly',
-  detail: `With this policy, deciding about ${action} would take too long. Use fewer or simpler comparisons.`,
-})
+/** What a policy can write to name an action, which may be a pattern itself. */
+const patternsOf = (action: string) => [
+  ...new Set([action, `${action.slice(0, action.indexOf(':'))}:*`, '*']),
+]
 
-const tooLarge = (action: string): Fault => ({
+const tooLarge = (taken: string): Fault => ({
   pointer: '/conditions',
   code: 'too_large',
-  detail: `With this policy, the policies about ${action} would be too large to decide by. Use fewer or smaller ones.`,
+  detail: `With this policy, the active policies of the tenant ${taken}. Use fewer or smaller ones.`,
 })

@@ -113,22 +113,6 @@ export async function listActivePolicies(
   return { revision: rows[0]!.revision, policies: rows.filter((row) => row.id !== null) }
 }
 
-const cost = z.object({
-  id: z.uuid(),
-  actions: z.array(z.string()),
-  resourceTypes: z.array(z.string()),
-  costUs: z.number(),
-  bytes: z.number(),
-})
-
-/** What the tenant's active policies cost a decision that meets them. */
-export function listCosts(tx: Tx, tenantId: string): Promise<readonly z.infer<typeof cost>[]> {
-  return tx.any(sql.type(cost)`
-    select id, actions, resource_types as "resourceTypes", (compiled ->> 'costUs')::float8 as "costUs",
-           octet_length(compiled::text) as bytes
-    from policies where tenant_id = ${tenantId} and is_active`)
-}
-
 /** A policy about to be written: its plain fields, rules and what the engine reads. */
 export interface NewPolicy {
   tenantId: string

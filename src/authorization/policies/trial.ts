@@ -3,11 +3,12 @@ import type { ExplainedPolicy } from '../../platform/access/explain.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import type { PoliciesInForce } from '../../platform/http/decide.ts'
-import { compileBody } from './compile-body.ts'
+import { compileBody, policyInvalid } from './compile-body.ts'
 import { draftOf } from './draft-of.ts'
 import { policiesInForce } from './load-slice.ts'
 import { permitPolicy } from './permit-policy.ts'
 import type { Draft } from './policy-body.ts'
+import { overBudget } from './slice-budget.ts'
 import { findPolicy, listActivePolicies } from './store.ts'
 import { readVocabulary, type Vocabulary } from './vocabulary.ts'
 import type { PolicyDeps } from './write-policy.ts'
@@ -43,6 +44,8 @@ export async function startTrial(
   const body = draft ?? draftOf(row)
   const { fields, rules, compiled } = compileBody(body, vocabulary, cost, text, draft ? '/draft' : '')
   const tried = { ...inTrial(id, row.version, fields, compiled), bytes: 0 }
+  const fault = overBudget(tenantId, tried, active.policies)
+  if (fault) throw policyInvalid([fault], text(), draft ? '/draft' : '')
   const others = active.policies.filter((policy) => policy.id !== id)
   return {
     tested: { id, compiled, document: { ...fields, ...rules } },

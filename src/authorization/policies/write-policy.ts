@@ -9,12 +9,12 @@ import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { type Compiled, compileBody, type PatternCost, policyInvalid } from './compile-body.ts'
 import { draftOf } from './draft-of.ts'
 import type { Draft } from './policy-body.ts'
-import { overBudget } from './slice-budget.ts'
+import { type ActivePolicy, overBudget } from './slice-budget.ts'
 import {
   countPolicies,
   findPolicy,
   insertPolicy,
-  listCosts,
+  listActivePolicies,
   type NewPolicy,
   type PolicyRow,
   replacePolicy,
@@ -62,8 +62,10 @@ export async function writePolicy(
     }))
     const intent = intend(current, vocabulary)
     const compiled = compileBody(intent.body, vocabulary, deps.patternCostUs, asked.text)
+    const plan = { intent, compiled, current, vocabulary, text: asked.text }
+    const measuredAt = await measure(deps, actor, plan)
     try {
-      return await store(deps, actor, { intent, compiled, current, vocabulary, text: asked.text })
+      return await store(deps, actor, plan, measuredAt)
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error
     }
@@ -79,7 +81,7 @@ interface Plan {
   text: () => string
 }
 
-function store(deps: Deps, actor: Actor, plan: Plan): Promise<Written> {
+function store(deps: Deps, actor: Actor, plan: Plan, measuredAt: number | null): Promise<Written> {
   const { intent, compiled, current, vocabulary } = plan
   const { tenantId, userId } = actor
   const at = deps.clock()
@@ -97,8 +99,10 @@ function store(deps: Deps, actor: Actor, plan: Plan): Promise<Written> {
     at,
   }
   return inTenant(deps.db, actor, async (tx) => {
-    await growFrom(tx, tenantId, vocabulary)
-    await assertAffordable(tx, policy, plan.text)
+    const before = (await growFrom(tx, tenantId, vocabulary)) - 1
+    // Others wrote since the policies were measured together. Measuring again here never loses against them.
+    if (measuredAt !== null && measuredAt !== before)
+      assertAffordable(tenantId, plan, (await listActivePolicies(tx, tenantId)).policies)
     if (!current) await insertPolicy(tx, policy)
     else if (!(await replacePolicy(tx, policy))) throw new Overtaken()
     if ((await countPolicies(tx, tenantId)) > mostPolicies)
@@ -122,16 +126,26 @@ function store(deps: Deps, actor: Actor, plan: Plan): Promise<Written> {
   })
 }
 
-/** Takes the tenant's next revision, with which nobody else changes its words until the end of the transaction. */
-async function growFrom(tx: Tx, tenantId: string, vocabulary: Vocabulary): Promise<void> {
+/** Takes the tenant's next revision and gives it; nobody else changes its words until the end of the transaction. */
+async function growFrom(tx: Tx, tenantId: string, vocabulary: Vocabulary): Promise<number> {
   const revision = await growPolicyRevision(tx, tenantId)
-  if (revision === vocabulary.revision + 1) return
-  if (!sameVocabulary(vocabulary, await readVocabulary(tx, tenantId))) throw new Overtaken()
+  if (revision !== vocabulary.revision + 1 && !sameVocabulary(vocabulary, await readVocabulary(tx, tenantId)))
+    throw new Overtaken()
+  return revision
 }
 
-async function assertAffordable(tx: Tx, policy: NewPolicy, text: () => string): Promise<void> {
-  if (!policy.fields.is_active) return
-  const others = (await listCosts(tx, policy.tenantId)).filter(({ id }) => id !== policy.id)
-  const fault = overBudget(policy.compiled, others)
-  if (fault) throw policyInvalid([fault], text())
+/** Measures an active policy together with the others, and gives the revision at which. Throws 422. */
+async function measure(deps: Deps, { tenantId, userId }: Actor, plan: Plan): Promise<number | null> {
+  if (!plan.compiled.fields.is_active) return null
+  const active = await inTenant(deps.db, { tenantId, userId }, (tx) => listActivePolicies(tx, tenantId))
+  assertAffordable(tenantId, plan, active.policies)
+  return active.revision
+}
+
+function assertAffordable(tenantId: string, plan: Plan, active: readonly ActivePolicy[]): void {
+  const { intent, compiled, current } = plan
+  const version = (current?.version ?? 0) + 1
+  const policy = { ...compiled.fields, id: intent.id, version, compiled: compiled.compiled }
+  const fault = overBudget(tenantId, policy, active)
+  if (fault) throw policyInvalid([fault], plan.text())
 }

@@ -15,7 +15,7 @@ import {
   subjectsSchema,
   type Warning,
 } from './policy-document.ts'
-import { sliceBudgetUs } from './slice.ts'
+import { maxSliceCostUs } from './slice-size.ts'
 
 export interface CompileContext extends ConditionContext {
   /** the id of a role by name or id, undefined where the tenant has none */
@@ -45,7 +45,7 @@ export function compilePolicy(source: PolicySource, context: CompileContext): Co
   const conditions = isNothing(source.conditions) ? null : (source.conditions as Condition)
   const document: PolicyDocument = { ...source, subjects, conditions, approval, obligations }
   const policy = compiled(document, checked.condition, context.attributes)
-  if (policy.costUs > sliceBudgetUs) faults.push(tooCostly)
+  if (policy.costUs > maxSliceCostUs) faults.push(tooCostly)
   return faults.length > 0 ? { faults } : { policy, document, warnings: warningsOf(source) }
 }
 

@@ -89,6 +89,10 @@ export interface Slice {
   readonly attributes: Readonly<Record<string, DataType>>
   /** the most one evaluation can take of it, in µs */
   readonly costUs: number
+  /** of `text`, as UTF-8 */
+  readonly bytes: number
+  /** the most it takes inside the module, in bytes */
+  readonly memory: number
   /** JSON, as the policies read it */
   readonly text: string
 }

@@ -131,7 +131,12 @@ function operatorCase(
     ...gateOf,
   }
   return golden(whole, name, {
-    set: { ...set, attrs: { ...attrs, ...more }, [`slice/${effect}/any`]: [policy] },
+    set: {
+      ...set,
+      attrs: { ...attrs, ...more },
+      'slice/policies': { p: policy },
+      [`slice/${effect}/any`]: ['p'],
+    },
     effect: answer,
     codes: [code],
   })

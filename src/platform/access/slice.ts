@@ -1,20 +1,6 @@
 import type { CompiledPolicy, Slice, SlicePolicy } from './compiled-policy.ts'
 import type { DataType } from './conditions.ts'
-import type { Fault, PolicyEffect } from './policy-document.ts'
-
-/** The most all policies of one slice may cost one decision, in µs. */
-export const sliceBudgetUs = 2000
-
-/** The most policies may take as text in one slice, in bytes. */
-export const sliceBytes = 256 * 1024
-
-/** What is wrong with a slice as a whole, to be asked of each slice a written policy becomes part of. */
-export function sliceFault(slice: Slice): Fault | undefined {
-  if (slice.costUs <= sliceBudgetUs && Buffer.byteLength(slice.text) <= sliceBytes) return undefined
-  const detail =
-    'The policies about one action take too much together: write fewer, or about fewer people each.'
-  return { pointer: '', code: 'too_costly', detail }
-}
+import type { PolicyEffect, Subjects } from './policy-document.ts'
 
 /** Whether a policy is about an action on a resource type: `*`, `resource:*` or the action itself. */
 export function concerns(
@@ -34,6 +20,7 @@ export function concerns(
 export function buildSlice(tenantId: string, revision: number, policies: readonly SlicePolicy[]): Slice {
   const compiled = policies.map((policy) => policy.compiled)
   const attributes: Record<string, DataType> = Object.assign({}, ...compiled.map((one) => one.attributes))
+  const text = sliceText(tenantId, policies, attributes)
   return {
     tenantId,
     revision,
@@ -41,9 +28,23 @@ export function buildSlice(tenantId: string, revision: number, policies: readonl
     looksAtResource: Object.keys(attributes).some(isOfResource),
     gates: compiled.some(({ effect }) => effect === 'require_approval'),
     costUs: compiled.reduce((sum, { costUs }) => sum + costUs, 0),
-    text: sliceText(tenantId, policies, attributes),
+    bytes: Buffer.byteLength(text),
+    memory: memoryOf(text),
+    text,
   }
 }
+
+/** The most that a text of JSON can take once the module has parsed it, in bytes. */
+function memoryOf(text: string): number {
+  let values = 1
+  for (let at = 0; at < text.length; at++) if (marks.has(text.charCodeAt(at))) values++
+  return Buffer.byteLength(text) + bytesPerValue * values
+}
+
+/** What a value takes inside the module beside its text, as measured of numbers, which take most. */
+export const bytesPerValue = 192
+// Before each value stands one of these. Inside of texts they count, too: the sum is a bound.
+const marks = new Set([...',:[{'].map((mark) => mark.charCodeAt(0)))
 
 const noPolicies = new Map<string, Slice>()
 const noPoliciesKept = 10_000
@@ -70,37 +71,38 @@ const listOf: Record<PolicyEffect, 'deny' | 'gate' | 'allow'> = {
   require_approval: 'gate',
 }
 
-type Lists = { filled: boolean; any: unknown[] } & Record<
+type Lists = { filled: boolean; any: string[] } & Record<
   'role' | 'department' | 'user',
-  Record<string, unknown[]>
+  Record<string, string[]>
 >
 const noLists = (): Lists => ({ filled: false, any: [], role: {}, department: {}, user: {} })
 
-function sliceText(tenantId: string, policies: readonly SlicePolicy[], attributes: object): string {
+function sliceText(tenantId: string, chosen: readonly SlicePolicy[], attributes: object): string {
   const lists = { deny: noLists(), gate: noLists(), allow: noLists(), duty: noLists() }
-  for (const policy of policies.toSorted(byPriority)) {
-    const { effect, obligations } = policy.compiled
-    file(lists[listOf[effect]], policy)
+  const policies: Record<string, object> = {}
+  for (const [index, policy] of chosen.toSorted(byPriority).entries()) {
+    const { effect, obligations, subjects } = policy.compiled
+    const key = String(index)
+    policies[key] = entryOf(policy)
+    file(lists[listOf[effect]], subjects, key)
     // Where a role grants, only what an allow demands of the answer is of interest.
-    if (effect === 'allow' && obligations.length > 0) file(lists.duty, policy)
+    if (effect === 'allow' && obligations.length > 0) file(lists.duty, subjects, key)
   }
   const looks = Object.keys(attributes).some(isOfResource)
-  return JSON.stringify({ tenant_id: tenantId, looks_at_resource: looks, ...lists })
+  return JSON.stringify({ tenant_id: tenantId, looks_at_resource: looks, policies, ...lists })
 }
 
 const byPriority = (one: SlicePolicy, other: SlicePolicy) =>
   other.priority - one.priority || (one.id < other.id ? -1 : 1)
 
-// A policy about several principals stands under each of them, so that a decision meets only what is about its
-// subject.
-function file(lists: Lists, policy: SlicePolicy): void {
-  const { roles, departments, users } = policy.compiled.subjects
-  const entry = entryOf(policy)
+// Each principal leads to the keys of its policies, so that a decision meets only what is about its subject and a
+// policy stands once however many it is about.
+function file(lists: Lists, { roles, departments, users }: Subjects, key: string): void {
   lists.filled = true
-  if (roles.length + departments.length + users.length === 0) lists.any.push(entry)
+  if (roles.length + departments.length + users.length === 0) lists.any.push(key)
   const under = (kind: 'role' | 'department' | 'user') => (id: string) => {
     lists[kind][id] ??= []
-    lists[kind][id].push(entry)
+    lists[kind][id].push(key)
   }
   roles.forEach(under('role'))
   departments.forEach(under('department'))
