@@ -1,4 +1,4 @@
-import { boolean, count, setting, wholeNumber } from './setting-forms.ts'
+import { boolean, count, days, setting, wholeNumber } from './setting-forms.ts'
 
 /** Settings that say how much is served, how many things there may be, and how long they are kept. */
 export const limitSettings = {
@@ -30,13 +30,21 @@ export const limitSettings = {
     'Webhooks may use http and addresses inside your network: for trying them out, and where every tenant is your own',
   ),
   WEBHOOK_DELIVERY_RETENTION_DAYS: setting(
-    wholeNumber(1, 36_500),
+    days,
     30,
     'How long deliveries that ended are kept, to be read and replayed',
   ),
   DECISION_RETENTION_DAYS: setting(
-    wholeNumber(1, 36_500),
+    days,
     90,
     'How long decisions are kept, to be read, explained and tried again',
+  ),
+  EVENT_RETENTION_DAYS: setting(days, 90, 'How long events are kept in the feed'),
+  AUDIT_RETENTION_DAYS: setting(days, 400, 'How long rows of the audit log are kept'),
+  MAIL_RETENTION_DAYS: setting(days, 30, 'How long it is kept that a mail was sent, or failed'),
+  SIGN_IN_PLACE_RETENTION_DAYS: setting(
+    days,
+    180,
+    'How long it is kept from where a person signed in, since they last did',
   ),
 }

@@ -24,6 +24,7 @@ export const wholeNumber = (least: number, most: number) => (text: string) =>
     ? Number(text)
     : fail(`must be a whole number from ${least} to ${most}`)
 export const seconds = wholeNumber(1, 366 * 86_400)
+export const days = wholeNumber(1, 36_500)
 export const count = wholeNumber(1, 1_000_000)
 export const text = (value: string) => value
 export const atLeast = (characters: number) => (value: string) =>

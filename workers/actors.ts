@@ -5,7 +5,6 @@ import { queues } from '../src/platform/jobs/queues.ts'
 import { measureBacklog } from '../src/platform/outbox/measure-backlog.ts'
 import type { Actor, Running } from './actor.ts'
 import { approvalExpiry } from './approval-expiry.ts'
-import { decisionRetention } from './decision-retention.ts'
 import type { WorkerDeps } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
@@ -13,10 +12,10 @@ import { invitationExpiry } from './invitation-expiry.ts'
 import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
+import { retention } from './retention.ts'
 import { tenantPurge } from './tenant-purge.ts'
 import { webhook } from './webhook.ts'
 import { webhookOnce } from './webhook-once.ts'
-import { webhookRetention } from './webhook-retention.ts'
 
 /** Every actor. */
 export const actors: readonly Actor[] = [
@@ -29,8 +28,7 @@ export const actors: readonly Actor[] = [
   tenantPurge,
   otpExpiry,
   approvalExpiry,
-  decisionRetention,
-  webhookRetention,
+  retention,
 ]
 
 const drainLimit = 20_000

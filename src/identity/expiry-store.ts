@@ -32,3 +32,11 @@ export const expired: Record<string, RemoveBatch> = {
   sessions: remove('sessions', ['id'], sql.fragment`least(ended_at, expires_at)`, 30 * day),
   otp_attempts: remove('otp_attempts', ['user_id'], sql.fragment`last_at`, day),
 }
+
+/** Deletes places that a person last signed in from before `before` (ms since 1970), at most `most`; gives how many. */
+export const deletePlacesBefore: RemoveBatch = remove(
+  'sign_in_places',
+  ['user_id', 'address', 'device'],
+  sql.fragment`last_at`,
+  0,
+)

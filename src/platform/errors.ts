@@ -78,6 +78,10 @@ export function insufficientAuthentication(acr: 'aal1' | 'aal2', maxAge: number 
 export const invalidState = (message: string, currentState: string) =>
   new ApiError(409, 'invalid_state', message, { members: { current_state: currentState } })
 
+/** 410: it was there, and was deleted because it is kept for a time only. */
+export const gone = (message: string, members: Record<string, unknown> = {}) =>
+  new ApiError(410, 'gone', message, { members })
+
 /** 503 with Retry-After (seconds): a dependency or the service itself cannot take the work now. */
 export const unavailable = (code: string, message: string, retryAfter: number, cause?: unknown) =>
   new ApiError(503, code, message, { headers: { 'Retry-After': String(retryAfter) }, cause })

@@ -11,7 +11,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { serveApi } from '../../src/serve.ts'
 import { version } from '../../src/version.ts'
 import { startActors } from '../../workers/actors.ts'
-import { openWorkerDeps } from '../../workers/deps.ts'
+import { openWorkerDeps, type WorkerDeps } from '../../workers/deps.ts'
 import { answerJudge } from './answers.ts'
 import { type DatabaseUrls, disposableDatabase } from './database.ts'
 
@@ -55,6 +55,8 @@ export interface Service {
   managementUrl: string | undefined
   deps: Deps
   databases: DatabaseUrls
+  /** What the actors work with, to run one when the test says so; absent without workers. */
+  worker: WorkerDeps | undefined
   now(): number
   advance(ms: number): void
   call(method: string, path: string, call?: Call): Promise<Answer>
@@ -187,6 +189,7 @@ export async function startService(
     managementUrl: serving.managementUrl,
     deps: serving.deps,
     databases: urls,
+    worker: workerDeps,
     now: clock,
     advance(ms) {
       now += ms

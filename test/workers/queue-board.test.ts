@@ -73,13 +73,12 @@ for (const { kind, skip } of backends)
       const { queues } = await read('api/queues')
       t.same(queues.map(({ name }: { name: string }) => name).sort(), [
         'approval-expiry',
-        'decision-retention',
         'email',
         'event-fanout',
         'otp-expiry',
+        'retention',
         'webhook',
         'webhook-once',
-        'webhook-retention',
       ])
       for (const { name, readOnlyMode } of queues) {
         t.equal(readOnlyMode, true, name)

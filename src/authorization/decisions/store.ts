@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Matched, Reason } from '../../platform/access/decision.ts'
 import type { Obligation } from '../../platform/access/policy-document.ts'
+import { deleteOld } from '../../platform/db/delete-old.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Facts } from './facts.ts'
@@ -139,16 +140,10 @@ export function findDecision(tx: Tx, tenantId: string, id: string): Promise<Deci
     select ${columns} from decisions where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/**
- * Deletes decisions older than `before` (ms), at most `most`; gives how many. As the worker role. Tenant by tenant, for
- * so the index by time serves however long the log is.
- */
-export async function deleteDecisionsBefore(tx: Tx, before: number, most: number): Promise<number> {
-  const { rowCount } = await tx.query(sql.unsafe`
-    delete from decisions where (tenant_id, id) in (
-      select old.tenant_id, old.id from tenants t cross join lateral (
-        select tenant_id, id from decisions d
-        where d.tenant_id = t.id and d.at < ${sql.timestamp(new Date(before))} order by d.at limit ${most}) old
-      limit ${most})`)
-  return rowCount
-}
+/** Deletes decisions older than `before` (ms since 1970), at most `most`; gives how many. As the worker role. */
+export const deleteDecisionsBefore = (tx: Tx, before: number, most: number): Promise<number> =>
+  deleteOld(
+    tx,
+    { table: 'decisions', column: 'at', limit: sql.fragment`${sql.timestamp(new Date(before))}` },
+    most,
+  )

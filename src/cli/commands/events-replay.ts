@@ -18,13 +18,19 @@ export const eventsReplay = defineCommand({
     webhook: optional('<id>', 'For this webhook alone', id),
   },
   example: '--tenant 01a1ff14-e5e1-704e-ad30-df67e149b83c --from 1200 --to 1350',
-  failure: 'it failed, or there is no active webhook to hand them to',
+  failure: 'it failed, there is no active webhook to hand them to, or events of them are no longer kept',
   roles,
   async run({ config, options: { tenant: tenantId, from, to: given, webhook: webhookId } }) {
     if (given !== undefined && given < from) throw new Misuse('--to lies before --from.')
     return withPools(config, roles, async (db) => {
-      const { webhooks, last } = await asWorker(db, (tx) => findReach(tx, { tenantId, webhookId }))
+      const reach = await asWorker(db, (tx) => findReach(tx, { tenantId, webhookId }))
+      const { webhooks, last, deleted_up_to } = reach
       if (webhooks === 0) throw new Refused('not_found', 'There is no active webhook of this tenant and id.')
+      if (from <= deleted_up_to)
+        throw new Refused(
+          'gone',
+          `Events up to ${deleted_up_to} are no longer kept. Begin with --from ${deleted_up_to + 1}.`,
+        )
       const to = Math.min(given ?? last, last)
       const replayed = await replay(db, { tenantId, from, to, webhookId })
       const text = `Events ${from} to ${to}: ${replayed} deliveries wait anew`

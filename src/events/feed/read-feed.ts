@@ -1,31 +1,39 @@
 import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
+import { gone } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
 import { envelopeOf } from '../envelope.ts'
 import { listEventsAfter } from './store.ts'
 
-/** The sequence of the last event that was seen, and how many are wanted. */
-interface Place {
-  after: number
+/** The sequence of the last event that was seen (absent: none), and how many are wanted. */
+interface FeedPosition {
+  after?: number | undefined
   page_size: number
 }
 
 /**
- * The events after a place in the tenant's sequence, which has no gaps and grows at its end alone: whoever goes on from
- * the last one they saw misses none. `next` is null at the present end.
+ * The events after a position in the tenant's sequence, which has no gaps and grows at its end alone: whoever goes on
+ * from the last one they saw misses none. Without a position it begins with the oldest event that is kept. `next` is
+ * null at the present end. 410 `gone` for a position behind which events were deleted.
  */
-export async function readFeed(deps: Deps, actor: Actor, { after, page_size }: Place) {
+export async function readFeed(deps: Deps, actor: Actor, { after: asked, page_size }: FeedPosition) {
   const { tenantId } = actor
-  const rows = await readInTenant(deps.db, actor, (read) =>
-    listEventsAfter(read, tenantId, after, page_size + 1),
+  const { events, deletedUpTo } = await readInTenant(deps.db, actor, (read) =>
+    listEventsAfter(read, tenantId, asked ?? null, page_size + 1),
   )
-  const page = rows.slice(0, page_size)
+  const after = asked ?? deletedUpTo
+  if (after < deletedUpTo)
+    throw gone(`Events up to ${deletedUpTo} are no longer kept. Go on with after=${deletedUpTo}.`, {
+      oldest: deletedUpTo,
+    })
+  const page = events.slice(0, page_size)
   const last = page.at(-1)?.sequence ?? after
   const link = (from: number, size: number) =>
     `${deps.publicUrl()}/api/v1/events/?after=${from}&page_size=${size}`
+  const before = Math.min(after - deletedUpTo, page_size)
   return {
-    next: rows.length > page_size ? link(last, page_size) : null,
-    previous: after > 0 ? link(Math.max(0, after - page_size), Math.min(after, page_size)) : null,
+    next: events.length > page_size ? link(last, page_size) : null,
+    previous: before > 0 ? link(after - before, before) : null,
     results: page.map(envelopeOf),
   }
 }

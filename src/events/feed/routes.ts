@@ -35,10 +35,10 @@ const feedQuery = z.object({
     .regex(/^\d{1,16}$/, place)
     .transform(Number)
     .refine(Number.isSafeInteger, place)
-    .default(0)
+    .optional()
     .meta({
-      description: 'Events with a sequence above this',
-      override: { type: 'integer', pattern: undefined, minimum: 0, default: 0 },
+      description: 'Events with a sequence above this; left out, from the oldest that is kept',
+      override: { type: 'integer', pattern: undefined, minimum: 0 },
     }),
   page_size: listQuery.shape.page_size,
 })
@@ -51,10 +51,11 @@ export const feedRoutes = (deps: Deps): Route[] => [
     tag: 'Events',
     summary: 'Read the events of your tenant in their order',
     description:
-      'Follow `next` until it is null, keep the sequence of the last event, and ask again with it as `after`.',
+      'Follow `next` until it is null, keep the sequence of the last event, and ask again with it as `after`. Events are kept for `EVENT_RETENTION_DAYS` (90); an `after` behind which events were deleted is 410 `gone`, with the lowest `after` that is answered in `oldest`.',
     query: feedQuery,
     status: 200,
     answer: uncountedPageOf(cloudEvent),
+    refusals: [410],
     handle: ({ actor, query }) => readFeed(deps, actor, query),
   }),
 ]

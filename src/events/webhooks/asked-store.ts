@@ -63,10 +63,14 @@ interface Asked {
   at: number
 }
 
-/** The status of a delivery, or null where the webhook has none of this id. */
-export function findStatus(tx: Tx, { tenantId, webhookId, id }: Omit<Asked, 'at'>) {
-  return tx.maybeOneFirst(sql.type(deliveryRow.pick({ status: true }))`
-    select status from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId} and id = ${id}`)
+const state = deliveryRow.pick({ status: true }).extend({ event_is_kept: z.boolean() })
+
+/** The status of a delivery and whether its event, if it has one, is still there; null where there is no delivery. */
+export function findState(tx: Tx, { tenantId, webhookId, id }: Omit<Asked, 'at'>) {
+  return tx.maybeOne(sql.type(state)`
+    select status, sequence is null
+      or exists (select from events e where e.tenant_id = ${tenantId} and e.id = event_id) as event_is_kept
+    from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId} and id = ${id}`)
 }
 
 /** Leaves a delivery that has ended to be tried once more, beside the order; false where it has not ended. */

@@ -74,7 +74,8 @@ export function claimHead(
 
 /**
  * Claims a delivery that is tried once, a test or a replay, where it waits and its tenant is active; of webhooks that
- * are inactive or disabled, too. A test has no event: what is sent of it names the webhook.
+ * are inactive or disabled, too. A test has no event: what is sent of it names the webhook. A replay whose event was
+ * deleted meanwhile is not sent.
  */
 export function claimOnce(
   tx: Tx,
@@ -87,7 +88,7 @@ export function claimOnce(
     with once as (
       select o.id as delivery_id, o.created_at, e.*
       from webhook_deliveries o left join events e on e.tenant_id = o.tenant_id and e.id = o.event_id
-      where o.tenant_id = ${tenantId} and o.id = ${deliveryId}
+      where o.tenant_id = ${tenantId} and o.id = ${deliveryId} and (o.sequence is null or e.id is not null)
     )
     update webhook_deliveries d
     set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimed))}

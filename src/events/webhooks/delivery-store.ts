@@ -70,9 +70,12 @@ export async function replayDeliveries(
   )
 }
 
-const reach = z.object({ webhooks: z.number(), last: z.number() })
+const reach = z.object({ webhooks: z.number(), last: z.number(), deleted_up_to: z.number() })
 
-/** How many webhooks a replay is for (of a tenant, or that one), and the last sequence that its tenant has given. */
+/**
+ * How many webhooks a replay is for (of a tenant, or that one), the last sequence that its tenant has given, and the
+ * highest that is no longer kept (0: none).
+ */
 export function findReach(
   tx: Tx,
   { tenantId, webhookId }: Pick<Replay, 'tenantId' | 'webhookId'>,
@@ -80,7 +83,8 @@ export function findReach(
   return tx.one(sql.type(reach)`
     select (select count(*) from webhooks w where w.tenant_id = ${tenantId} and w.is_active and w.disabled_reason is null
               and (${webhookId ?? null}::uuid is null or w.id = ${webhookId ?? null})) as webhooks,
-           coalesce((select max(e.sequence) from events e where e.tenant_id = ${tenantId}), 0) as last`)
+           coalesce((select max(e.sequence) from events e where e.tenant_id = ${tenantId}), 0) as last,
+           coalesce((select s.deleted_up_to from event_sequences s where s.tenant_id = ${tenantId}), 0) as deleted_up_to`)
 }
 
 async function openDeliveries(

@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import { invalidState, notFound } from '../../platform/errors.ts'
+import { gone, invalidState, notFound } from '../../platform/errors.ts'
 import type { Actor } from '../../platform/http/actor.ts'
-import { findStatus, reopenDelivery } from './asked-store.ts'
+import { findState, reopenDelivery } from './asked-store.ts'
 import { permitWebhook } from './permit-webhook.ts'
 import { sendOnce } from './send-once.ts'
 import { holdWebhook } from './store.ts'
@@ -11,7 +11,8 @@ import { stateOf } from './webhook-schemas.ts'
 
 /**
  * Sends the event of a delivery that has ended once more, beside the order. 409 `invalid_state` for one that has not,
- * and where the webhook is inactive or disabled; 409 `limit_reached` where too many tests and replays wait.
+ * and where the webhook is inactive or disabled; 409 `limit_reached` where too many tests and replays wait; 410 `gone`
+ * where the event was deleted after `EVENT_RETENTION_DAYS`.
  */
 export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: string, id: string) {
   const { tenantId } = actor
@@ -19,13 +20,17 @@ export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: str
   const asked = { tenantId, webhookId, id, at }
   return inTenant(db, actor, async (tx) => {
     const webhook = permitWebhook(actor, await holdWebhook(tx, tenantId, webhookId))
-    const status = await findStatus(tx, asked)
-    if (status === null) throw notFound()
+    const delivery = await findState(tx, asked)
+    if (!delivery) throw notFound()
+    if (!delivery.event_is_kept) throw gone('The event of this delivery is no longer kept.')
     const state = stateOf(webhook)
     if (state !== 'active')
       throw invalidState(`The webhook is ${state}. Set is_active to true, then replay.`, state)
     if (!(await reopenDelivery(tx, asked)))
-      throw invalidState('This delivery has not ended yet.', (await findStatus(tx, asked)) ?? status)
+      throw invalidState(
+        'This delivery has not ended yet.',
+        (await findState(tx, asked))?.status ?? delivery.status,
+      )
     await sendOnce(tx, { tenantId, webhookId, deliveryId: id, requestId: actor.origin.requestId, at })
     await appendAudit(tx, {
       ...doneBy(actor, at),

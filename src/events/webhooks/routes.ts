@@ -172,7 +172,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       description: 'One attempt, beside the order of the others.',
       status: 200,
       answer: deliveryId,
-      refusals: [409],
+      refusals: [409, 410],
       handle: async ({ actor, params }) => {
         const id = pathId(params.did)
         await replayDelivery(deps, actor, pathId(params.id), id)

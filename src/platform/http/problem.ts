@@ -13,6 +13,7 @@ const titles: Record<number, string> = {
   406: 'Not acceptable',
   408: 'Request timeout',
   409: 'Conflict',
+  410: 'Gone',
   412: 'Precondition failed',
   413: 'Payload too large',
   414: 'URI too long',

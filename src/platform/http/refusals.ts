@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import type { ZodOpenApiResponseObject } from 'zod-openapi'
-import { ApiError, invalidField, invalidState, notFound, tokenNotValid, unavailable } from '../errors.ts'
+import {
+  ApiError,
+  gone,
+  invalidField,
+  invalidState,
+  notFound,
+  tokenNotValid,
+  unavailable,
+} from '../errors.ts'
 import { problemBody } from './problem.ts'
 import type { Route } from './route.ts'
 import { timestamp } from './schemas.ts'
@@ -19,6 +27,7 @@ const problem = z
       .array(z.looseObject({ code: z.string(), layer: z.string(), message: z.string() }))
       .optional()
       .meta({ description: 'Where a policy decided: why' }),
+    oldest: z.int().optional().meta({ description: 'Of `gone`: the lowest `after` that the feed answers' }),
     approval_request: z
       .object({ id: z.uuid(), status: z.enum(['pending', 'approved']), url: z.url(), expires_at: timestamp })
       .optional()
@@ -66,6 +75,11 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
     'Conflict',
     'The present state does not allow it.',
     invalidState('It is archived already.', 'archived'),
+  ),
+  410: answer(
+    'Gone',
+    'It is no longer kept. For the feed, `oldest` is the lowest `after` that is answered.',
+    gone('Events up to 1200 are no longer kept.', { oldest: 1200 }),
   ),
   412: answer(
     'PreconditionFailed',

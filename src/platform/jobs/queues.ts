@@ -23,8 +23,7 @@ export const queues = {
   // Called by a schedule, not by the outbox.
   'otp-expiry': message({}),
   'approval-expiry': message({}),
-  'decision-retention': message({}),
-  'webhook-retention': message({}),
+  retention: message({}),
 }
 
 export type QueueName = keyof typeof queues

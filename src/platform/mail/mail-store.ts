@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
+import { deleteOld } from '../db/delete-old.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Delivery } from '../outbox/settle.ts'
+import { earliestId } from '../outbox/time-ordered-id.ts'
 
 const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
 const content = z.object({ to: z.string(), variables: z.unknown() })
@@ -53,3 +55,7 @@ export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id
     from ${sql.unnest(rows, ['uuid', 'uuid'])} as g (tenant_id, id)
     where m.tenant_id = g.tenant_id and m.id = g.id and m.status = 'failed'`)
 }
+
+/** Deletes mails of before `before` (ms since 1970), sent or not, at most `most`; gives how many. */
+export const deleteMailsBefore = (tx: Tx, before: number, most: number): Promise<number> =>
+  deleteOld(tx, { table: 'mails', column: 'id', limit: sql.fragment`${earliestId(before)}` }, most)

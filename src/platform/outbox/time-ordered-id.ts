@@ -17,6 +17,13 @@ export function timeOrderedId(at: number): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
+/** A UUID below every {@link timeOrderedId} of the moment `at` (ms since 1970) and above those of earlier ones. */
+export const earliestId = (at: number): string =>
+  `${Math.max(0, at).toString(16).padStart(12, '0')}70008000000000000000`.replace(
+    /^(.{8})(.{4})(.{4})(.{4})/,
+    '$1-$2-$3-$4-',
+  )
+
 /** Counters of the last 10,000 moments: longer than any transaction that holds on to its own. */
 function nextOf(at: number): number {
   const counter = (counters.get(at) ?? randomInt(2 ** 24)) + 1

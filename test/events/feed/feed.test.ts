@@ -1,4 +1,5 @@
 import t from 'tap'
+import { deleteOutdated } from '../../../workers/retention.ts'
 import { colleague } from '../../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { type Client, startService } from '../../helpers/service.ts'
@@ -170,6 +171,50 @@ t.test('a place that is none is refused, and the field named', async (t) => {
   t.equal((await page(owner, 'after=007')).results.length, 0)
   t.equal((await service.call('POST', feed, { token: owner.access, body: {} })).status, 405)
 })
+
+t.test(
+  'events are kept for 90 days: a place behind which some are gone is 410, with where to go on',
+  async (t) => {
+    const days = (n: number) => service.advance(n * 86_400_000)
+    const owner = await service.signUp()
+    const gone = (await eventsOf(database, owner.tenantId)).length
+    days(89)
+    const later = await service.logIn(owner)
+    await found(later, 'Sales')
+    const last = (await eventsOf(database, owner.tenantId)).length
+    await deleteOutdated(service.worker!)
+    t.same(sequences(await page(later)), upTo(last), 'all of them until then')
+
+    days(2)
+    await deleteOutdated(service.worker!)
+    const reader = await service.logIn(owner)
+    const refusal = { status: 410, body: { code: 'gone', title: 'Gone', oldest: gone } }
+    for (const after of [0, gone - 1]) t.match(await reader.get(`${feed}?after=${after}`), refusal)
+    const rest = await page(reader, `after=${gone}&page_size=1`)
+    t.same(sequences(rest), [gone + 1])
+    t.equal(rest.previous, null)
+    t.match(sequences(await page(reader)), [gone + 1], 'without a place it begins with the oldest there is')
+    t.match(await page(reader, `after=${gone + 1}`), {
+      previous: `${service.url}${feed}?after=${gone}&page_size=1`,
+    })
+
+    days(91)
+    await eventsOf(database, owner.tenantId)
+    await deleteOutdated(service.worker!)
+    const [{ deleted_up_to: all }] = (
+      await database.query('select deleted_up_to::int from event_sequences where tenant_id = $1', [
+        owner.tenantId,
+      ])
+    ).rows
+    t.ok(all > last)
+    const much = await service.logIn(owner)
+    t.match(
+      await much.get(`${feed}?after=${last}`),
+      { status: 410, body: { oldest: all } },
+      'also where none is left',
+    )
+  },
+)
 
 t.test('an event that has no number yet is not in the feed', async (t) => {
   const still = await startService(t, { workers: false })

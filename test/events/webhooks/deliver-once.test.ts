@@ -116,6 +116,14 @@ t.test('a replay sends the same event under the same id, once, beside the order'
   t.equal(new Set(bodies).size, 1, 'the same to the byte')
   t.equal(receiver.received.length, before + 3)
   for (const { headers } of receiver.received.slice(before)) t.equal(headers['webhook-id'], event)
+
+  await room.stage.root.query('delete from events where id = $1', [event])
+  await replay()
+  t.equal(
+    receiver.received.length,
+    before + 3,
+    'an event that is no longer kept is not sent as something else',
+  )
 })
 
 t.test('a test of a suspended tenant waits, of a deleted one ends; two at a time send it once', async (t) => {

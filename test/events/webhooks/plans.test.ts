@@ -63,7 +63,7 @@ t.test('so is what a change asks first', async (t) => {
     await webhooks.holdWebhook(tx, id, somewhere)
     await webhooks.countWebhooks(tx, id)
     await webhooks.deleteWebhook(tx, id, somewhere)
-    await deliveries.findStatus(tx, asked)
+    await deliveries.findState(tx, asked)
     await deliveries.reopenDelivery(tx, asked)
     await deliveries.restart(tx, { tenantId: id, webhookId: somewhere, wasActive: false, now: service.now() })
   })

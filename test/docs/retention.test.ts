@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { settings } from '../../src/settings.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const rows = readFileSync(join(root, 'docs', 'retention.md'), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('| ') && !line.startsWith('| What '))
+  .map((line) => line.slice(2, -2).split(' | '))
+const named = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+
+t.test('docs/retention.md says of every table how long its rows are kept', async (t) => {
+  const folder = join(root, 'src', 'platform', 'db', 'migrations')
+  const made = readdirSync(folder).flatMap((file) =>
+    [...readFileSync(join(folder, file), 'utf8').matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(
+      ([, table]) => table,
+    ),
+  )
+  const tables = ['schema_migrations', ...made]
+  t.same(rows.flatMap(([, cell]) => named(cell)).toSorted(), tables.toSorted(), 'each in one row')
+})
+
+t.test('it names every setting that bounds what is stored, with its default', async (t) => {
+  const shown = rows.flatMap(([, , , cell = '']) =>
+    [...cell.matchAll(/`(\w+)` \(([\d,]+)\)/g)].map(([, name, figure = '']) => [
+      name,
+      Number(figure.replaceAll(',', '')),
+    ]),
+  )
+  const bounds = Object.entries(settings)
+    .filter(([name]) => name.endsWith('_RETENTION_DAYS'))
+    .map(([name, { fallback }]) => [name, fallback])
+  t.same(shown.toSorted(), bounds.toSorted())
+  for (const [what = '', , , cell = ''] of rows) t.match(cell, /^fixed$|_RETENTION_DAYS` \(/, what)
+})
