@@ -213,7 +213,7 @@ const rule = fc.record({
 const shown = leaf('resource.roles', 'contains', 'member')
 const stepUp = [{ type: 'step_up', properties: {} }]
 /** One of each kind, so that every outcome is met however few rules are generated. */
-const kinds = [
+const kinds: object[] = [
   { effect: 'deny', subjects: {}, conditions: shown, obligations: [] },
   { effect: 'deny', subjects: {}, conditions: null, obligations: [] },
   { effect: 'allow', subjects: {}, conditions: shown, obligations: stepUp },
@@ -258,13 +258,14 @@ t.test(
       if (list.status === 200 && rows.size < ids.length) t.equal(list.body.count, null)
     }
     const actions = ['user:list', 'user:read', 'invitation:list']
-    const property = fc.asyncProperty(fc.array(rule, { minLength: 1, maxLength: 3 }), async (rules) => {
+    const generated: fc.Arbitrary<object[]> = fc.array(rule, { minLength: 1, maxLength: 3 })
+    const property = fc.asyncProperty(generated, async (rules) => {
       const made = []
       for (const each of rules) made.push(await owner.post(policies, { name: 'x', actions, ...each }))
       for (const client of [weak, strong]) for (const list of lists) await agree(client, list)
       for (const { body } of made) await owner.delete(`${policies}${body.id}/`)
     })
-    const examples = kinds.map((kind): [(typeof kind)[]] => [[kind]])
+    const examples = kinds.map((kind): [object[]] => [[kind]])
     await fc.assert(property, { seed: 20_261_121, numRuns: agreements, endOnFailure: true, examples })
     for (const outcome of ['200 200', '200 401', '200 403', '401 401', '403 403'])
       t.ok(met[outcome], `${outcome} ${JSON.stringify(met)}`)

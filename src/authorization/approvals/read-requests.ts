@@ -40,7 +40,7 @@ function pageOf(deps: Deps, actor: Actor, query: ListQuery, { path, view }: { pa
       rows: await listRequests(tx, reader, { view, now, page }),
       count: await countRequests(tx, reader, { view, now, page }),
     }))
-  return answerPage(deps, requestList, { path, tenantId: actor.tenantId, query }, load, showRequest)
+  return answerPage(deps, actor, requestList, { path, query }, load, showRequest)
 }
 
 /** One request; throws 404, also to a member for one that is neither theirs nor theirs to decide. */

@@ -88,7 +88,7 @@ export const requestList = defineList({
   filters: {
     status: byWord(sql.fragment`r.status`, statuses),
     action: byText(sql.fragment`r.action`, name),
-    requester_id: byId(sql.fragment`r.requester_id`),
+    requester_id: byId(sql.fragment`r.requester_id`, 'requester.id'),
   },
 })
 

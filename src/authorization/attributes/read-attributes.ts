@@ -24,13 +24,13 @@ export const showDefinition = (row: DefinitionRow) => ({
 /** A page of the built-in attributes, then the tenant's own. */
 export function listAttributes(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const asked = { path: '/api/v1/attribute-definitions', tenantId, query }
+  const asked = { path: '/api/v1/attribute-definitions', query }
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({
       rows: await pageOfDefinitions(tx, tenantId, builtInDefinitions, page),
       count: await countListed(tx, tenantId, builtInDefinitions, page),
     }))
-  return answerPage(deps, definitionList, asked, load, showDefinition)
+  return answerPage(deps, actor, definitionList, asked, load, showDefinition)
 }
 
 /** One definition, built in or the tenant's own; throws 404. */

@@ -30,12 +30,12 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
 export function pageOfDecisions(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId, userId } = actor
   const whole = actor.may({ type: 'decision' })
-  const asked = { path: '/api/v1/decisions', tenantId, query }
+  const asked = { path: '/api/v1/decisions', query }
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({
       rows: await listDecisions(tx, tenantId, whole ? null : userId, page),
     }))
-  return answerPage(deps, decisionList, asked, load, (row) => showDecision(row, whole))
+  return answerPage(deps, actor, decisionList, asked, load, (row) => showDecision(row, whole))
 }
 
 /** One decision; throws 404, also to a member for what is about somebody else. */

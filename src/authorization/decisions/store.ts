@@ -105,14 +105,14 @@ const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 
 /** What was decided in a tenant, newest first. */
 export const decisionList = defineList({
   id: { column: sql.fragment`id`, field: 'id' },
-  orderings: { created_at: { column: sql.fragment`at`, field: 'at' } },
+  orderings: { created_at: { column: sql.fragment`at`, field: 'at', tells: ['at'] } },
   newestFirst: true,
   filters: {
     effect: byWord(sql.fragment`effect`, ['allow', 'deny', 'require_approval']),
     action: byText(sql.fragment`action`, text),
-    subject_id: byText(sql.fragment`subject_id`, text),
-    resource_type: byText(sql.fragment`resource_type`, text),
-    resource_id: byText(sql.fragment`resource_id`, text),
+    subject_id: byText(sql.fragment`subject_id`, text, 'subject.id'),
+    resource_type: byText(sql.fragment`resource_type`, text, 'resource.type'),
+    resource_id: byText(sql.fragment`resource_id`, text, 'resource.id'),
   },
 })
 

@@ -27,8 +27,8 @@ export async function pageOfPolicies(deps: Deps, actor: Actor, query: ListQuery)
       rows: await listPolicies(tx, tenantId, page),
       count: await countPolicies(tx, tenantId, page),
     }))
-  const asked = { path: '/api/v1/policies', tenantId, query }
-  return answerPage(deps, policyList, asked, load, (row) => showPolicy(row, names))
+  const asked = { path: '/api/v1/policies', query }
+  return answerPage(deps, actor, policyList, asked, load, (row) => showPolicy(row, names))
 }
 
 /** The versions of a policy, newest first. */
@@ -40,6 +40,6 @@ export async function pageOfVersions(deps: Deps, actor: Actor, id: string, query
       rows: await listVersions(tx, tenantId, id, page),
       count: row.version,
     }))
-  const asked = { path: `/api/v1/policies/${id}/versions`, tenantId, query }
-  return answerPage(deps, versionList, asked, load, (version) => showVersion(version, roles))
+  const asked = { path: `/api/v1/policies/${id}/versions`, query }
+  return answerPage(deps, actor, versionList, asked, load, (version) => showVersion(version, roles))
 }

@@ -44,7 +44,7 @@ function pageOfAuditLog(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({ rows: await listAuditLog(tx, tenantId, page) }))
-  return answerPage(deps, auditList, { path: '/api/v1/audit-log', tenantId, query }, load, showEntry)
+  return answerPage(deps, actor, auditList, { path: '/api/v1/audit-log', query }, load, showEntry)
 }
 
 export const auditLogRoutes = (deps: Deps): Route[] => [

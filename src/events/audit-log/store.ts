@@ -27,11 +27,11 @@ const actionName = z
 /** The audit log of a tenant, newest first. */
 export const auditList = defineList({
   id: { column: sql.fragment`a.id`, field: 'id' },
-  orderings: { created_at: { column: sql.fragment`a.at`, field: 'at' } },
+  orderings: { created_at: { column: sql.fragment`a.at`, field: 'at', tells: ['at'] } },
   filters: {
     action: byText(sql.fragment`a.action`, actionName),
-    actor_id: byId(sql.fragment`a.actor_id`),
-    target_id: byId(sql.fragment`a.target_id`),
+    actor_id: byId(sql.fragment`a.actor_id`, 'actor.id'),
+    target_id: byId(sql.fragment`a.target_id`, 'target.id'),
   },
   newestFirst: true,
 })

@@ -22,7 +22,7 @@ export function pageOfWebhooks(deps: Deps, actor: Actor, query: ListQuery) {
       rows: await listWebhooks(tx, tenantId, page),
       count: await countListed(tx, tenantId, page),
     }))
-  return answerPage(deps, webhookList, { path: '/api/v1/webhooks', tenantId, query }, load, showWebhook)
+  return answerPage(deps, actor, webhookList, { path: '/api/v1/webhooks', query }, load, showWebhook)
 }
 
 /** A page of the deliveries of a webhook, newest first. */
@@ -31,8 +31,8 @@ export async function pageOfDeliveries(deps: Deps, actor: Actor, id: string, que
   await readWebhook(deps, actor, id)
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
-  const asked = { path: `/api/v1/webhooks/${id}/deliveries`, tenantId, query }
-  return answerPage(deps, deliveryList, asked, load, showDelivery)
+  const asked = { path: `/api/v1/webhooks/${id}/deliveries`, query }
+  return answerPage(deps, actor, deliveryList, asked, load, showDelivery)
 }
 
 const showDelivery = (row: DeliveryRow) => ({

@@ -8,11 +8,11 @@ import { countDevices, deviceList, listDevices } from './store.ts'
 
 /** A page of the caller's devices, oldest first. */
 export function pageOfDevices(deps: Deps, actor: Actor, query: ListQuery) {
-  const { userId, tokenTenantId: tenantId } = actor
+  const { userId } = actor
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({
       rows: await listDevices(tx, userId, page),
       count: await countDevices(tx, userId, page),
     }))
-  return answerPage(deps, deviceList, { path: '/api/v1/auth/otp/devices', tenantId, query }, load, showDevice)
+  return answerPage(deps, actor, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, showDevice)
 }

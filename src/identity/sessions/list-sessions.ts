@@ -33,13 +33,13 @@ const showSession = (row: ListedSession, current: string) => ({
 
 /** A page of the caller's sessions that are not over, oldest first. */
 export function listSessions(deps: Deps, actor: Actor, query: ListQuery) {
-  const { userId, tenantId, sessionId } = actor
+  const { userId, sessionId } = actor
   const now = deps.clock()
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({
       rows: await listSessionsOf(tx, userId, now, page),
       count: await countSessionsOf(tx, userId, now, page),
     }))
-  const asked = { path: '/api/v1/auth/sessions', tenantId, query }
-  return answerPage(deps, sessionList, asked, load, (row) => showSession(row, sessionId))
+  const asked = { path: '/api/v1/auth/sessions', query }
+  return answerPage(deps, actor, sessionList, asked, load, (row) => showSession(row, sessionId))
 }

@@ -33,7 +33,7 @@ function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
       const count = await countMembers(tx, tenantId, page)
       return { rows: await listUsersOf(tx, tenantId, page, count), count }
     })
-  return answerPage(deps, userList, { path: '/api/v1/users', tenantId, query }, load, showMemberUser)
+  return answerPage(deps, actor, userList, { path: '/api/v1/users', query }, load, showMemberUser)
 }
 
 async function readUser(deps: Deps, actor: Actor, id: string) {

@@ -17,6 +17,7 @@ export const reasonSentences = {
   policy_gate: 'A policy of the tenant asks for an approval first.',
   approval_granted: 'The approval that a policy asks for was given.',
   no_eligible_approver: 'A policy asks for an approval, and nobody here can give it.',
+  masked_field: 'A policy of the tenant hides the field by which this list would be filtered or ordered.',
   step_up_impossible: 'A policy asks for a stronger or newer sign-in than this caller can ever show.',
 } as const
 

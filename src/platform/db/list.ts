@@ -2,17 +2,28 @@ import { type FragmentSqlToken, sql } from 'slonik'
 import { z } from 'zod'
 import { type Keyset, keyset } from './keyset.ts'
 
+/** What a parameter tells of: paths of the fields of an answer. Where it is absent, the field of the parameter's name. */
+interface Telling {
+  tells?: readonly string[]
+}
+
 /** A column that a list is ordered by, never null, and the property of a row that holds it. */
-export interface Column {
+export interface Column extends Telling {
   column: FragmentSqlToken
   field: string
 }
 
 /** A filter: the form of its value in a query string, and what it asks of a row. Values are written into links again. */
-export interface Filter {
+export interface Filter extends Telling {
   schema: z.ZodType<string | boolean, unknown>
   /** `now` in ms since 1970, for what time changes. */
   where(value: string | boolean, now: number): FragmentSqlToken
+}
+
+/** A column that is searched: in lower case under the collation C, in an index led by tenant_id. */
+export interface Searched {
+  column: FragmentSqlToken
+  tells: readonly string[]
 }
 
 /** All that is to be said of a list; see {@link defineList}. */
@@ -21,8 +32,7 @@ export interface ListDescription {
   /** By the name that callers use. A list is ordered by `created_at` unless they say otherwise. */
   orderings: { created_at: Column } & Record<string, Column>
   filters?: Record<string, Filter>
-  /** Columns in lower case under the collation C, each in an index led by tenant_id. */
-  search?: readonly FragmentSqlToken[]
+  search?: readonly Searched[]
   newestFirst?: boolean
 }
 
@@ -34,7 +44,12 @@ export interface List {
   /** The column that the answer to `query` is ordered by. */
   orderedBy(query: ListQuery): Column
   id: Column
-  page(query: ListQuery, keyset: Keyset, now: number): ListPage
+  /**
+   * The first filter or ordering of the query that would tell what is in one of the masked fields, or null. A search
+   * tells nothing: it passes over them.
+   */
+  parameterTelling(query: ListQuery, masked: readonly string[]): string | null
+  page(query: ListQuery, keyset: Keyset, now: number, masked?: readonly string[]): ListPage
 }
 
 /** What a store needs of a page. Both fragments begin with `and`: they follow the condition that names the tenant. */
@@ -70,19 +85,27 @@ export const listQuery = z.object({
 /** Makes a list of its description: `created_at__gte` and `__lte`, `ordering` and `search` come of themselves. */
 export function defineList(described: ListDescription): List {
   const { id, orderings, search } = described
-  const filters = { ...described.filters, ...momentsOf(orderings.created_at.column) }
+  const filters = { ...described.filters, ...momentsOf(orderings.created_at) }
   const usual = described.newestFirst ? '-created_at' : 'created_at'
   const shape: Record<string, z.ZodType> = { ordering: orderingOf(Object.keys(orderings), usual) }
   for (const [name, { schema }] of Object.entries(filters)) shape[name] = schema.optional()
   if (search) shape.search = searchText
   const placeOf = (query: ListQuery) => String(query.ordering ?? usual)
-  const orderedBy = (query: ListQuery) => orderings[placeOf(query).replace('-', '')]!
+  const nameOf = (ordering: string) => ordering.replace('-', '')
+  const orderedBy = (query: ListQuery) => orderings[nameOf(placeOf(query))]!
   return {
     query: listQuery.extend(shape),
     id,
     orderedBy,
-    page(query, place, now) {
-      const asked = conditionsOf(filters, search, query, now)
+    parameterTelling(query, masked) {
+      const asked = Object.keys(filters).filter((name) => query[name] !== undefined)
+      const filter = asked.find((name) => tellsOf(filters[name]?.tells ?? [name], masked))
+      if (filter !== undefined || typeof query.ordering !== 'string') return filter ?? null
+      return tellsOf(orderedBy(query).tells ?? [nameOf(query.ordering)], masked) ? 'ordering' : null
+    },
+    page(query, place, now, masked = []) {
+      const searched = search?.filter(({ tells }) => !tellsOf(tells, masked)).map(({ column }) => column)
+      const asked = conditionsOf(filters, searched, query, now)
       const conditions = together(asked)
       const end = keyset(place, orderedBy(query).column, id.column, placeOf(query).startsWith('-'))
       return { filtered: asked.length > 0, conditions, end, tail: sql.fragment`${conditions} ${end}` }
@@ -90,9 +113,15 @@ export function defineList(described: ListDescription): List {
   }
 }
 
+/** Whether one of the paths is masked, lies in what is masked, or holds it. */
+const tellsOf = (paths: readonly string[], masked: readonly string[]) =>
+  paths.some((path) =>
+    masked.some((mask) => `${path}.`.startsWith(`${mask}.`) || mask.startsWith(`${path}.`)),
+  )
+
 function conditionsOf(
   filters: Record<string, Filter>,
-  search: ListDescription['search'],
+  search: readonly FragmentSqlToken[] | undefined,
   query: ListQuery,
   now: number,
 ): FragmentSqlToken[] {
@@ -109,6 +138,7 @@ const last = '\u{10ffff}'
 
 /** Whether one of the columns begins with the text: a range, for LIKE is not leakproof. */
 function beginsWith(columns: readonly FragmentSqlToken[], text: string): FragmentSqlToken {
+  if (columns.length === 0) return sql.fragment`false`
   const ranges = columns.map(
     (column) => sql.fragment`(${column} >= lower(${text}::text) and ${column} < lower(${text + last}::text))`,
   )
@@ -139,18 +169,21 @@ const moment = z.iso
   .transform((text) => new Date(text).toISOString())
   .meta({ override: { type: 'string', format: 'date-time' } })
 
-const momentsOf = (column: FragmentSqlToken): Record<string, Filter> => ({
-  created_at__gte: { schema: moment, where: (at) => sql.fragment`${column} >= ${instant(at)}` },
-  created_at__lte: { schema: moment, where: (at) => sql.fragment`${column} <= ${instant(at)}` },
+const momentsOf = ({ column, tells = ['created_at'] }: Column): Record<string, Filter> => ({
+  created_at__gte: { schema: moment, tells, where: (at) => sql.fragment`${column} >= ${instant(at)}` },
+  created_at__lte: { schema: moment, tells, where: (at) => sql.fragment`${column} <= ${instant(at)}` },
 })
 
 const instant = (at: string | boolean) => sql.timestamp(new Date(String(at)))
 
-/** A filter by an id. */
-export const byId = (column: FragmentSqlToken): Filter => ({
+/** A filter by an id; `tells`: of which field of an answer, if not of the one of its name. */
+export const byId = (column: FragmentSqlToken, ...tells: string[]): Filter => ({
+  ...telling(tells),
   schema: idText,
   where: (value) => sql.fragment`${column} = ${value}::uuid`,
 })
+
+const telling = (tells: readonly string[]): Telling => (tells.length > 0 ? { tells } : {})
 
 const idText = z
   .string()
@@ -176,7 +209,12 @@ export const byFlag = (column: FragmentSqlToken): Filter => ({
 })
 
 /** A filter by text that `schema` brings into the form in which it is stored. */
-export const byText = (column: FragmentSqlToken, schema: z.ZodType<string, unknown>): Filter => ({
+export const byText = (
+  column: FragmentSqlToken,
+  schema: z.ZodType<string, unknown>,
+  ...tells: string[]
+): Filter => ({
+  ...telling(tells),
   schema,
   where: (value) => sql.fragment`${column} = ${value}`,
 })

@@ -2,6 +2,7 @@ import type { TokenKind } from '../access/actions.ts'
 import type { Membership, Resource, TenantFacts } from '../access/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Origin } from './origin.ts'
+import type { RowView } from './row-view.ts'
 
 /** What the database says about the bearer of a token, read in one query on each request. */
 export interface Standing {
@@ -64,6 +65,8 @@ export interface Actor {
   permit(resource: Partial<Resource> & { type: string }): void
   /** Whether `permit` would let it pass; for verbs that show less to some. Obligations aside. */
   may(resource: Partial<Resource> & { type: string }): boolean
+  /** How the rows of this route's list are seen, by what was decided so far. */
+  viewOfRows(): RowView
   /** Uses up the approval by which this was permitted, with the first change that is written. */
   beforeCommit(tx: Tx): Promise<void>
 }

@@ -8,11 +8,12 @@ import type { Actor } from './actor.ts'
 import { type AuthenticateDeps, authenticate, type Bearer, type Claims } from './authenticate.ts'
 import { type DecideDeps, deniedBecause, queryOf, refusal } from './decide.ts'
 import { callGate } from './gate.ts'
+import { DecidedPage } from './lists.ts'
 import { carryOut, type StepUp, stepUpDue, stepUpRequired } from './obligations.ts'
 import type { Route } from './route.ts'
 import { collectionOf, fieldsOf, resourceOf } from './route-resources.ts'
+import { rowView } from './row-view.ts'
 import { traceDecision } from './trace-requests.ts'
-import { visibleRows } from './visible-rows.ts'
 
 export type AdmitDeps = AuthenticateDeps & DecideDeps
 
@@ -26,7 +27,7 @@ export interface Admission {
   /** The full decision of a route that loads nothing: about what the caller is about to write. Throws 401, 403. */
   decideRoute(fields: unknown): void
   /** What of the handler's answer may be seen: rows that are not permitted left out, masked fields null. */
-  show(answer: unknown): unknown
+  show(answer: unknown): Promise<unknown>
   /** Hands the last decision to the log. */
   conclude(): Promise<void>
 }
@@ -70,11 +71,11 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   }
   const lacking = (due: StepUp, decision: Decision) =>
     due.possible ? stepUpRequired(due) : refuse('step_up_impossible', decision)
-  const refuse = (code: Parameters<typeof deniedBecause>[0], decision: Decision) => {
+  const refuse = (code: Parameters<typeof deniedBecause>[0], decision: Decision, hint = '') => {
     const denied = deniedBecause(code, decision)
     traceDecision(ctx, 'resource', denied)
     if (last) last = { ...last, decision: denied }
-    return refusal(denied, id)
+    return refusal(denied, id, hint)
   }
   const conclude = async () => {
     if (!last) return
@@ -88,8 +89,15 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   }
   const may: Actor['may'] = (resource) =>
     weigh('resource', { ...collection, ownerId: null, ...resource }).decision.effect === 'allow'
+  const viewOfRows = () => {
+    if (!last) throw new Error('A list was shown before anything was decided')
+    const { decision } = last
+    const decide = (row: unknown) => weigh('resource', shown(row)).decision
+    const refuseFor = (parameter: string) => refuse('masked_field', decision, ` Ask without ${parameter}.`)
+    return rowView(decision, decide, refuseFor, session, now)
+  }
   const admission: Admission = {
-    actor: { ...bearer, origin, decisionId: id, permit, may, beforeCommit: gate.beforeCommit },
+    actor: { ...bearer, origin, decisionId: id, permit, may, viewOfRows, beforeCommit: gate.beforeCommit },
     bind: gate.bind,
     through: (verb) => gate.through(verb, (decision) => refuse('no_eligible_approver', decision)),
     decideRoute(fields) {
@@ -100,9 +108,10 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
       // What is read is decided when it is known; of what is made, what is sent is all there is.
       else if (route.method !== 'GET') insist(ask('resource', changes), changes)
     },
-    show(answer) {
+    async show(answer) {
+      if (answer instanceof DecidedPage) return answer.body
       if (!last) return answer
-      if (isPage(answer)) return pageSeen(answer, last.decision)
+      if (isPage(answer)) return { ...answer, results: await seen(answer.results) }
       if (last.decision.provisional) insist(ask('resource', shown(answer)), shown(answer))
       const carried = carryOut(last.decision, session, now, answer)
       if ('due' in carried) throw lacking(carried.due, last.decision)
@@ -111,14 +120,8 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
     conclude,
   }
   const shown = (row: unknown) => resourceOf(action, collection, bearer.userId, row)
-  const pageSeen = (page: Page, decision: Decision) => {
-    const decide = (row: unknown) =>
-      decision.provisional ? weigh('resource', shown(row)).decision : decision
-    const results = visibleRows(page.results, decide, session, now)
-    // Of a list whose rows may be withheld nobody learns how long it is.
-    const uncounted = decision.provisional && 'count' in page
-    return { ...page, results, ...(uncounted && { count: null }) }
-  }
+  const seen = async (rows: unknown[]) =>
+    (await viewOfRows().visible(rows)).flatMap((visible) => (visible ? [visible.shown] : []))
   ctx.state.undecided = route.decides === 'resource'
   try {
     const decision = ask('route', collection)

@@ -88,15 +88,15 @@ const namedRefusals: ReadonlySet<string> = new Set([
   'tenant_archived',
 ])
 
-/** What a caller is told who is not permitted: 401, 403, or 404 for what is another tenant's. */
-export function refusal(decision: Decision, decisionId: string): ApiError {
+/** What a caller is told who is not permitted: 401, 403, or 404 for what is another tenant's; `hint`: what to do. */
+export function refusal(decision: Decision, decisionId: string, hint = ''): ApiError {
   const { reasons } = decision
   const first = reasons[0]
   if (first?.code === 'tenant_isolation') return notFound()
   if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
   const code = first && namedRefusals.has(first.code) ? first.code : 'permission_denied'
   const detail = first ? reasonSentence(first.code) : 'You are not permitted to do this.'
-  return new ApiError(403, code, detail, {
+  return new ApiError(403, code, detail + hint, {
     members: {
       decision_id: decisionId,
       reasons: reasons.map(tell),
@@ -104,9 +104,9 @@ export function refusal(decision: Decision, decisionId: string): ApiError {
   })
 }
 
-/** A decision whose demand cannot be met: a denial that says which one. */
+/** A decision whose demand this call does not meet: a denial that says which one. */
 export const deniedBecause = (
-  code: 'no_eligible_approver' | 'step_up_impossible',
+  code: 'no_eligible_approver' | 'step_up_impossible' | 'masked_field',
   decision: Decision,
 ): Decision => ({
   ...decision,

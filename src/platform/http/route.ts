@@ -3,6 +3,7 @@ import type { ActionName } from '../access/actions.ts'
 import type { Versions } from '../db/version.ts'
 import type { Actor } from './actor.ts'
 import type { Versioned } from './etag.ts'
+import type { DecidedPage } from './lists.ts'
 import type { Origin } from './origin.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -20,7 +21,9 @@ export interface Ask<Body, Query, A> {
   text: () => string
 }
 
-type Answered<R extends ZodType> = Promise<z.input<R> | Versioned<z.input<R>> | undefined>
+type Answered<R extends ZodType> = Promise<
+  z.input<R> | Versioned<z.input<R>> | DecidedPage<z.input<R>> | undefined
+>
 
 /**
  * Which tenant a route works in. `token`: that of the token. `path`: that of `:id`, decided by the caller's

@@ -37,7 +37,7 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
   async function served(ctx: Context, admission: Admission | null, turn: Turn): Promise<void> {
     try {
       const answer = await handled(ctx, route, admission, turn)
-      respond(ctx, route, answer, admission)
+      await respond(ctx, route, answer, admission)
     } finally {
       await admission?.conclude()
     }
@@ -108,7 +108,7 @@ function precondition(ctx: Context, { method, versioned }: Route): Versions {
 }
 
 /** RFC 9110 §9.3.4: no validator with the answer to a PUT, which is not what was sent. */
-function respond(ctx: Context, route: Route, answer: unknown, admission: Admission | null) {
+async function respond(ctx: Context, route: Route, answer: unknown, admission: Admission | null) {
   const versioned = answer instanceof Versioned ? answer : undefined
   if (versioned && route.method !== 'PUT') ctx.set('ETag', entityTag(versioned.version))
   else if (route.versioned && route.method === 'GET') throw new Error(`${route.path} answered no version`)
@@ -117,5 +117,5 @@ function respond(ctx: Context, route: Route, answer: unknown, admission: Admissi
   if (route.status === 204) return
   ctx.type = 'application/json; charset=utf-8'
   const body = versioned ? versioned.body : answer
-  ctx.body = JSON.stringify(admission ? admission.show(body) : body)
+  ctx.body = JSON.stringify(admission ? await admission.show(body) : body)
 }

@@ -15,13 +15,13 @@ import { updateDepartment } from './update-department.ts'
 
 function pageOfDepartments(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const asked = { path: `/api/v1/tenants/${tenantId}/departments`, tenantId, query }
+  const asked = { path: `/api/v1/tenants/${tenantId}/departments`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({
       rows: await listDepartments(tx, tenantId, page),
       count: await countListed(tx, tenantId, page),
     }))
-  return answerPage(deps, departmentList, asked, load, showDepartment)
+  return answerPage(deps, actor, departmentList, asked, load, showDepartment)
 }
 
 async function readDepartment(deps: Deps, actor: Actor, id: string) {

@@ -29,13 +29,13 @@ import {
 
 function pageOfInvitations(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const asked = { path: `/api/v1/tenants/${tenantId}/invitations`, tenantId, query }
+  const asked = { path: `/api/v1/tenants/${tenantId}/invitations`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({
       rows: await listInvitations(tx, tenantId, page, deps.clock()),
       count: await countInvitations(tx, tenantId, page),
     }))
-  return answerPage(deps, invitationList, asked, load, showInvitation)
+  return answerPage(deps, actor, invitationList, asked, load, showInvitation)
 }
 
 async function readInvitation(deps: Deps, actor: Actor, id: string) {
@@ -48,7 +48,7 @@ async function readInvitation(deps: Deps, actor: Actor, id: string) {
 /** Whoever only claims an address learns nothing of what was sent to it. */
 function pageOfOwn(deps: Deps, actor: Actor, query: ListQuery) {
   const { email, emailVerified } = actor.standing.user
-  const asked = { path: '/api/v1/users/me/invitations', tenantId: actor.userId, query }
+  const asked = { path: '/api/v1/users/me/invitations', query }
   const load = async (page: ListPage) => {
     if (!emailVerified) return { rows: [], count: 0 }
     const now = deps.clock()
@@ -57,7 +57,7 @@ function pageOfOwn(deps: Deps, actor: Actor, query: ListQuery) {
       count: await countInvitationsTo(tx, email, page, now),
     }))
   }
-  return answerPage(deps, ownInvitationList, asked, load, showReceived)
+  return answerPage(deps, actor, ownInvitationList, asked, load, showReceived)
 }
 
 export const invitationRoutes = (deps: Deps): Route[] => [

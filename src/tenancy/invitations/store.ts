@@ -54,7 +54,7 @@ export const invitationList = defineList({
   id,
   orderings: { created_at: age, email: { column: sql.fragment`i.email`, field: 'email' } },
   filters: { status: byStatus, email: byText(sql.fragment`i.email`, emailAddress) },
-  search: [sql.fragment`i.email`],
+  search: [{ column: sql.fragment`i.email`, tells: ['email'] }],
 })
 
 /** A page of the tenant's invitations. */

@@ -16,6 +16,7 @@ import { type MemberRow, memberColumns, memberRow } from './store.ts'
 
 /** Members whose roles include the one named, by name or id. */
 const byRole: Filter = {
+  tells: ['roles'],
   schema: z.string().trim().min(1, 'Name the role.').max(64, 'A role has 64 characters at most.'),
   where: (role) => sql.fragment`
     m.id in (select mr.membership_id from membership_roles mr
@@ -26,17 +27,28 @@ const byRole: Filter = {
 
 /** Nearly everybody is active: the few who are not are looked for, in place of everybody else. */
 const byActive: Filter = {
+  tells: ['is_active', 'user.is_active'],
   schema: byFlag(sql.fragment`u.is_active`).schema,
   where: (active) => sql.fragment`
     m.user_id ${active ? sql.fragment`not in` : sql.fragment`in`} (select i.id from users i where not i.is_active)`,
 }
 
+// The same person stands flat in the list of users and as `user` in that of members.
+const email = ['email', 'user.email']
 const ofPeople = {
   orderings: {
-    created_at: { column: sql.fragment`m.joined_at`, field: 'joined_at' },
-    email: { column: sql.fragment`m.email`, field: 'email' },
+    created_at: {
+      column: sql.fragment`m.joined_at`,
+      field: 'joined_at',
+      tells: ['joined_at', 'date_joined', 'created_at'],
+    },
+    email: { column: sql.fragment`m.email`, field: 'email', tells: email },
   },
-  search: [sql.fragment`m.email`, sql.fragment`m.first_name_key`, sql.fragment`m.last_name_key`],
+  search: [
+    { column: sql.fragment`m.email`, tells: email },
+    { column: sql.fragment`m.first_name_key`, tells: ['first_name', 'user.first_name'] },
+    { column: sql.fragment`m.last_name_key`, tells: ['last_name', 'user.last_name'] },
+  ],
 }
 
 /** The members of a tenant. */
@@ -47,7 +59,7 @@ export const memberList = defineList({
     role: byRole,
     status: byWord(sql.fragment`m.status`, ['active', 'suspended']),
     department_id: byId(sql.fragment`m.department_id`),
-    user_id: byId(sql.fragment`m.user_id`),
+    user_id: byId(sql.fragment`m.user_id`, 'user_id', 'user.id'),
   },
 })
 
@@ -56,7 +68,7 @@ export const userList = defineList({
   ...ofPeople,
   id: { column: sql.fragment`m.id`, field: 'membership_id' },
   filters: {
-    email: byText(sql.fragment`m.email`, emailAddress),
+    email: byText(sql.fragment`m.email`, emailAddress, ...email),
     is_active: byActive,
     role: byRole,
     department_id: byId(sql.fragment`m.department_id`),

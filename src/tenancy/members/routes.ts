@@ -18,13 +18,13 @@ import { updateMember } from './update-member.ts'
 
 function pageOfMembers(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const asked = { path: `/api/v1/tenants/${tenantId}/members`, tenantId, query }
+  const asked = { path: `/api/v1/tenants/${tenantId}/members`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => {
       const count = await countMembers(tx, tenantId, page)
       return { rows: await listMembers(tx, tenantId, page, count), count }
     })
-  return answerPage(deps, memberList, asked, load, showMember)
+  return answerPage(deps, actor, memberList, asked, load, showMember)
 }
 
 async function readMember(deps: Deps, actor: Actor, memberId: string) {

@@ -15,13 +15,13 @@ import { updateRole } from './update-role.ts'
 
 function pageOfRoles(deps: Deps, actor: Actor, query: ListQuery) {
   const { tenantId } = actor
-  const asked = { path: `/api/v1/tenants/${tenantId}/roles`, tenantId, query }
+  const asked = { path: `/api/v1/tenants/${tenantId}/roles`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({
       rows: await listRoles(tx, tenantId, page),
       count: await countRoles(tx, tenantId, page),
     }))
-  return answerPage(deps, roleList, asked, load, showRole)
+  return answerPage(deps, actor, roleList, asked, load, showRole)
 }
 
 async function readRole(deps: Deps, actor: Actor, roleId: string) {

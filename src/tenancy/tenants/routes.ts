@@ -12,14 +12,14 @@ import { countTenantsOf, findTenant, listTenantsOf, tenantList } from './store.t
 import { newTenant, showTenant, tenantChange, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
 
-function listTenants(deps: Deps, { userId, tokenTenantId }: Actor, query: ListQuery) {
-  const asked = { path: '/api/v1/tenants', tenantId: tokenTenantId, query }
+function listTenants(deps: Deps, actor: Actor, query: ListQuery) {
+  const asked = { path: '/api/v1/tenants', query }
   const load = (page: ListPage) =>
     asSystem(deps.db, 'the tenants of a person lie in many tenants', async (tx) => ({
-      rows: await listTenantsOf(tx, userId, page),
-      count: await countTenantsOf(tx, userId, page),
+      rows: await listTenantsOf(tx, actor.userId, page),
+      count: await countTenantsOf(tx, actor.userId, page),
     }))
-  return answerPage(deps, tenantList, asked, load, showTenant)
+  return answerPage(deps, actor, tenantList, asked, load, showTenant)
 }
 
 async function readTenant(deps: Deps, actor: Actor) {

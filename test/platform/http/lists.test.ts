@@ -185,6 +185,162 @@ t.test('a cursor is of one list, one tenant, one set of filters and one ordering
   }
 })
 
+t.test('a cursor tells nothing of the row that it stands at', async (t) => {
+  const lengths = new Set<number>()
+  for (const ordering of ['email', 'created_at', '-email']) {
+    const { next, results } = (await ada.get(`${users}?page_size=3&ordering=${ordering}`)).body
+    const cursor = new URL(next).searchParams.get('cursor')!
+    lengths.add(cursor.length)
+    const bytes = cursor.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'))
+    const { email, membership_id: id } = results.at(-1)
+    for (const secret of [email, id, email.slice(0, 8), id.slice(0, 8), String(since).slice(0, 6)])
+      t.notOk(`${cursor} ${bytes.join(' ')}`.includes(secret), `${ordering} ${secret}`)
+  }
+  t.equal(lengths.size, 1, 'not even how long it is')
+})
+
+/** Makes a policy about the tenant of `ada` for as long as `work` takes. */
+async function under(policy: object, work: () => Promise<void>): Promise<void> {
+  const { status, body } = await ada.post('/api/v1/policies/', { name: 'x', ...policy })
+  if (status !== 201) throw new Error(JSON.stringify(body))
+  await work()
+  await ada.delete(`/api/v1/policies/${body.id}/`)
+}
+
+/** The body of an answer whose schema a mask has made untrue. */
+async function unjudged(path: string) {
+  const response = await fetch(new URL(path, service.url), {
+    headers: { authorization: `Bearer ${ada.access}` },
+  })
+  return JSON.parse(await response.text())
+}
+
+/** Of each list that policies can mask: what asks about which of its fields. */
+const asking: Record<string, { action: string; fields: Record<string, string[]> }> = {
+  '/api/v1/users/': {
+    action: 'user:list',
+    fields: {
+      email: ['email=ada@example.com', 'ordering=email', 'ordering=-email'],
+      roles: ['role=member'],
+      is_active: ['is_active=true'],
+      department_id: [`department_id=${ada.tenantId}`],
+      date_joined: ['created_at__gte=2026-01-01T00:00:00Z', 'created_at__lte=2026-01-01T00:00:00Z'],
+    },
+  },
+  '/api/v1/tenants/:id/invitations/': {
+    action: 'invitation:list',
+    fields: {
+      email: ['email=ada@example.com', 'ordering=email'],
+      status: ['status=pending'],
+      created_at: ['created_at__gte=2026-01-01T00:00:00Z', 'created_at__lte=2026-01-01T00:00:00Z'],
+    },
+  },
+  '/api/v1/attribute-definitions/': {
+    action: 'attribute_definition:list',
+    fields: {
+      category: ['category=action'],
+      data_type: ['data_type=ip'],
+      created_at: ['created_at__gte=2026-01-01T00:00:00Z', 'created_at__lte=2026-01-01T00:00:00Z'],
+    },
+  },
+  '/api/v1/decisions/': {
+    action: 'decision:list',
+    fields: {
+      effect: ['effect=deny'],
+      action: ['action=tenant:read'],
+      'subject.id': ['subject_id=x'],
+      resource: ['resource_type=x', 'resource_id=x'],
+      at: ['created_at__gte=2026-01-01T00:00:00Z', 'created_at__lte=2026-01-01T00:00:00Z'],
+    },
+  },
+  '/api/v1/audit-log/': {
+    action: 'audit:list',
+    fields: {
+      action: ['action=tenant:read'],
+      actor: [`actor_id=${ada.id}`],
+      'target.id': [`target_id=${ada.id}`],
+      at: ['created_at__gte=2026-01-01T00:00:00Z', 'created_at__lte=2026-01-01T00:00:00Z'],
+    },
+  },
+}
+
+t.test('no list is filtered or ordered by a field that is masked for the caller', async (t) => {
+  const document = (await service.call('GET', '/openapi.json')).body
+  for (const [template, { action, fields }] of Object.entries(asking)) {
+    const path = template.replace(':id', ada.tenantId)
+    const parameters = document.paths[template.replace(':id', '{id}')].get.parameters
+    const due = parameters.flatMap(({ name, in: place }: { name: string; in: string }) =>
+      place === 'query' && !['page_size', 'cursor', 'search'].includes(name) ? [name] : [],
+    )
+    const asked = Object.values(fields).flatMap((queries) => [...queries, 'ordering=created_at'])
+    t.same(new Set(asked.map((query) => query.split('=')[0])), new Set(due), `${path} is asked whole`)
+    for (const query of asked) t.equal((await ada.get(`${path}?${query}`)).status, 200, query)
+    const mask = { type: 'mask_fields', properties: { fields: Object.keys(fields) } }
+    await under({ effect: 'allow', actions: [action], obligations: [mask] }, async () => {
+      t.ok((await unjudged(path)).results, 'the list itself is open')
+      for (const query of asked)
+        t.match(
+          await ada.get(`${path}?${query}`),
+          { status: 403, body: { decision_id: String, reasons: [{ code: 'masked_field' }] } },
+          `${path}?${query}`,
+        )
+    })
+  }
+})
+
+t.test('a mask of some rows hides their field from questions about all', async (t) => {
+  const mask = { type: 'mask_fields', properties: { fields: ['email'] } }
+  const conditions = { attribute: 'resource.roles', operator: 'contains', value: 'owner' }
+  await under({ effect: 'allow', actions: ['user:list'], conditions, obligations: [mask] }, async () => {
+    t.equal((await ada.get(`${users}?email=${ada.email}`)).status, 403)
+    t.equal((await ada.get(`${users}?role=member`)).status, 200)
+  })
+})
+
+t.test('a search passes over masked fields', async (t) => {
+  const found = async (text: string) => (await unjudged(`${users}?search=${text}`)).count
+  t.equal(await found('ada'), 1)
+  const hide = (fields: string[]) => ({
+    effect: 'allow',
+    actions: ['user:list'],
+    obligations: [{ type: 'mask_fields', properties: { fields } }],
+  })
+  await under(hide(['email']), async () => {
+    t.equal(await found('ada@'), 0)
+    t.equal(await found('lovel'), 1)
+  })
+  await under(hide(['email', 'first_name', 'last_name']), async () => {
+    t.equal(await found('ada'), 0)
+  })
+})
+
+t.test('neither count nor pages tell of rows that are withheld', async (t) => {
+  const conditions = { attribute: 'resource.email', operator: 'starts_with', value: 'crowd-00000' }
+  const all = emails(await walk(ada, `${users}?page_size=100`))
+  const open = all.filter((email) => !email.startsWith('crowd-00000'))
+  await under({ effect: 'deny', actions: ['user:list'], conditions }, async () => {
+    for (const size of [1, 4, 40]) {
+      const pages = await walk(ada, `${users}?page_size=${size}`)
+      t.same(emails(pages), open)
+      t.ok(pages.every(({ count }) => count === null))
+      t.ok(
+        pages.slice(0, -1).every(({ results }) => results.length === size),
+        'each page but the last is full',
+      )
+      t.ok(pages.at(-1).results.length > 0, 'and no page is empty')
+    }
+    t.match((await ada.get(`${users}?search=crowd-00000&page_size=1`)).body, {
+      next: null,
+      previous: null,
+      results: { length: 0 },
+    })
+    const last = (await walk(ada, `${users}?page_size=7`)).at(-1)
+    const back = (await ada.get(last.previous)).body
+    t.equal(back.results.length, 7)
+    t.same(emails([back, last]), open.slice(-7 - last.results.length))
+  })
+})
+
 t.test('the document names the parameters of each list', async (t) => {
   const document = (await service.call('GET', '/openapi.json')).body
   const parameters = document.paths['/api/v1/users/'].get.parameters

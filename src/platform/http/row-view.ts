@@ -1,0 +1,55 @@
+import type { Decision } from '../access/decision.ts'
+import type { ApiError } from '../errors.ts'
+import type { Standing } from './actor.ts'
+import { carryOut, maskedFields } from './obligations.ts'
+
+/** How one caller sees the rows of the list that they ask for. */
+export interface RowView {
+  /** A policy may withhold rows, so nobody learns how many there are. */
+  readonly selective: boolean
+  /** Paths of the fields that are masked for the caller, in all rows or in some. */
+  readonly masked: readonly string[]
+  /** Each row as it may be seen, or null where it is withheld. */
+  visible(rows: readonly unknown[]): Promise<(Visible | null)[]>
+  /** 403 for a query parameter that would tell what a masked field holds. */
+  refuse(parameter: string): ApiError
+}
+
+export interface Visible {
+  shown: unknown
+}
+
+/**
+ * The view that a decision about a list gives of its rows: as it stands, or by `decide` where each row has to be decided.
+ * `now` in ms.
+ */
+export const rowView = (
+  decision: Decision,
+  decide: (row: unknown) => Decision,
+  refuse: RowView['refuse'],
+  session: Standing['session'],
+  now: number,
+): RowView => ({
+  selective: decision.provisional,
+  masked: maskedFields(decision.obligations),
+  visible: (rows) => visibleRows(rows, decision.provisional ? decide : () => decision, session, now),
+  refuse,
+})
+
+/**
+ * Each row of a list as a caller may see it. This is the one loop that decides rows: a row that is not permitted, or asks
+ * for more than the session has, is null. `now` in ms.
+ */
+async function visibleRows(
+  rows: readonly unknown[],
+  decide: (row: unknown) => Decision,
+  session: Standing['session'],
+  now: number,
+): Promise<(Visible | null)[]> {
+  return rows.map((row) => {
+    const decision = decide(row)
+    if (decision.effect !== 'allow') return null
+    const carried = carryOut(decision, session, now, row)
+    return 'due' in carried ? null : carried
+  })
+}
