@@ -100,7 +100,7 @@ export async function openDeps(
   metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
-  const limiters = await openLimiters(config, db, log, metrics.limitRefused)
+  const limiters = await openLimiters(config, db, log, clock, metrics.limitRefused)
   const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
   const endSweeping = sweepGuards(db, clock, log)
   const close = async () => {
@@ -126,7 +126,7 @@ export async function openDeps(
     recordDecision,
     limiters,
     budget,
-    approvals: approvalGate({ db, sealer, publicUrl }),
+    approvals: approvalGate({ config, db, sealer, publicUrl }),
     publicUrl,
     metrics,
     turns: {

@@ -13,6 +13,22 @@ export const limitSettings = {
     'Mails a minute to one address, for each purpose (reset, code, verification, …)',
   ),
   RATE_LIMIT_MAIL_PER_HOUR: setting(count, 10, 'Mails an hour to one address, for each purpose'),
+  RATE_LIMIT_STRANGERS_PER_PERSON: setting(
+    wholeNumber(1, 10_000),
+    50,
+    'Different addresses a day that one person has mailed: those invited or added, and new ones of their own',
+  ),
+  RATE_LIMIT_STRANGERS_PER_TENANT: setting(wholeNumber(1, 10_000), 500, 'The same from within one tenant'),
+  RATE_LIMIT_STRANGERS_PER_ADDRESS: setting(
+    wholeNumber(1, 10_000),
+    500,
+    'The same from one address of callers',
+  ),
+  RATE_LIMIT_APPROVAL_MAILS_PER_HOUR: setting(
+    count,
+    10,
+    'Mails an hour to one approver about calls of one person; further requests wait without a mail',
+  ),
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
   RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { Deps } from '../../deps.ts'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Approvals, GuardedCall, OpenRequest, Presented } from '../../platform/http/approval-gate.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import type { OpenRow } from './open-store.ts'
-import { requestApproval } from './request-approval.ts'
+import { type GateDeps, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
 import { findRequest, type RequestRow } from './store.ts'
 import { useApproval } from './use-approval.ts'
-
-export type GateDeps = Pick<Deps, 'db' | 'sealer' | 'publicUrl'>
 
 /** Approvals as the gate of every route needs them. */
 export function approvalGate(deps: GateDeps): Approvals {

@@ -64,6 +64,31 @@ export function countPendingOf(
     where tenant_id = ${tenantId} and requester_id = ${requesterId} and status = 'pending' and expires_at > ${moment(now)}`)
 }
 
+/** Lets one transaction at a time make requests of a person, so that what it counts is certain. */
+export async function lockRequester(
+  tx: Tx,
+  { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    select from memberships where tenant_id = ${tenantId} and user_id = ${requesterId} for no key update`)
+}
+
+const mailedRow = z.object({ id: z.uuid(), mails: z.number(), same_call: z.boolean() })
+
+/** Whom requests of a person mailed since a moment (ms): how often, and whether about this very call. */
+export function listMailed(
+  tx: Tx,
+  key: CallKey,
+  since: number,
+): Promise<readonly z.infer<typeof mailedRow>[]> {
+  return tx.any(sql.type(mailedRow)`
+    select a as id, count(*) as mails, bool_or(${sameCall(key)}) as same_call
+    from approval_requests cross join lateral unnest(mailed_to) a
+    where tenant_id = ${key.tenantId} and requester_id = ${key.requesterId} and created_at > ${moment(since)}
+      and mailed_to <> '{}'
+    group by a`)
+}
+
 /** A request about to be made; times in ms, `validFor` in seconds. */
 export interface NewRequest extends CallKey {
   id: string
@@ -74,6 +99,7 @@ export interface NewRequest extends CallKey {
   approvers: readonly (readonly string[])[]
   quorum: number
   validFor: number
+  mailedTo: readonly string[]
   at: number
   expiresAt: number
 }
@@ -83,10 +109,10 @@ export async function insertRequest(tx: Tx, r: NewRequest): Promise<boolean> {
   const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     insert into approval_requests (tenant_id, id, requester_id, requester_email, action, resource_type, resource_id,
                                    digest, context, reason, gates, approvers, required_approvals, valid_for,
-                                   expires_at, created_at)
+                                   mailed_to, expires_at, created_at)
     values (${r.tenantId}, ${r.id}, ${r.requesterId}, ${r.requesterEmail}, ${r.action}, ${r.resourceType},
             ${r.resourceId}, ${r.digest}, ${jsonb(r.context)}, ${r.reason}, ${jsonb(r.gates)}, ${jsonb(r.approvers)},
-            ${r.quorum}, ${r.validFor}, ${moment(r.expiresAt)}, ${moment(r.at)})
+            ${r.quorum}, ${r.validFor}, ${sql.array(r.mailedTo, 'uuid')}, ${moment(r.expiresAt)}, ${moment(r.at)})
     on conflict do nothing returning id`)
   return inserted !== null
 }

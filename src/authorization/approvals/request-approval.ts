@@ -4,12 +4,14 @@ import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { GuardedCall, MetGate } from '../../platform/http/approval-gate.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { listEligible } from './approver-store.ts'
+import { type Approver, listEligible } from './approver-store.ts'
 import {
   type CallKey,
   countPendingOf,
   findOpen,
   insertRequest,
+  listMailed,
+  lockRequester,
   type NewRequest,
   type OpenRow,
   retireStale,
@@ -17,6 +19,9 @@ import {
 import type { GateRef } from './store.ts'
 import { tellApprovers } from './tell.ts'
 import { callerOf, tellMove } from './tell-move.ts'
+
+/** What making a request needs. */
+export type GateDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
 
 /** A call that met gates, and what they ask for. */
 export interface Gated extends MetGate {
@@ -28,17 +33,15 @@ export interface Gated extends MetGate {
 const mostPending = 100
 const mostBody = 64 * 1024
 const mostMails = 50
+const hourMs = 3_600_000
 const mostTries = 3
 
 /**
- * Gives the request that is open for a call, or makes one and tells its approvers; null where nobody is eligible.
- * However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a
+ * Gives the request that is open for a call, or makes one and mails its approvers, each once an hour about the same
+ * call; null where nobody is eligible. However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a
  * person, 413 for a body that nobody would read.
  */
-export async function requestApproval(
-  deps: Pick<Deps, 'db' | 'sealer' | 'publicUrl'>,
-  gated: Gated,
-): Promise<OpenRow | null> {
+export async function requestApproval(deps: GateDeps, gated: Gated): Promise<OpenRow | null> {
   const { call, decision } = gated
   const { tenantId, userId, now } = call
   const spec = decision.approval
@@ -54,12 +57,14 @@ export async function requestApproval(
     const approvers = await listEligible(tx, tenantId, asked)
     if (approvers.length < needed) return 'nobody'
     if (open) return open
+    await lockRequester(tx, key)
     await retire(tx, call, key, gates)
     if ((await countPendingOf(tx, key, now)) >= mostPending) throw tooMany()
-    const request = newRequest(gated, key, gates)
+    const mailed = await notMailedLately(tx, deps, key, approvers, now)
+    const request = newRequest(gated, key, gates, mailed)
     if (!(await insertRequest(tx, request))) return (await findOpen(tx, key, gates, now)) ?? 'overtaken'
     await tellMove(tx, callerOf(call), { id: request.id, from: null, to: 'pending' })
-    await tellApprovers(tx, deps, { request, approvers, requestId: call.origin.requestId })
+    await tellApprovers(tx, deps, { request, approvers: mailed, requestId: call.origin.requestId })
     return { id: request.id, status: 'pending', expires_at: request.expiresAt }
   }
   for (let tries = 0; tries < mostTries; tries++) {
@@ -67,6 +72,23 @@ export async function requestApproval(
     if (made !== 'overtaken') return made === 'nobody' ? null : made
   }
   throw unavailable('overloaded', 'Others decide about this call at the same time. Try again.', 1)
+}
+
+/**
+ * Of the approvers, those whom neither this call mailed within the hour, nor, with rate limits on, the requester's
+ * other calls too often. The others find the request where it waits: taking back and asking again is no way to mail.
+ */
+async function notMailedLately(
+  tx: Tx,
+  { config }: GateDeps,
+  key: CallKey,
+  approvers: readonly Approver[],
+  now: number,
+): Promise<readonly Approver[]> {
+  const most = config.rateLimits ? config.RATE_LIMIT_APPROVAL_MAILS_PER_HOUR : Number.POSITIVE_INFINITY
+  const mailed = await listMailed(tx, key, now - hourMs)
+  const enough = new Set(mailed.filter((row) => row.same_call || row.mails >= most).map(({ id }) => id))
+  return approvers.filter(({ id }) => !enough.has(id))
 }
 
 const keyOf = ({ call, resource, digest }: Gated): CallKey => ({
@@ -81,7 +103,12 @@ const keyOf = ({ call, resource, digest }: Gated): CallKey => ({
 const gatesOf = ({ matched }: Decision): GateRef[] =>
   matched.map(({ policy_id, version }) => ({ policy_id, version }))
 
-function newRequest({ call, decision }: Gated, key: CallKey, gates: GateRef[]): NewRequest {
+function newRequest(
+  { call, decision }: Gated,
+  key: CallKey,
+  gates: GateRef[],
+  mailed: readonly Approver[],
+): NewRequest {
   const { quorum, approvers, expires_in, valid_for } = decision.approval!
   const { now, method, path, body, origin, decisionId } = call
   return {
@@ -94,6 +121,7 @@ function newRequest({ call, decision }: Gated, key: CallKey, gates: GateRef[]): 
     approvers,
     quorum,
     validFor: valid_for,
+    mailedTo: mailed.map(({ id }) => id),
     at: now,
     expiresAt: now + expires_in * 1000,
   }

@@ -9,6 +9,7 @@ import {
 } from 'rate-limiter-flexible'
 import type { Config } from '../../config.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
+import { countStranger, type Sender } from './count-stranger.ts'
 import { type Limit, type LimitName, limitsOf, mailUses, throttled, type Use } from './limits.ts'
 import { rateLimitClient } from './store.ts'
 
@@ -18,15 +19,18 @@ export interface Limiters {
   take(uses: readonly Use[]): Promise<void>
   /** Uncounts what {@link take} counted. */
   giveBack(uses: readonly Use[]): Promise<void>
-  /** Runs `work`, which mails an invitation to an address; counts it unless it fails. 429 `throttled`. */
-  mailing<T>(email: string, work: () => Promise<T>): Promise<T>
+  /** Counts a stranger to be mailed, see {@link countStranger}; throws 429 `throttled`. */
+  stranger(sender: Sender, email: string): Promise<void>
+  /** Runs `work`, which mails an invitation to a stranger; counts the mail unless it fails. 429 `throttled`. */
+  mailing<T>(sender: Sender, email: string, work: () => Promise<T>): Promise<T>
   close(): void
 }
 
 const none: Limiters = {
   take: async () => undefined,
   giveBack: async () => undefined,
-  mailing: (_email, work) => work(),
+  stranger: async () => undefined,
+  mailing: (_sender, _email, work) => work(),
   close: () => undefined,
 }
 
@@ -38,7 +42,8 @@ export async function openLimiters(
   config: Config,
   db: Pick<Databases, 'system'>,
   log: Logger,
-  refused: (limit: LimitName) => void = () => undefined,
+  clock: () => number,
+  refused: (limit: string) => void = () => undefined,
 ): Promise<Limiters> {
   if (!config.rateLimits) return none
   const redis = config.REDIS_URL === undefined ? undefined : await connect(config.REDIS_URL, log)
@@ -59,16 +64,22 @@ export async function openLimiters(
       throw throttled(limit, limits[limit], spent.msBeforeNext)
     }
   }
+  const stranger = (sender: Sender, email: string) =>
+    countStranger({ config, db, clock }, sender, email, refused)
   return {
     take,
     giveBack,
-    async mailing(email, work) {
+    stranger,
+    async mailing(sender, email, work) {
       const uses = mailUses('invitation', email)
       await take(uses)
-      return work().catch(async (error) => {
+      try {
+        await stranger(sender, email)
+        return await work()
+      } catch (error) {
         await giveBack(uses)
         throw error
-      })
+      }
     },
     close: () => redis?.disconnect(),
   }

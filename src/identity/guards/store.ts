@@ -135,6 +135,7 @@ export function addCalls(tx: Tx, calls: readonly Calls[]): Promise<readonly z.in
 export async function forgetOld(tx: Tx, at: number): Promise<void> {
   await tx.query(sql.unsafe`delete from login_attempts where last_at < ${moment(at - 7 * dayMs)}`)
   await tx.query(sql.unsafe`delete from account_attempts where window_ends_at < ${moment(at)}`)
+  await tx.query(sql.unsafe`delete from mail_senders where window_ends_at < ${moment(at)}`)
   await tx.query(sql.unsafe`delete from rate_limits where expire < ${at}`)
 }
 

@@ -66,6 +66,7 @@ async function assertMayMove(deps: Deps, actor: Actor, email: string, password: 
   if (password === undefined) assertRecentSignIn(actor, now)
   else await checkCurrentPassword(deps, actor, password)
   await deps.limiters.take(mailUses('address-change', email))
+  await deps.limiters.stranger(actor, email)
 }
 
 async function settleNewAddress(

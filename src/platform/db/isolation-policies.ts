@@ -31,6 +31,7 @@ export const frozenPolicies = [
   'link_tokens worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'link_tokens worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'login_attempts system_all: all to bailiwick_system using true check true',
+  'mail_senders system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
   'membership_roles system_reads: select to bailiwick_system using true',

@@ -26,7 +26,8 @@ import {
 /**
  * Invites an address to the caller's tenant, by a mail that alone holds the token. 400 for an unknown role or
  * department or a domain that the tenant does not take, 403 for a role above the caller's own, 409 `already_member`,
- * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, whoever sends them.
+ * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, whoever sends them,
+ * or to too many strangers.
  */
 export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation): Promise<InvitationRow> {
   const { tenantId, userId, standing } = actor
@@ -74,7 +75,7 @@ export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation):
     if (!made) throw new Error('The invitation just made cannot be seen')
     return made
   }
-  return deps.limiters.mailing(email, () => inTenant(deps.db, actor, invite))
+  return deps.limiters.mailing(actor, email, () => inTenant(deps.db, actor, invite))
 }
 
 /** Whoever belongs here needs no invitation, and one that has run out does not stand in the way of another. */

@@ -18,7 +18,7 @@ import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } 
 /**
  * Sends an invitation again, with another token and its whole time; the token before is dead, and one that expired
  * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429
- * `throttled` for too many mails to the address.
+ * `throttled` for too many mails to the address, or to too many strangers.
  */
 export async function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
   const { tenantId, userId } = actor
@@ -56,7 +56,7 @@ export async function resendInvitation(deps: Deps, actor: Actor, id: string): Pr
   }
   const sent = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, at))
   if (!sent) throw notFound()
-  return deps.limiters.mailing(sent.email, () => inTenant(deps.db, actor, resend))
+  return deps.limiters.mailing(actor, sent.email, () => inTenant(deps.db, actor, resend))
 }
 
 const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({

@@ -20,7 +20,8 @@ import { findMember, findPerson, insertMember, type MemberRow } from './store.ts
 
 /**
  * Adds a person, known by id, to the caller's tenant and tells them by mail. 400 for an unknown person, role or
- * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them.
+ * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them, or
+ * to too many strangers.
  */
 export async function addMember(deps: Deps, actor: Actor, body: NewMember): Promise<MemberRow> {
   const { db, clock, limiters } = deps
@@ -60,7 +61,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     })
     return member
   }
-  return limiters.mailing(user.email, () => inTenant(db, actor, add))
+  return limiters.mailing(actor, user.email, () => inTenant(db, actor, add))
 }
 
 interface Added {

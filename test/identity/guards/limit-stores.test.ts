@@ -42,7 +42,7 @@ t.test(
     const redis = await startRedis(t)
     const service = await startService(t, { env: { ...env, REDIS_URL: redis.url }, workers: false })
     const { config, db, log, limiters: one } = service.deps
-    const two = await openLimiters(config, db, log)
+    const two = await openLimiters(config, db, log, Date.now)
     t.teardown(() => two.close())
     await limitsLogins(t, service)
     const uses = [{ limit: 'login-account', key: 'somebody' }] as const

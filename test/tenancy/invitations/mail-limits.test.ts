@@ -1,12 +1,23 @@
 import t from 'tap'
-import { startService } from '../../helpers/service.ts'
+import { ask, cancel, openOffice } from '../../authorization/approvals/office.ts'
+import { type Answer, startService } from '../../helpers/service.ts'
 import { env, throttled } from '../../identity/guards/limits-logins.ts'
 import { type Firm, foundFirm, look } from '../staff.ts'
 
 // Whoever may invite could fill anybody's mailbox: an address is sent three mails a minute, whoever asks for them.
 
 t.setTimeout(120_000)
-const service = await startService(t, { env, workers: false })
+const service = await startService(t, {
+  env: {
+    ...env,
+    RATE_LIMIT_REGISTER_PER_HOUR: '100',
+    RATE_LIMIT_STRANGERS_PER_PERSON: '4',
+    RATE_LIMIT_STRANGERS_PER_TENANT: '6',
+    RATE_LIMIT_STRANGERS_PER_ADDRESS: '8',
+    RATE_LIMIT_APPROVAL_MAILS_PER_HOUR: '3',
+  },
+  workers: false,
+})
 const firm = await foundFirm(service)
 const invite = ({ owner, path }: Firm, email: string, more: object = {}) =>
   owner.post(`${path}/invitations/`, { email, ...more })
@@ -23,7 +34,8 @@ t.test('an invitation and its resending are mails to its address', async (t) => 
   t.equal(refused.headers.get('ratelimit-policy'), '"mail-minute";q=3;w=60')
   const kept = await firm.owner.get(`${firm.path}/invitations/${invitation.id}/`)
   t.match(kept.body, { send_count: 3 }, 'the token that was sent last still is the one')
-  t.match(await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } }), throttled)
+  const reset = await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })
+  t.equal(reset.status, 200, 'which spends nothing of what its owner needs')
 
   const rival = await foundFirm(service)
   t.match(await invite(rival, email.toUpperCase()), throttled, 'from any tenant')
@@ -49,3 +61,67 @@ t.test('so is being added to a tenant', async (t) => {
   t.match(await add(), throttled)
   t.match((await firm.owner.get(`${firm.path}/members/`)).body, { count: 1 })
 })
+
+const dayMs = 24 * 3_600_000
+const policyOf = (answer: Answer) => answer.headers.get('ratelimit-policy')
+let strangers = 0
+const stranger = () => `stranger${++strangers}@example.com`
+
+t.test('a person, a tenant and an address of callers have so many strangers mailed a day', async (t) => {
+  service.advance(2 * dayMs)
+  const firm = await foundFirm(service)
+  const deputy = await firm.hire('owner') // 1 of the owner's 4
+  const invited = stranger()
+  const { body: invitation } = await invite(firm, invited) // 2
+  t.equal((await firm.owner.post(`${firm.path}/invitations/${invitation.id}/resend/`)).status, 200)
+  t.match(await invite(firm, invited.toUpperCase()), { status: 409 }, 'an address counts once')
+  for (let n = 0; n < 2; n++) t.equal((await invite(firm, stranger())).status, 201)
+  const refused = await invite(firm, stranger())
+  t.match(refused, throttled)
+  t.equal(policyOf(refused), '"strangers-person";q=4;w=86400')
+  t.equal(refused.headers.get('retry-after'), '86400')
+  const { id: user_id } = await service.register()
+  t.match(await firm.owner.post(`${firm.path}/members/`, { user_id }), throttled)
+  t.match(await firm.owner.patch('/api/v1/users/me/', { email: stranger() }), throttled)
+  t.equal((await firm.owner.post(`${firm.path}/invitations/${invitation.id}/resend/`)).status, 200)
+
+  const byDeputy = () => invite({ ...firm, owner: deputy }, stranger())
+  for (let n = 0; n < 2; n++) t.equal((await byDeputy()).status, 201)
+  t.equal(policyOf(await byDeputy()), '"strangers-tenant";q=6;w=86400')
+
+  const elsewhere = await foundFirm(service)
+  for (let n = 0; n < 2; n++) t.equal((await invite(elsewhere, stranger())).status, 201)
+  t.equal(policyOf(await invite(elsewhere, stranger())), '"strangers-address";q=8;w=86400')
+  const from = { headers: { 'x-forwarded-for': '198.51.100.9' } }
+  const there = { email: stranger() }
+  t.equal((await elsewhere.owner.post(`${elsewhere.path}/invitations/`, there, from)).status, 201)
+
+  service.advance(dayMs)
+  const owner = await service.logIn(firm.owner)
+  await owner.switchTo(firm.id)
+  t.equal((await invite({ ...firm, owner }, stranger())).status, 201, 'the next day')
+})
+
+t.test(
+  'an approver is mailed once an hour about one call, and so often about those of a person',
+  async (t) => {
+    const office = await openOffice(service)
+    const { asker, owner } = office
+    const mailed = async () =>
+      (
+        await look(
+          service,
+          "select count(*)::int as mails from mails where tenant_id = $1 and template = 'approval_requested'",
+          [owner.tenantId],
+        )
+      )[0].mails / 2 // the owner and the other admin
+    const again = async (name: string) => cancel(asker, await ask(office, asker, { name }))
+    for (let n = 0; n < 3; n++) t.match(await again('Legal'), { body: { status: 'cancelled' } })
+    t.equal(await mailed(), 1, 'to take back and ask again mails nothing more')
+    for (let n = 0; n < 3; n++) await again(`Desk ${n}`)
+    t.equal(await mailed(), 3)
+    const id = await ask(office, asker, { name: 'Last' })
+    t.match((await owner.get('/api/v1/approval-requests/pending/')).body, { results: [{ id }] }, 'it waits')
+    t.equal(await mailed(), 3)
+  },
+)

@@ -1,0 +1,54 @@
+import type { Config } from '../../config.ts'
+import { asSystem, type Databases, type Tx } from '../../platform/db/transaction.ts'
+import { addressKey } from './address-key.ts'
+import { accountKey, type Limit, throttled } from './limits.ts'
+import { countRecipient, senderWindowEnds } from './sender-store.ts'
+
+/** Who has a mail sent to somebody who may not want it: an Actor, say. */
+export interface Sender {
+  userId: string
+  tenantId: string
+  origin: { ip: string }
+}
+
+const senderKinds = ['strangers-person', 'strangers-tenant', 'strangers-address'] as const
+type SenderKind = (typeof senderKinds)[number]
+
+const seconds = 86_400
+
+const limitsOf = (config: Config): Record<SenderKind, Limit> => ({
+  'strangers-person': { points: config.RATE_LIMIT_STRANGERS_PER_PERSON, seconds },
+  'strangers-tenant': { points: config.RATE_LIMIT_STRANGERS_PER_TENANT, seconds },
+  'strangers-address': { points: config.RATE_LIMIT_STRANGERS_PER_ADDRESS, seconds },
+})
+
+/**
+ * Counts an address that is about to be mailed for its sender: the person, the tenant and the caller's address. An
+ * address counts once a day, so sending again is free; what fails afterwards stays counted, else failing would be a
+ * way to uncount. Throws 429 `throttled` where one of the three is spent, and then counts for none.
+ */
+export async function countStranger(
+  { config, db, clock }: { config: Config; db: Pick<Databases, 'system'>; clock: () => number },
+  { userId, tenantId, origin }: Sender,
+  email: string,
+  refused: (limit: string) => void,
+): Promise<void> {
+  const at = clock()
+  const limits = limitsOf(config)
+  const senders: Record<SenderKind, string> = {
+    'strangers-person': `person:${userId}`,
+    'strangers-tenant': `tenant:${tenantId}`,
+    'strangers-address': `address:${addressKey(origin.ip)}`,
+  }
+  const recipient = accountKey(email).toString('base64url').slice(0, 12)
+  const count = async (tx: Tx, kind: SenderKind) => {
+    const sender = senders[kind]
+    const { points: most } = limits[kind]
+    if (await countRecipient(tx, { sender, recipient, most, at, until: at + seconds * 1000 })) return
+    refused(kind)
+    throw throttled(kind, limits[kind], (await senderWindowEnds(tx, sender)) - at)
+  }
+  await asSystem(db, 'limits are about people and tenants, not in them', async (tx) => {
+    for (const kind of senderKinds) await count(tx, kind)
+  })
+}
