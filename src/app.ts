@@ -14,7 +14,7 @@ import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
 import { otpRoutes } from './identity/otp/routes.ts'
-import { standingLoader } from './identity/sessions/load-standing.ts'
+import { authContextLoader } from './identity/sessions/load-auth-context.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
 import { dispatch } from './platform/http/dispatch.ts'
@@ -23,10 +23,10 @@ import { cors, refuseOddRequests, securityHeaders } from './platform/http/header
 import { healthRoutes, type Readiness } from './platform/http/health.ts'
 import { measureRequests, metricsPage } from './platform/http/measure-requests.ts'
 import { openapiDocument } from './platform/http/openapi.ts'
-import { originReader } from './platform/http/origin.ts'
 import { linkPages } from './platform/http/pages.ts'
 import { answerErrors } from './platform/http/problem.ts'
 import { assertDecided } from './platform/http/registry.ts'
+import { requestInfoReader } from './platform/http/request-info.ts'
 import { logRequests, logUnanswered } from './platform/http/request-log.ts'
 import type { Route } from './platform/http/route.ts'
 import { serve } from './platform/http/serve.ts'
@@ -70,7 +70,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   assertDecided(routes)
 
   const router = new Router()
-  const gate = { ...deps, loadStanding: standingLoader(deps) }
+  const gate = { ...deps, loadAuthContext: authContextLoader(deps) }
   for (const route of routes) router.register(route.path, [route.method], serve(gate, route) as never)
   const pages = {
     ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
@@ -84,7 +84,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.on('error', logUnanswered(log))
   if (config.tracing) app.use(traceRequests)
   app.use(measureRequests(deps.metrics))
-  app.use(logRequests(log, originReader(config.TRUSTED_PROXIES), !config.production))
+  app.use(logRequests(log, requestInfoReader(config.TRUSTED_PROXIES), !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))

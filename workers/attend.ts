@@ -25,7 +25,13 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
     const readable = queues[definition.queue].safeParse(payload).success
     const effect = readable ? definition.onDeath?.(read(payload), { id, tenantId }) : undefined
     const reason = describeError(error)
-    const death = { outbox_id: id, tenant_id: tenantId, attempts, error: reason, origin: originOf(error) }
+    const death = {
+      outbox_id: id,
+      tenant_id: tenantId,
+      attempts,
+      error: reason,
+      requestInfo: originOf(error),
+    }
     if (await bury(deps.db, { id, tenantId, attempts, reason, at: deps.clock() }, effect))
       deps.log.error(death, 'became a dead letter')
   }

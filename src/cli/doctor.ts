@@ -83,7 +83,7 @@ const lookAtVersion = (urls: RoleUrls) =>
     return `Postgres ${version}`
   })
 
-const mostClockDifferenceMs = 2_000
+const maxClockDifferenceMs = 2_000
 
 const lookAtClock = (urls: RoleUrls) =>
   look('clock', 'Let both machines follow a time server', async () => {
@@ -92,7 +92,7 @@ const lookAtClock = (urls: RoleUrls) =>
       const { rows } = await client.query('select extract(epoch from clock_timestamp()) * 1000 as at')
       return Math.round(Number(rows[0].at) - (before + Date.now()) / 2)
     })
-    if (Math.abs(difference) >= mostClockDifferenceMs)
+    if (Math.abs(difference) >= maxClockDifferenceMs)
       throw new Error(`The clock of the database is ${difference} ms off ours`)
     return `The clocks of service and database differ by ${Math.abs(difference)} ms`
   })

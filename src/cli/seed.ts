@@ -18,7 +18,7 @@ export interface DemoAccount {
 /** What seeding needs of the service. */
 export type SeedDeps = Pick<Deps, 'passwords' | 'clock'> & { db: Pick<Deps['db'], 'api' | 'system'> }
 
-const origin = { requestId: 'seed', ip: '', userAgent: '', traceparent: null }
+const requestInfo = { requestId: 'seed', ip: '', userAgent: '', traceparent: null }
 
 /** Makes the tenant Demo Ltd with an admin who owns it and an auditor, once; later calls give null and change nothing. */
 export async function seedDemo(deps: SeedDeps): Promise<DemoAccount[] | null> {
@@ -54,7 +54,7 @@ export async function seedTenant(deps: SeedDeps, name: string, owner: SeedPerson
   const at = deps.clock()
   const tenantId = timeOrderedId(at)
   const made = await insertPerson(deps, tenantId, owner, async (tx, founder) => {
-    await foundTenant(tx, { id: tenantId, name, slug: undefined, founder, origin, at })
+    await foundTenant(tx, { id: tenantId, name, slug: undefined, founder, requestInfo, at })
   })
   return made && tenantId
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Thrown (by an actor) when trying again cannot help. Its message is ours and holds no secret. */
+/** Thrown (by an caller) when trying again cannot help. Its message is ours and holds no secret. */
 export class Hopeless extends Error {
   override name = 'Hopeless'
 }

@@ -18,7 +18,7 @@ export async function expireRequests(
     count = await asWorker(db, async (tx) => {
       const expired = await expireOverdue(tx, now, batch)
       for (const { tenant_id: tenantId, id, was } of expired) {
-        const mover = { tenantId, person: null, origin: { requestId, ip: '', userAgent: '' }, at: now }
+        const mover = { tenantId, person: null, requestInfo: { requestId, ip: '', userAgent: '' }, at: now }
         await tellMove(tx, mover, { id, from: was, to: 'expired' })
       }
       return expired.length

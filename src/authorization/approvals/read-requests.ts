@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { showRequest } from './show-request.ts'
 import {
@@ -16,44 +16,44 @@ import {
 } from './store.ts'
 
 /** The caller as the store sees them. */
-export const readerOf = ({ tenantId, userId, standing }: Actor): Reader => ({
+export const readerOf = ({ tenantId, userId, auth }: Caller): Reader => ({
   tenantId,
   userId,
-  roleIds: standing.membership?.roleIds ?? [],
+  roleIds: auth.membership?.roleIds ?? [],
 })
 
-const readsAll = (actor: Actor) => actor.may({ type: 'approval_request' })
+const readsAll = (caller: Caller) => caller.may({ type: 'approval_request' })
 
 /** A page of all requests, or for members of their own and those they may decide. */
-export const pageOfRequests = (deps: Deps, actor: Actor, query: ListQuery) =>
-  pageOf(deps, actor, query, { path: '/api/v1/approval-requests', view: readsAll(actor) ? 'all' : 'own' })
+export const pageOfRequests = (deps: Deps, caller: Caller, query: ListQuery) =>
+  pageOf(deps, caller, query, { path: '/api/v1/approval-requests', view: readsAll(caller) ? 'all' : 'own' })
 
 /** A page of what the caller may decide now: not their own, and not what they have voted on. */
-export const pageOfPending = (deps: Deps, actor: Actor, query: ListQuery) =>
-  pageOf(deps, actor, query, { path: '/api/v1/approval-requests/pending', view: 'pending' })
+export const pageOfPending = (deps: Deps, caller: Caller, query: ListQuery) =>
+  pageOf(deps, caller, query, { path: '/api/v1/approval-requests/pending', view: 'pending' })
 
-function pageOf(deps: Deps, actor: Actor, query: ListQuery, { path, view }: { path: string; view: View }) {
-  const reader = readerOf(actor)
+function pageOf(deps: Deps, caller: Caller, query: ListQuery, { path, view }: { path: string; view: View }) {
+  const reader = readerOf(caller)
   const now = deps.clock()
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listRequests(tx, reader, { view, now, page }),
       count: await countRequests(tx, reader, { view, now, page }),
     }))
-  return answerPage(deps, actor, requestList, { path, query }, load, showRequest)
+  return answerPage(deps, caller, requestList, { path, query }, load, showRequest)
 }
 
 /** One request; throws 404, also to a member for one that is neither theirs nor theirs to decide. */
-export async function readRequest(deps: Deps, actor: Actor, id: string) {
+export async function readRequest(deps: Deps, caller: Caller, id: string) {
   const now = deps.clock()
-  const reader = readerOf(actor)
-  const { row, decides } = await inTenant(deps.db, actor, async (tx) => ({
-    row: await findRequest(tx, actor.tenantId, id, now),
+  const reader = readerOf(caller)
+  const { row, decides } = await inTenant(deps.db, caller, async (tx) => ({
+    row: await findRequest(tx, caller.tenantId, id, now),
     decides: await mayDecide(tx, reader, id),
   }))
-  if (!row || !(row.requester_id === actor.userId || decides || readsAll(actor))) throw notFound()
+  if (!row || !(row.requester_id === caller.userId || decides || readsAll(caller))) throw notFound()
   // Whoever may decide it reads it as one of their own.
-  const ownerId = decides ? actor.userId : row.requester_id
-  actor.permit({ type: 'approval_request', id, ownerId, fields: { ...showRequest(row) } })
+  const ownerId = decides ? caller.userId : row.requester_id
+  caller.permit({ type: 'approval_request', id, ownerId, fields: { ...showRequest(row) } })
   return showRequest(row)
 }

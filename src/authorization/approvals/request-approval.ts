@@ -30,11 +30,11 @@ export interface Gated extends MetGate {
   digest: string
 }
 
-const mostPending = 100
-const mostBody = 64 * 1024
-const mostMails = 50
+const maxPending = 100
+const maxBody = 64 * 1024
+const maxMails = 50
 const hourMs = 3_600_000
-const mostTries = 3
+const maxTries = 3
 
 /**
  * Gives the request that is open for a call, or makes one and mails its approvers, each once an hour about the same
@@ -46,28 +46,28 @@ export async function requestApproval(deps: GateDeps, gated: Gated): Promise<Ope
   const { tenantId, userId, now } = call
   const spec = decision.approval
   if (!spec) throw new Error('A gate asks for nothing')
-  if (JSON.stringify(call.body).length > mostBody) throw tooLarge()
+  if (JSON.stringify(call.body).length > maxBody) throw tooLarge()
   const key = keyOf(gated)
   const gates = gatesOf(decision)
   const needed = gated.mends ? spec.quorum : 1
   const attempt = async (tx: Tx): Promise<OpenRow | 'nobody' | 'overtaken'> => {
     const open = await findOpen(tx, key, gates, now)
     if (open?.status === 'approved') return open
-    const asked = { approvers: spec.approvers, requesterId: userId, most: mostMails }
+    const asked = { approvers: spec.approvers, requesterId: userId, most: maxMails }
     const approvers = await listEligible(tx, tenantId, asked)
     if (approvers.length < needed) return 'nobody'
     if (open) return open
     await lockRequester(tx, key)
     await retire(tx, call, key, gates)
-    if ((await countPendingOf(tx, key, now)) >= mostPending) throw tooMany()
+    if ((await countPendingOf(tx, key, now)) >= maxPending) throw tooMany()
     const mailed = await notMailedLately(tx, deps, key, approvers, now)
     const request = newRequest(gated, key, gates, mailed)
     if (!(await insertRequest(tx, request))) return (await findOpen(tx, key, gates, now)) ?? 'overtaken'
     await tellMove(tx, callerOf(call), { id: request.id, from: null, to: 'pending' })
-    await tellApprovers(tx, deps, { request, approvers: mailed, requestId: call.origin.requestId })
+    await tellApprovers(tx, deps, { request, approvers: mailed, requestId: call.requestInfo.requestId })
     return { id: request.id, status: 'pending', expires_at: request.expiresAt }
   }
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const made = await inTenant(deps.db, { tenantId, userId }, attempt)
     if (made !== 'overtaken') return made === 'nobody' ? null : made
   }
@@ -110,12 +110,19 @@ function newRequest(
   mailed: readonly Approver[],
 ): NewRequest {
   const { quorum, approvers, expires_in, valid_for } = decision.approval!
-  const { now, method, path, body, origin, decisionId } = call
+  const { now, method, path, body, requestInfo, decisionId } = call
   return {
     ...key,
     id: timeOrderedId(now),
     requesterEmail: call.email,
-    context: { method, path, body, ip: origin.ip, request_id: origin.requestId, decision_id: decisionId },
+    context: {
+      method,
+      path,
+      body,
+      ip: requestInfo.ip,
+      request_id: requestInfo.requestId,
+      decision_id: decisionId,
+    },
     reason: `Asked for by ${decision.matched.map(({ name }) => `“${name}”`).join(', ')}.`,
     gates,
     approvers,
@@ -138,12 +145,12 @@ const tooLarge = () =>
   new ApiError(
     413,
     'payload_too_large',
-    `A call that needs an approval may have a body of ${mostBody} characters at most.`,
+    `A call that needs an approval may have a body of ${maxBody} characters at most.`,
   )
 
 const tooMany = () =>
   new ApiError(
     409,
     'limit_reached',
-    `${mostPending} of your calls wait for an approval. Cancel some, or wait until they are decided.`,
+    `${maxPending} of your calls wait for an approval. Cancel some, or wait until they are decided.`,
   )

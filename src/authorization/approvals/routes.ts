@@ -31,7 +31,7 @@ export const approvalRoutes = (deps: Deps): Route[] => [
     query: requestList.query,
     status: 200,
     answer: pageOf(requestSchema),
-    handle: ({ actor, query }) => pageOfRequests(deps, actor, query),
+    handle: ({ caller, query }) => pageOfRequests(deps, caller, query),
   }),
   route({
     method: 'GET',
@@ -42,7 +42,7 @@ export const approvalRoutes = (deps: Deps): Route[] => [
     query: requestList.query,
     status: 200,
     answer: pageOf(requestSchema),
-    handle: ({ actor, query }) => pageOfPending(deps, actor, query),
+    handle: ({ caller, query }) => pageOfPending(deps, caller, query),
   }),
   route({
     method: 'GET',
@@ -53,7 +53,7 @@ export const approvalRoutes = (deps: Deps): Route[] => [
     summary: 'Read an approval request',
     status: 200,
     answer: requestSchema,
-    handle: ({ actor, params }) => readRequest(deps, actor, pathId(params.id)),
+    handle: ({ caller, params }) => readRequest(deps, caller, pathId(params.id)),
   }),
   ...(['approve', 'reject'] as const).map((decision) =>
     route({
@@ -68,8 +68,8 @@ export const approvalRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: requestSchema,
       refusals: [409],
-      handle: async ({ actor, params, body: { comment } }) =>
-        showRequest(await vote(deps, actor, { id: pathId(params.id), decision, comment })),
+      handle: async ({ caller, params, body: { comment } }) =>
+        showRequest(await vote(deps, caller, { id: pathId(params.id), decision, comment })),
     }),
   ),
   route({
@@ -84,7 +84,7 @@ export const approvalRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: requestSchema,
     refusals: [409],
-    handle: async ({ actor, params }) => showRequest(await cancelRequest(deps, actor, pathId(params.id))),
+    handle: async ({ caller, params }) => showRequest(await cancelRequest(deps, caller, pathId(params.id))),
   }),
 ]
 

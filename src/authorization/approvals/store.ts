@@ -6,7 +6,7 @@ import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 // pending → approved → executed, pending → rejected, pending or approved → cancelled or expired. Every move is one
 // conditional statement; whoever finds no row came too late. Expiry is computed from expires_at wherever a request is
-// read, so that nothing depends on when the actor writes it down.
+// read, so that nothing depends on when the caller writes it down.
 
 export const statuses = ['pending', 'approved', 'rejected', 'cancelled', 'expired', 'executed'] as const
 export type Status = (typeof statuses)[number]

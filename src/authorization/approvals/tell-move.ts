@@ -1,8 +1,8 @@
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
 import type { GuardedCall } from '../../platform/http/approval-gate.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import type { Status } from './store.ts'
 
@@ -10,23 +10,23 @@ import type { Status } from './store.ts'
 export interface Mover {
   tenantId: string
   person: { id: string; email: string } | null
-  origin: Pick<Origin, 'requestId' | 'ip' | 'userAgent'> & Partial<Pick<Origin, 'traceparent'>>
+  requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'> & Partial<Pick<RequestInfo, 'traceparent'>>
   decisionId?: string
   at: number
 }
 
-export const moverOf = ({ tenantId, userId, standing, origin, decisionId }: Actor, at: number): Mover => ({
+export const moverOf = ({ tenantId, userId, auth, requestInfo, decisionId }: Caller, at: number): Mover => ({
   tenantId,
-  person: { id: userId, email: standing.user.email },
-  origin,
+  person: { id: userId, email: auth.user.email },
+  requestInfo,
   decisionId,
   at,
 })
 
-export const callerOf = ({ tenantId, userId, email, origin, decisionId, now }: GuardedCall): Mover => ({
+export const callerOf = ({ tenantId, userId, email, requestInfo, decisionId, now }: GuardedCall): Mover => ({
   tenantId,
   person: { id: userId, email },
-  origin,
+  requestInfo,
   decisionId,
   at: now,
 })
@@ -49,15 +49,15 @@ interface Move {
 
 /** Writes event and audit row of a move, in its transaction: that happens once. */
 export async function tellMove(tx: Tx, mover: Mover, { id, from, to }: Move): Promise<void> {
-  const { tenantId, person, origin, at } = mover
+  const { tenantId, person, requestInfo, at } = mover
   await appendEvent(tx, {
     type: moves[to].event,
     tenantId,
     subject: id,
     data: { approval_request_id: id },
     actorId: person?.id ?? null,
-    requestId: origin.requestId,
-    traceparent: origin.traceparent ?? undefined,
+    requestId: requestInfo.requestId,
+    traceparent: requestInfo.traceparent ?? undefined,
     at,
   })
   await audit(tx, mover, id, moves[to].deed, { status: { before: from, after: to } })
@@ -69,7 +69,7 @@ export const auditVote = (tx: Tx, mover: Mover, id: string): Promise<void> =>
 
 const audit = (
   tx: Tx,
-  { tenantId, person, origin, decisionId, at }: Mover,
+  { tenantId, person, requestInfo, decisionId, at }: Mover,
   id: string,
   action: (typeof moves)[Status]['deed'],
   changes: Parameters<typeof appendAudit>[1]['changes'] & object,
@@ -77,7 +77,7 @@ const audit = (
   appendAudit(tx, {
     tenantId,
     actor: person,
-    origin,
+    requestInfo,
     ...(decisionId && { decisionId }),
     action,
     target: { type: 'approval_request', id },

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidState, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { listEligible } from './approver-store.ts'
 import { insertVote, lockRequest, markApproved, markRejected } from './move-store.ts'
 import { readerOf } from './read-requests.ts'
@@ -27,33 +27,33 @@ export interface Vote {
  * are still eligible, have given theirs. 404; 403 `self_approval_forbidden` or for whom the policy does not name;
  * 409 `invalid_state` for a second, contrary vote and once it is decided. The same vote again changes nothing.
  */
-export function vote(deps: Deps, actor: Actor, said: Vote): Promise<RequestRow> {
-  const { tenantId } = actor
+export function vote(deps: Deps, caller: Caller, said: Vote): Promise<RequestRow> {
+  const { tenantId } = caller
   const { id } = said
   const at = deps.clock()
-  return inTenant(deps.db, actor, async (tx) => {
+  return inTenant(deps.db, caller, async (tx) => {
     await lockRequest(tx, tenantId, id)
     const request = await findRequest(tx, tenantId, id, at)
     if (!request) throw notFound()
-    actor.permit({ type: 'approval_request', id, ownerId: request.requester_id })
-    await assertMayVote(tx, actor, request)
-    if (repeats(request, actor, said)) return request
+    caller.permit({ type: 'approval_request', id, ownerId: request.requester_id })
+    await assertMayVote(tx, caller, request)
+    if (repeats(request, caller, said)) return request
     if (request.status !== 'pending') throw invalidState(`This request is ${request.status}.`, request.status)
-    const approver = { id: actor.userId, email: actor.standing.user.email }
+    const approver = { id: caller.userId, email: caller.auth.user.email }
     await insertVote(tx, { ...said, tenantId, requestId: id, approver, at })
-    await decide(tx, deps, actor, { request, said, at })
+    await decide(tx, deps, caller, { request, said, at })
     return (await findRequest(tx, tenantId, id, at)) ?? request
   })
 }
 
-async function assertMayVote(tx: Tx, actor: Actor, request: RequestRow): Promise<void> {
-  if (request.requester_id === actor.userId) throw selfApproval()
-  if (!(await mayDecide(tx, readerOf(actor), request.id))) throw notEligible()
+async function assertMayVote(tx: Tx, caller: Caller, request: RequestRow): Promise<void> {
+  if (request.requester_id === caller.userId) throw selfApproval()
+  if (!(await mayDecide(tx, readerOf(caller), request.id))) throw notEligible()
 }
 
 /** Whether this was said before; throws 409 where the contrary was. */
-function repeats({ votes, status }: RequestRow, actor: Actor, { decision }: Vote): boolean {
-  const earlier = votes.find(({ approver }) => approver.id === actor.userId)
+function repeats({ votes, status }: RequestRow, caller: Caller, { decision }: Vote): boolean {
+  const earlier = votes.find(({ approver }) => approver.id === caller.userId)
   if (!earlier) return false
   if (earlier.decision === decision) return true
   throw invalidState(`You have said ${earlier.decision} already.`, status)
@@ -65,18 +65,18 @@ interface Cast {
   at: number
 }
 
-async function decide(tx: Tx, deps: Deps, actor: Actor, { request, said, at }: Cast): Promise<void> {
-  const { tenantId } = actor
+async function decide(tx: Tx, deps: Deps, caller: Caller, { request, said, at }: Cast): Promise<void> {
+  const { tenantId } = caller
   const { id } = request
-  if (said.decision === 'approve' && !(await isQuorum(tx, tenantId, request, actor.userId)))
-    return auditVote(tx, moverOf(actor, at), id)
+  if (said.decision === 'approve' && !(await isQuorum(tx, tenantId, request, caller.userId)))
+    return auditVote(tx, moverOf(caller, at), id)
   const [mark, outcome] =
     said.decision === 'approve'
       ? ([markApproved, 'approved'] as const)
       : ([markRejected, 'rejected'] as const)
   if (!(await mark(tx, tenantId, id, at))) throw new Error('A locked request was moved by somebody else')
-  await tellMove(tx, moverOf(actor, at), { id, from: 'pending', to: outcome })
-  await tellRequester(tx, deps, { request, tenantId, outcome, requestId: actor.origin.requestId, at })
+  await tellMove(tx, moverOf(caller, at), { id, from: 'pending', to: outcome })
+  await tellRequester(tx, deps, { request, tenantId, outcome, requestId: caller.requestInfo.requestId, at })
 }
 
 /** Whether enough of those who have approved, the present one included, may still do so. */

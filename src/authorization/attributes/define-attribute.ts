@@ -3,7 +3,7 @@ import type { DataType, Scalar } from '../../platform/access/conditions.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -23,50 +23,50 @@ export interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' 
   display_name?: string | undefined
 }
 
-const mostDefinitions = 500
+const maxDefinitions = 500
 
 /** Defines an attribute. 400 for allowed values of another type; 409 `key_taken`, `limit_reached` beyond 500. */
 export async function defineAttribute(
   deps: Deps,
-  actor: Actor,
+  caller: Caller,
   body: DefinitionBody,
 ): Promise<DefinitionRow> {
   assertAllowedValues(body.allowed_values, body.data_type)
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = deps.clock()
   const row = { ...body, id: timeOrderedId(at), display_name: body.display_name ?? body.key }
-  return inTenant(deps.db, actor, async (tx) => {
+  return inTenant(deps.db, caller, async (tx) => {
     await growPolicyRevision(tx, tenantId)
     if (
       isBuiltInName(`${body.category}.${body.key}`) ||
       !(await insertDefinition(tx, tenantId, { ...row, at }))
     )
       throw new ApiError(409, 'key_taken', `There is an attribute ${body.category}.${body.key} already.`)
-    if ((await countDefinitions(tx, tenantId)) > mostDefinitions)
-      throw new ApiError(409, 'limit_reached', `A tenant may define ${mostDefinitions} attributes.`)
+    if ((await countDefinitions(tx, tenantId)) > maxDefinitions)
+      throw new ApiError(409, 'limit_reached', `A tenant may define ${maxDefinitions} attributes.`)
     const made = { ...row, created_at: at }
-    await tellOf(tx, actor, { type: 'created', row: made, at })
+    await tellOf(tx, caller, { type: 'created', row: made, at })
     return made
   })
 }
 
 /** Deletes a definition. 403 for a built-in one; 409 `attribute_in_use` where a policy or a member has it. */
-export async function removeDefinition(deps: Deps, actor: Actor, id: string): Promise<void> {
+export async function removeDefinition(deps: Deps, caller: Caller, id: string): Promise<void> {
   const at = deps.clock()
-  const found = await inTenant(deps.db, actor, (tx) => findDefinition(tx, actor.tenantId, id))
-  const row = permitDefinition(actor, id, found)
+  const found = await inTenant(deps.db, caller, (tx) => findDefinition(tx, caller.tenantId, id))
+  const row = permitDefinition(caller, id, found)
   if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute stays.')
-  await inTenant(deps.db, actor, async (tx) => {
-    await growPolicyRevision(tx, actor.tenantId)
-    if (!(await deleteDefinition(tx, actor.tenantId, id))) {
-      if (!(await findDefinition(tx, actor.tenantId, id))) throw notFound()
+  await inTenant(deps.db, caller, async (tx) => {
+    await growPolicyRevision(tx, caller.tenantId)
+    if (!(await deleteDefinition(tx, caller.tenantId, id))) {
+      if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
       throw new ApiError(
         409,
         'attribute_in_use',
         'A policy or a member has this attribute. Take it out there first.',
       )
     }
-    await tellOf(tx, actor, { type: 'deleted', row, at })
+    await tellOf(tx, caller, { type: 'deleted', row, at })
   })
 }
 
@@ -78,18 +78,18 @@ function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): 
 /** Tells of a definition that came or went, in an event and in the audit log. */
 async function tellOf(
   tx: Tx,
-  actor: Actor,
+  caller: Caller,
   { type, row, at }: { type: 'created' | 'deleted'; row: DefinitionRow; at: number },
 ): Promise<void> {
   const { id, created_at: _at, ...shown } = row
   await appendEvent(tx, {
-    ...causedBy(actor, at),
+    ...causedBy(caller, at),
     type: `authorization.attribute_definition_${type}`,
     subject: id,
     data: { attribute_definition_id: id },
   })
   await appendAudit(tx, {
-    ...doneBy(actor, at),
+    ...doneBy(caller, at),
     action: type === 'created' ? 'attribute_definition:create' : 'attribute_definition:delete',
     target: { type: 'attribute_definition', id },
     changes: type === 'created' ? changesBetween(null, shown) : changesBetween(shown, null),

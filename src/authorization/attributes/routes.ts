@@ -68,7 +68,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     query: definitionList.query,
     status: 200,
     answer: pageOf(definitionSchema),
-    handle: ({ actor, query }) => listAttributes(deps, actor, query),
+    handle: ({ caller, query }) => listAttributes(deps, caller, query),
   }),
   route({
     method: 'POST',
@@ -81,7 +81,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: definitionSchema,
     refusals: [409],
-    handle: async ({ actor, body }) => showDefinition(await defineAttribute(deps, actor, body)),
+    handle: async ({ caller, body }) => showDefinition(await defineAttribute(deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -92,7 +92,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     summary: 'Read the definition of an attribute',
     status: 200,
     answer: definitionSchema,
-    handle: ({ actor, params }) => readAttribute(deps, actor, pathId(params.id)),
+    handle: ({ caller, params }) => readAttribute(deps, caller, pathId(params.id)),
   }),
   route({
     method: 'DELETE',
@@ -104,8 +104,8 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [409],
-    handle: async ({ actor, params }) => {
-      await removeDefinition(deps, actor, pathId(params.id))
+    handle: async ({ caller, params }) => {
+      await removeDefinition(deps, caller, pathId(params.id))
       return undefined
     },
   }),

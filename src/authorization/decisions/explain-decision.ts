@@ -5,7 +5,7 @@ import { type ExplainedPolicy, explanationSentences } from '../../platform/acces
 import { reasonSentence } from '../../platform/access/reasons.ts'
 import { emptySlice } from '../../platform/access/slice.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { findVersion } from '../policies/version-store.ts'
 import { readVocabulary, roleFinder } from '../policies/vocabulary.ts'
 import { queryFrom } from './facts.ts'
@@ -16,14 +16,14 @@ import type { DecisionRow } from './store.ts'
  * A decision with why it came out so, in sentences, and the conditions of the policies that had a say with the values
  * they met. Who may read only their own learns the reasons without what is the tenant's. Throws 404.
  */
-export async function explainDecision(deps: Deps, actor: Actor, id: string) {
-  const { row, whole } = await loadDecision(deps, actor, id)
+export async function explainDecision(deps: Deps, caller: Caller, id: string) {
+  const { row, whole } = await loadDecision(deps, caller, id)
   if (!whole) {
     const explanation = [asked(row), ...row.reasons.map(({ code }) => reasonSentence(code))]
     return { ...showDecision(row, whole), explanation, trace: [] }
   }
-  const query = queryFrom(row, emptySlice(actor.tenantId, row.policy_revision))
-  const versions = query ? await policiesOf(deps, actor, row) : []
+  const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
+  const versions = query ? await policiesOf(deps, caller, row) : []
   // The decision itself is the one that was made; of the policies of then the module only tells what they met.
   const { policies } = query && versions.length > 0 ? deps.access.explain(query, versions) : { policies: [] }
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
@@ -37,9 +37,9 @@ export async function explainDecision(deps: Deps, actor: Actor, id: string) {
 }
 
 /** The policies that had a say, in the versions of then, also where they were deleted since. */
-async function policiesOf({ db }: Deps, actor: Actor, row: DecisionRow): Promise<ExplainedPolicy[]> {
-  const { tenantId } = actor
-  const { vocabulary, versions } = await inTenant(db, actor, async (tx) => {
+async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promise<ExplainedPolicy[]> {
+  const { tenantId } = caller
+  const { vocabulary, versions } = await inTenant(db, caller, async (tx) => {
     const versions = []
     for (const { policy_id, version } of row.matched)
       versions.push(await findVersion(tx, tenantId, policy_id, version))

@@ -10,7 +10,7 @@ export type Facts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now'> &
   looked: readonly string[]
 }
 
-const mostBytes = 16 * 1024
+const maxBytes = 16 * 1024
 
 /**
  * The facts of a question. Of what callers and rows bring along only the attributes that a policy looked at are kept:
@@ -29,7 +29,7 @@ export function factsOf(query: AnyQuery): Facts {
     facts.sent = Object.fromEntries(
       Object.entries(query.sent).map(([category, values]) => [category, kept(category, values)]),
     )
-  if (Buffer.byteLength(JSON.stringify(facts)) <= mostBytes) return facts
+  if (Buffer.byteLength(JSON.stringify(facts)) <= maxBytes) return facts
   const { sent: _sent, ...small } = facts
   return { ...small, resource: { ...resource, fields: {} }, looked: [] }
 }

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { tell } from '../../platform/http/decide.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
@@ -27,29 +27,29 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
 })
 
 /** A page of decisions, newest first; members see those about themselves. */
-export function pageOfDecisions(deps: Deps, actor: Actor, query: ListQuery) {
-  const { tenantId, userId } = actor
-  const whole = actor.may({ type: 'decision' })
+export function pageOfDecisions(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId, userId } = caller
+  const whole = caller.may({ type: 'decision' })
   const asked = { path: '/api/v1/decisions', query }
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listDecisions(tx, tenantId, whole ? null : userId, page),
     }))
-  return answerPage(deps, actor, decisionList, asked, load, (row) => showDecision(row, whole))
+  return answerPage(deps, caller, decisionList, asked, load, (row) => showDecision(row, whole))
 }
 
 /** One decision; throws 404, also to a member for what is about somebody else. */
-export async function readDecision(deps: Deps, actor: Actor, id: string) {
-  const { row, whole } = await loadDecision(deps, actor, id)
+export async function readDecision(deps: Deps, caller: Caller, id: string) {
+  const { row, whole } = await loadDecision(deps, caller, id)
   return showDecision(row, whole)
 }
 
 /** The decision behind an id, decided; `whole` says whether its reader may read everybody's. */
-export async function loadDecision(deps: Deps, actor: Actor, id: string) {
-  const row = await inTenant(deps.db, actor, (tx) => findDecision(tx, actor.tenantId, id))
-  const whole = actor.may({ type: 'decision' })
+export async function loadDecision(deps: Deps, caller: Caller, id: string) {
+  const row = await inTenant(deps.db, caller, (tx) => findDecision(tx, caller.tenantId, id))
+  const whole = caller.may({ type: 'decision' })
   // A member is not told which ids exist.
-  if (!row || (!whole && row.subject_id !== actor.userId)) throw notFound()
-  actor.permit({ type: 'decision', id, ownerId: row.subject_id, fields: { action: row.action } })
+  if (!row || (!whole && row.subject_id !== caller.userId)) throw notFound()
+  caller.permit({ type: 'decision', id, ownerId: row.subject_id, fields: { action: row.action } })
   return { row, whole }
 }

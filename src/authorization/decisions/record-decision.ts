@@ -8,8 +8,8 @@ import { insertDecisions, type NewDecision } from './store.ts'
 
 type Waiting = { row: NewDecision; done: () => void }
 
-const mostAtOnce = 200
-const mostSampled = 1_000
+const maxAtOnce = 200
+const maxSampled = 1_000
 const sampledOneIn = 100
 
 /**
@@ -39,7 +39,7 @@ export function decisionLog(
   }
   const drain = async () => {
     busy = true
-    while (waiting.length > 0) await write(waiting.splice(0, mostAtOnce))
+    while (waiting.length > 0) await write(waiting.splice(0, maxAtOnce))
     busy = false
   }
   const push = (row: NewDecision) =>
@@ -49,7 +49,7 @@ export function decisionLog(
     })
 
   return async (record) => {
-    if (!record.always && (waiting.length > mostSampled || !isSampled(record.id))) return
+    if (!record.always && (waiting.length > maxSampled || !isSampled(record.id))) return
     const kept = push(rowOf(record, engineRevision))
     if (record.always) await kept
   }

@@ -61,7 +61,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     query: decisionList.query,
     status: 200,
     answer: uncountedPageOf(decisionSchema),
-    handle: ({ actor, query }) => pageOfDecisions(deps, actor, query),
+    handle: ({ caller, query }) => pageOfDecisions(deps, caller, query),
   }),
   route({
     method: 'GET',
@@ -72,7 +72,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     summary: 'Read a decision',
     status: 200,
     answer: decisionSchema,
-    handle: ({ actor, params }) => readDecision(deps, actor, pathId(params.id)),
+    handle: ({ caller, params }) => readDecision(deps, caller, pathId(params.id)),
   }),
   route({
     method: 'GET',
@@ -83,6 +83,6 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     summary: 'Say why something was decided as it was',
     status: 200,
     answer: explained,
-    handle: ({ actor, params }) => explainDecision(deps, actor, pathId(params.id)),
+    handle: ({ caller, params }) => explainDecision(deps, caller, pathId(params.id)),
   }),
 ]

@@ -7,7 +7,7 @@ import {
 } from '../../platform/access/actions.ts'
 import type { Slice } from '../../platform/access/compiled-policy.ts'
 import type { AnyQuery, SessionFacts } from '../../platform/access/query.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import type { KnownSubject } from './store.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
@@ -23,7 +23,7 @@ const entity = (what: string) =>
     `Give ${what} as an object.`,
   )
 
-const mostBytes = 32 * 1024
+const maxBytes = 32 * 1024
 
 /** One question of AuthZEN 1.0 §6.1; what it does not know is ignored. */
 export const question = z
@@ -34,7 +34,7 @@ export const question = z
     context: properties,
   })
   .refine(
-    (body) => Buffer.byteLength(JSON.stringify(body)) <= mostBytes,
+    (body) => Buffer.byteLength(JSON.stringify(body)) <= maxBytes,
     'A question may have 32 KiB at most.',
   )
   .superRefine(({ action, resource }, context) => {
@@ -55,22 +55,22 @@ export function actionOf(name: string, resourceType: string): ActionName | Appli
 
 /** Who is asked about: a member of the tenant, or somebody only the application knows. */
 export interface Asking {
-  actor: Actor
+  caller: Caller
   known: KnownSubject | null
   slice: Slice
   now: number
 }
 
 /** The question as the engine takes it. Of anybody else's session nothing is known, which opens nothing. */
-export function queryOf(asked: Question, { actor, known, slice, now }: Asking): AnyQuery {
+export function queryOf(asked: Question, { caller, known, slice, now }: Asking): AnyQuery {
   const action = actionOf(asked.action.name, asked.resource.type)
   if (action === null) throw new Error('A question without an action got past the door')
-  const self = known?.id === actor.userId
+  const self = known?.id === caller.userId
   const id = known?.id ?? asked.subject.id
-  const tenant = actor.standing.tenant
+  const tenant = caller.auth.tenant
   if (!tenant) throw new Error('Questions are asked inside a tenant')
   const common = {
-    requestId: actor.origin.requestId,
+    requestId: caller.requestInfo.requestId,
     now,
     phase: 'resource' as const,
     tenant,
@@ -78,21 +78,21 @@ export function queryOf(asked: Question, { actor, known, slice, now }: Asking): 
     resource: {
       type: asked.resource.type,
       id: asked.resource.id,
-      tenantId: actor.tenantId,
+      tenantId: caller.tenantId,
       ownerId: asked.resource.id === id ? id : null,
     },
     environment: self
-      ? { ip: actor.origin.ip, userAgent: actor.origin.userAgent }
+      ? { ip: caller.requestInfo.ip, userAgent: caller.requestInfo.userAgent }
       : { ip: null, userAgent: null },
   }
   const subject = {
     id,
     email: known?.email ?? null,
     emailVerified: known?.emailVerified ?? false,
-    tenantId: actor.tenantId,
+    tenantId: caller.tenantId,
     membership: known?.membership ?? null,
   }
-  const session = self ? sessionOf(actor) : null
+  const session = self ? sessionOf(caller) : null
   if (isServiceAction(action))
     return {
       ...common,
@@ -109,7 +109,7 @@ export function queryOf(asked: Question, { actor, known, slice, now }: Asking): 
   return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
 }
 
-const sessionOf = ({ sessionId, token, standing: { session } }: Actor): SessionFacts => ({
+const sessionOf = ({ sessionId, token, auth: { session } }: Caller): SessionFacts => ({
   id: sessionId,
   acr: session.acr,
   amr: session.amr,

@@ -46,7 +46,7 @@ export const evaluationRoutes = (deps: Deps): Route[] => [
     body: question,
     status: 200,
     answer,
-    handle: ({ actor, body }) => evaluate(deps, actor, body),
+    handle: ({ caller, body }) => evaluate(deps, caller, body),
   }),
   publicRoute({
     method: 'GET',

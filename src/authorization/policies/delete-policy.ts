@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong, preconditionFailed } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -13,24 +13,24 @@ import { readPolicy } from './read-policy.ts'
 import { deletePolicy } from './store.ts'
 
 /** Deletes a policy, which counts for nothing from the next request on; its versions stay to explain the past. */
-export async function removePolicy(deps: Deps, actor: Actor, id: string, ifMatch: Versions): Promise<void> {
-  const { tenantId } = actor
-  const { row } = await readPolicy(deps, actor, id)
+export async function removePolicy(deps: Deps, caller: Caller, id: string, ifMatch: Versions): Promise<void> {
+  const { tenantId } = caller
+  const { row } = await readPolicy(deps, caller, id)
   assertAmong(ifMatch, row.version)
   const at = deps.clock()
-  await inTenant(deps.db, actor, async (tx) => {
+  await inTenant(deps.db, caller, async (tx) => {
     await growPolicyRevision(tx, tenantId)
     const version = await deletePolicy(tx, tenantId, id, ifMatch)
     // Changed or gone since it was read a moment ago.
     if (version === null) throw ifMatch ? preconditionFailed() : notFound()
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'authorization.policy_deleted',
       subject: id,
       data: { policy_id: id, version },
     })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'policy:delete',
       target: { type: 'policy', id },
       changes: changesBetween(draftOf(row), null),

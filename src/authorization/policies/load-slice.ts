@@ -6,7 +6,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { LoadPolicies, PoliciesInForce } from '../../platform/http/decide.ts'
 import { listActivePolicies, type PolicyInStore } from './store.ts'
 
-const mostBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 /** The policies of one tenant at one revision, with the slices that were asked for. */
 interface Kept extends PoliciesInForce {
@@ -18,7 +18,7 @@ interface Kept extends PoliciesInForce {
  * for exactly the revision that the standing of the request names; anything else is read again, once for all who
  * ask at the same time.
  */
-export function policyLoader({ db }: Pick<Deps, 'db'>, limit = mostBytes): LoadPolicies {
+export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPolicies {
   const kept = new Map<string, Kept>()
   const loading = new Map<string, Promise<PoliciesInForce>>()
   let bytes = 0

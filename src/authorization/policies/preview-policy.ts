@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Effect } from '../../platform/access/decision.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { queryFrom } from '../decisions/facts.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
@@ -37,13 +37,13 @@ const atOnce = 20
  */
 export async function previewPolicy(
   deps: PolicyDeps,
-  actor: Actor,
+  caller: Caller,
   id: string,
   { draft, limit }: z.output<typeof policyPreview>,
   text: () => string,
 ) {
-  const trial = await startTrial(deps, actor, id, draft, text)
-  const rows = await inTenant(deps.db, actor, (tx) => listNewest(tx, actor.tenantId, limit))
+  const trial = await startTrial(deps, caller, id, draft, text)
+  const rows = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
   const flips: Flip[] = []
   let notReplayable = 0
   for (const [index, row] of rows.entries()) {

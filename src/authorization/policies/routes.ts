@@ -87,7 +87,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       query: policyList.query,
       status: 200,
       answer: pageOf(policySchema),
-      handle: ({ actor, query }) => pageOfPolicies(deps, actor, query),
+      handle: ({ caller, query }) => pageOfPolicies(deps, caller, query),
     }),
     route({
       method: 'POST',
@@ -100,7 +100,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 201,
       answer: policySchema,
       refusals: [409, 422],
-      handle: async ({ actor, body, text }) => answerOf(await createPolicy(deps, actor, body, text)),
+      handle: async ({ caller, body, text }) => answerOf(await createPolicy(deps, caller, body, text)),
     }),
     route({
       method: 'GET',
@@ -112,8 +112,8 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 200,
       answer: policySchema,
       versioned: true,
-      handle: async ({ actor, params }) => {
-        const { row, roles } = await readPolicy(deps, actor, pathId(params.id))
+      handle: async ({ caller, params }) => {
+        const { row, roles } = await readPolicy(deps, caller, pathId(params.id))
         return new Versioned(row.version, showPolicy(row, roles))
       },
     }),
@@ -131,8 +131,8 @@ export const policyRoutes = (shared: Deps): Route[] => {
         answer: policySchema,
         refusals: [422],
         versioned: true,
-        handle: async ({ actor, params, body, ifMatch, text }) =>
-          answerOf(await changePolicy(deps, actor, pathId(params.id), { change: body, ifMatch, text })),
+        handle: async ({ caller, params, body, ifMatch, text }) =>
+          answerOf(await changePolicy(deps, caller, pathId(params.id), { change: body, ifMatch, text })),
       }),
     ),
     route({
@@ -145,8 +145,8 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 204,
       answer: null,
       versioned: true,
-      handle: async ({ actor, params, ifMatch }) => {
-        await removePolicy(deps, actor, pathId(params.id), ifMatch)
+      handle: async ({ caller, params, ifMatch }) => {
+        await removePolicy(deps, caller, pathId(params.id), ifMatch)
         return undefined
       },
     }),
@@ -160,7 +160,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       query: versionList.query,
       status: 200,
       answer: pageOf(versionSchema),
-      handle: ({ actor, params, query }) => pageOfVersions(deps, actor, pathId(params.id), query),
+      handle: ({ caller, params, query }) => pageOfVersions(deps, caller, pathId(params.id), query),
     }),
     route({
       method: 'POST',
@@ -173,9 +173,9 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 200,
       answer: policySchema,
       refusals: [422],
-      handle: async ({ actor, params, body, text }) =>
+      handle: async ({ caller, params, body, text }) =>
         answerOf(
-          await rollBackPolicy(deps, actor, pathId(params.id), body.version, body.change_reason, text),
+          await rollBackPolicy(deps, caller, pathId(params.id), body.version, body.change_reason, text),
         ),
     }),
     route({
@@ -190,7 +190,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 200,
       answer: testAnswer,
       refusals: [422],
-      handle: ({ actor, params, body, text }) => testPolicy(deps, actor, pathId(params.id), body, text),
+      handle: ({ caller, params, body, text }) => testPolicy(deps, caller, pathId(params.id), body, text),
     }),
     route({
       method: 'POST',
@@ -203,7 +203,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 200,
       answer: previewAnswer,
       refusals: [422],
-      handle: ({ actor, params, body, text }) => previewPolicy(deps, actor, pathId(params.id), body, text),
+      handle: ({ caller, params, body, text }) => previewPolicy(deps, caller, pathId(params.id), body, text),
     }),
   ]
 }

@@ -4,7 +4,7 @@ import type { Slice } from '../../platform/access/compiled-policy.ts'
 import type { AnyQuery } from '../../platform/access/query.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { tell, tellMatched } from '../../platform/http/decide.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import { actionOf, queryOf } from '../evaluation/question.ts'
@@ -57,18 +57,18 @@ export type PolicyTest = z.output<typeof policyTest>
  */
 export async function testPolicy(
   deps: PolicyDeps,
-  actor: Actor,
+  caller: Caller,
   id: string,
   { cases, draft, ...single }: PolicyTest,
   text: () => string,
 ) {
   const begun = performance.now()
-  const trial = await startTrial(deps, actor, id, draft, text)
+  const trial = await startTrial(deps, caller, id, draft, text)
   const alone = Object.values(single).some((part) => part !== undefined) || !cases
-  const top = alone ? explained(deps, trial, await questionOf(deps, actor, trial, single, '')) : {}
+  const top = alone ? explained(deps, trial, await questionOf(deps, caller, trial, single, '')) : {}
   const results: CaseResult[] = []
   for (const [index, { name, input, expect }] of (cases ?? []).entries()) {
-    const query = await questionOf(deps, actor, trial, input, `cases.${index}.input.`)
+    const query = await questionOf(deps, caller, trial, input, `cases.${index}.input.`)
     const { effect } = deps.access.decide(query)
     results.push({ name, effect, expect, passed: effect === expect })
   }
@@ -102,7 +102,7 @@ function explained({ access }: PolicyDeps, { tested }: Trial, query: AnyQuery) {
 /** The question of one input: about the caller and the policy's first action where it does not say otherwise. */
 async function questionOf(
   deps: PolicyDeps,
-  actor: Actor,
+  caller: Caller,
   trial: Trial,
   asked: TestInput,
   at: string,
@@ -113,7 +113,7 @@ async function questionOf(
   const action = actionOf(named, type)
   if (action === null)
     throw invalidField(`${at}action`, 'Name an action of the service, or resource:verb.', 'unknown')
-  const known = await subjectOf(deps, actor, asked, at)
+  const known = await subjectOf(deps, caller, asked, at)
   const now = momentOf(asked.context?.time) ?? deps.clock()
   const slice = trial.policies.slice(type, action, now)
   const question = {
@@ -129,7 +129,7 @@ async function questionOf(
     resource: { type, id: asked.resource?.id ?? '', properties: asked.resource?.properties },
     context: asked.context,
   }
-  const query = queryOf(question, { actor, known, slice, now })
+  const query = queryOf(question, { caller, known, slice, now })
   return supposing(query, asked, slice)
 }
 
@@ -170,13 +170,13 @@ function momentOf(value: unknown): number | undefined {
 /** Who a test is about: the caller, a member by id or address, or somebody who only has the roles that are named. */
 async function subjectOf(
   { db }: PolicyDeps,
-  actor: Actor,
+  caller: Caller,
   { subject }: TestInput,
   at: string,
 ): Promise<KnownSubject | null> {
-  const { tenantId } = actor
-  const id = subject?.id ?? (subject?.roles ? null : actor.userId)
-  return inTenant(db, actor, async (tx) => {
+  const { tenantId } = caller
+  const id = subject?.id ?? (subject?.roles ? null : caller.userId)
+  return inTenant(db, caller, async (tx) => {
     const known = id === null ? null : await findSubject(tx, tenantId, id)
     if (!subject?.roles) return known
     const roles = await listRolesNamed(tx, tenantId, subject.roles)

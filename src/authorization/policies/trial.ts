@@ -1,7 +1,7 @@
 import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
 import type { ExplainedPolicy } from '../../platform/access/explain.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce } from '../../platform/http/decide.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
 import { draftOf } from './draft-of.ts'
@@ -27,18 +27,18 @@ export interface Trial {
  */
 export async function startTrial(
   deps: PolicyDeps,
-  actor: Actor,
+  caller: Caller,
   id: string,
   draft: Draft | undefined,
   text: () => string,
 ): Promise<Trial> {
-  const { tenantId } = actor
-  const { row, vocabulary, active } = await inTenant(deps.db, actor, async (tx) => ({
+  const { tenantId } = caller
+  const { row, vocabulary, active } = await inTenant(deps.db, caller, async (tx) => ({
     row: await findPolicy(tx, tenantId, id),
     vocabulary: await readVocabulary(tx, tenantId),
     active: await listActivePolicies(tx, tenantId),
   }))
-  permitPolicy(actor, row, vocabulary.roles)
+  permitPolicy(caller, row, vocabulary.roles)
   // What is stored was measured when it was written.
   const cost = draft ? deps.patternCostUs : undefined
   const body = draft ?? draftOf(row)

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
@@ -38,8 +38,8 @@ export interface Written {
   warnings: Compiled['warnings']
 }
 
-const mostPolicies = 500
-const mostTries = 5
+const maxPolicies = 500
+const maxTries = 5
 
 /** Somebody else changed the tenant's roles, attributes or this policy between reading and writing. */
 class Overtaken extends Error {}
@@ -51,21 +51,21 @@ class Overtaken extends Error {}
  */
 export async function writePolicy(
   deps: PolicyDeps,
-  actor: Actor,
+  caller: Caller,
   asked: { id: string | null; text: () => string },
   intend: (current: PolicyRow | null, vocabulary: Vocabulary) => Intent,
 ): Promise<Written> {
-  for (let tries = 0; tries < mostTries; tries++) {
-    const { current, vocabulary } = await inTenant(deps.db, actor, async (tx) => ({
-      current: asked.id === null ? null : await findPolicy(tx, actor.tenantId, asked.id),
-      vocabulary: await readVocabulary(tx, actor.tenantId),
+  for (let tries = 0; tries < maxTries; tries++) {
+    const { current, vocabulary } = await inTenant(deps.db, caller, async (tx) => ({
+      current: asked.id === null ? null : await findPolicy(tx, caller.tenantId, asked.id),
+      vocabulary: await readVocabulary(tx, caller.tenantId),
     }))
     const intent = intend(current, vocabulary)
     const compiled = compileBody(intent.body, vocabulary, deps.patternCostUs, asked.text)
     const plan = { intent, compiled, current, vocabulary, text: asked.text }
-    const measuredAt = await measure(deps, actor, plan)
+    const measuredAt = await measure(deps, caller, plan)
     try {
-      return await store(deps, actor, plan, measuredAt)
+      return await store(deps, caller, plan, measuredAt)
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error
     }
@@ -81,9 +81,9 @@ interface Plan {
   text: () => string
 }
 
-function store(deps: Deps, actor: Actor, plan: Plan, measuredAt: number | null): Promise<Written> {
+function store(deps: Deps, caller: Caller, plan: Plan, measuredAt: number | null): Promise<Written> {
   const { intent, compiled, current, vocabulary } = plan
-  const { tenantId, userId } = actor
+  const { tenantId, userId } = caller
   const at = deps.clock()
   const { fields, rules, checksum } = compiled
   const version = (current?.version ?? 0) + 1
@@ -98,18 +98,18 @@ function store(deps: Deps, actor: Actor, plan: Plan, measuredAt: number | null):
     authorId: userId,
     at,
   }
-  return inTenant(deps.db, actor, async (tx) => {
+  return inTenant(deps.db, caller, async (tx) => {
     const before = (await growFrom(tx, tenantId, vocabulary)) - 1
     // Others wrote since the policies were measured together. Measuring again here never loses against them.
     if (measuredAt !== null && measuredAt !== before)
       assertAffordable(tenantId, plan, (await listActivePolicies(tx, tenantId)).policies)
     if (!current) await insertPolicy(tx, policy)
     else if (!(await replacePolicy(tx, policy))) throw new Overtaken()
-    if ((await countPolicies(tx, tenantId)) > mostPolicies)
-      throw new ApiError(409, 'limit_reached', `A tenant may have ${mostPolicies} policies.`)
+    if ((await countPolicies(tx, tenantId)) > maxPolicies)
+      throw new ApiError(409, 'limit_reached', `A tenant may have ${maxPolicies} policies.`)
     await insertVersion(tx, policy, intent.reason)
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: current ? 'authorization.policy_updated' : 'authorization.policy_created',
       subject: intent.id,
       data: { policy_id: intent.id, version },
@@ -117,7 +117,7 @@ function store(deps: Deps, actor: Actor, plan: Plan, measuredAt: number | null):
     const row = await findPolicy(tx, tenantId, intent.id)
     if (!row) throw new Error('The policy just written cannot be seen')
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: current ? 'policy:update' : 'policy:create',
       target: { type: 'policy', id: intent.id },
       changes: changesBetween(current && draftOf(current), draftOf(row)),
@@ -135,7 +135,7 @@ async function growFrom(tx: Tx, tenantId: string, vocabulary: Vocabulary): Promi
 }
 
 /** Measures an active policy together with the others, and gives the revision at which. Throws 422. */
-async function measure(deps: Deps, { tenantId, userId }: Actor, plan: Plan): Promise<number | null> {
+async function measure(deps: Deps, { tenantId, userId }: Caller, plan: Plan): Promise<number | null> {
   if (!plan.compiled.fields.is_active) return null
   const active = await inTenant(deps.db, { tenantId, userId }, (tx) => listActivePolicies(tx, tenantId))
   assertAffordable(tenantId, plan, active.policies)

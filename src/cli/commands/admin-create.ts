@@ -8,7 +8,7 @@ import { defineCommand, type Outcome } from '../command.ts'
 import { inTurn } from '../in-turn.ts'
 import { sealerOf } from '../keys.ts'
 import { email, flag, Misuse, optional, readSecret, required } from '../options.ts'
-import { originOf } from '../origin.ts'
+import { originOf } from '../request-info.ts'
 import { randomPassword } from '../seed.ts'
 import { withPools } from '../with-database.ts'
 

@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts'
 import { type Switched, setUserActive } from '../../identity/users/set-user-active.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { email, id, Misuse, optional, type Values } from '../options.ts'
-import { originOf } from '../origin.ts'
+import { originOf } from '../request-info.ts'
 import { withPools } from '../with-database.ts'
 
 const options = {

@@ -17,7 +17,7 @@ export function curlLine({ method, path, as, body, accept, approval }: Call): st
 const width = 110
 const longestText = 240
 const longestToken = 100
-const mostItems = 4
+const maxItems = 4
 
 /** An answer as indented lines: status and body, long texts and lists cut, which is said. */
 export const showAnswer = ({ status, body }: Answer): string => dim(`${status} ${pretty(cut(body))}`)
@@ -52,6 +52,4 @@ const cutText = (text: string) =>
     : text
 
 const cutList = (list: unknown[]) =>
-  list.length > mostItems
-    ? [...list.slice(0, mostItems).map(cut), `… (${list.length} in all)`]
-    : list.map(cut)
+  list.length > maxItems ? [...list.slice(0, maxItems).map(cut), `… (${list.length} in all)`] : list.map(cut)

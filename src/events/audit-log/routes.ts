@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage, uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
@@ -40,7 +40,7 @@ const showEntry = (row: AuditLogRow) => ({
   changes: row.changes,
 })
 
-function pageOfAuditLog(deps: Deps, actor: Actor, query: ListQuery) {
+function pageOfAuditLog(deps: Deps, actor: Caller, query: ListQuery) {
   const { tenantId } = actor
   const load = (page: ListPage) =>
     inTenant(deps.db, actor, async (tx) => ({ rows: await listAuditLog(tx, tenantId, page) }))
@@ -57,6 +57,6 @@ export const auditLogRoutes = (deps: Deps): Route[] => [
     query: auditList.query,
     status: 200,
     answer: uncountedPageOf(auditEntry),
-    handle: ({ actor, query }) => pageOfAuditLog(deps, actor, query),
+    handle: ({ caller, query }) => pageOfAuditLog(deps, caller, query),
   }),
 ]

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import { gone } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { envelopeOf } from '../envelope.ts'
 import { listEventsAfter } from './store.ts'
 
@@ -16,9 +16,9 @@ interface FeedPosition {
  * from the last one they saw misses none. Without a position it begins with the oldest event that is kept. `next` is
  * null at the present end. 410 `gone` for a position behind which events were deleted.
  */
-export async function readFeed(deps: Deps, actor: Actor, { after: asked, page_size }: FeedPosition) {
-  const { tenantId } = actor
-  const { events, deletedUpTo } = await readInTenant(deps.db, actor, (read) =>
+export async function readFeed(deps: Deps, caller: Caller, { after: asked, page_size }: FeedPosition) {
+  const { tenantId } = caller
+  const { events, deletedUpTo } = await readInTenant(deps.db, caller, (read) =>
     listEventsAfter(read, tenantId, asked ?? null, page_size + 1),
   )
   const after = asked ?? deletedUpTo

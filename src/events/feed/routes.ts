@@ -56,6 +56,6 @@ export const feedRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: uncountedPageOf(cloudEvent),
     refusals: [410],
-    handle: ({ actor, query }) => readFeed(deps, actor, query),
+    handle: ({ caller, query }) => readFeed(deps, caller, query),
   }),
 ]

@@ -78,7 +78,7 @@ async function disableWebhook(tx: Tx, webhook: WebhookKey, reason: 'gone' | 'fai
   await appendAudit(tx, {
     tenantId,
     actor: null,
-    origin: { requestId: 'webhook', ip: '', userAgent: '' },
+    requestInfo: { requestId: 'webhook', ip: '', userAgent: '' },
     action: 'webhook:disable',
     target: { type: 'webhook', id: webhookId },
     changes: {

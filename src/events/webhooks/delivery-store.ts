@@ -154,7 +154,7 @@ export async function renewMessage(tx: Tx, { tenantId, id }: Delivery, now: numb
   return row !== null
 }
 
-const standing = z.object({ tenant_active: z.boolean() })
+const auth = z.object({ tenant_active: z.boolean() })
 const openHead = z.object({ next_attempt_at: z.number(), sequence: z.number() })
 
 /** What a webhook without a delivery to claim waits for: nothing any more, its tenant, or its first delivery. */
@@ -172,7 +172,7 @@ export async function settleIfIdle(tx: Tx, { tenantId, webhookId }: WebhookKey, 
   const held = await tx.maybeOne(sql.type(found)`
     select id from outbox where tenant_id = ${tenantId} and id = ${id} for update`)
   if (!held) return 'settled'
-  const delivering = await tx.maybeOne(sql.type(standing)`
+  const delivering = await tx.maybeOne(sql.type(auth)`
     select t.status = 'active' as tenant_active from webhooks w join tenants t on t.id = w.tenant_id
     where w.tenant_id = ${tenantId} and w.id = ${webhookId} and w.is_active and w.disabled_reason is null
       and t.deleted_at is null`)

@@ -35,8 +35,8 @@ export interface PosterOptions {
 
 type Ended = Pick<Answer, 'status' | 'trouble'> & { retryAfter?: string | undefined; stale?: boolean }
 
-const mostRead = 64 * 1024
-const mostHints = 10
+const maxRead = 64 * 1024
+const maxHints = 10
 
 /**
  * Opens a poster. Redirects are not followed: they would lead where nobody looked. Of an answer, its status is read
@@ -64,7 +64,7 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
       }, ms)
       let hints = 0
       request.on('information', () => {
-        if (++hints <= mostHints) return
+        if (++hints <= maxHints) return
         ended = { status: null, trouble: 'bad_answer' }
         request.destroy()
       })
@@ -77,7 +77,7 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
         let read = 0
         response.on('data', (part: Buffer) => {
           read += part.length
-          if (read > mostRead) request.destroy()
+          if (read > maxRead) request.destroy()
         })
         response.on('error', () => undefined)
       })

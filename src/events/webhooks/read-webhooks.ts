@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { type DeliveryRow, deliveryList, listDeliveries } from './asked-store.ts'
@@ -10,29 +10,29 @@ import { countListed, findWebhook, listWebhooks, type WebhookRow, webhookList } 
 import { showWebhook } from './webhook-schemas.ts'
 
 /** One webhook, decided; throws 404 and 403. */
-export async function readWebhook(deps: Deps, actor: Actor, id: string): Promise<WebhookRow> {
-  return permitWebhook(actor, await inTenant(deps.db, actor, (tx) => findWebhook(tx, actor.tenantId, id)))
+export async function readWebhook(deps: Deps, caller: Caller, id: string): Promise<WebhookRow> {
+  return permitWebhook(caller, await inTenant(deps.db, caller, (tx) => findWebhook(tx, caller.tenantId, id)))
 }
 
 /** A page of the tenant's webhooks. */
-export function pageOfWebhooks(deps: Deps, actor: Actor, query: ListQuery) {
-  const { tenantId } = actor
+export function pageOfWebhooks(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId } = caller
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listWebhooks(tx, tenantId, page),
       count: await countListed(tx, tenantId, page),
     }))
-  return answerPage(deps, actor, webhookList, { path: '/api/v1/webhooks', query }, load, showWebhook)
+  return answerPage(deps, caller, webhookList, { path: '/api/v1/webhooks', query }, load, showWebhook)
 }
 
 /** A page of the deliveries of a webhook, newest first. */
-export async function pageOfDeliveries(deps: Deps, actor: Actor, id: string, query: ListQuery) {
-  const { tenantId } = actor
-  await readWebhook(deps, actor, id)
+export async function pageOfDeliveries(deps: Deps, caller: Caller, id: string, query: ListQuery) {
+  const { tenantId } = caller
+  await readWebhook(deps, caller, id)
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
+    inTenant(deps.db, caller, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
   const asked = { path: `/api/v1/webhooks/${id}/deliveries`, query }
-  return answerPage(deps, actor, deliveryList, asked, load, showDelivery)
+  return answerPage(deps, caller, deliveryList, asked, load, showDelivery)
 }
 
 const showDelivery = (row: DeliveryRow) => ({

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { gone, invalidState, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { findState, reopenDelivery } from './asked-store.ts'
 import { permitWebhook } from './permit-webhook.ts'
 import { sendOnce } from './send-once.ts'
@@ -14,12 +14,12 @@ import { stateOf } from './webhook-schemas.ts'
  * and where the webhook is inactive or disabled; 409 `limit_reached` where too many tests and replays wait; 410 `gone`
  * where the event was deleted after `EVENT_RETENTION_DAYS`.
  */
-export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: string, id: string) {
-  const { tenantId } = actor
+export function replayDelivery({ db, clock }: Deps, caller: Caller, webhookId: string, id: string) {
+  const { tenantId } = caller
   const at = clock()
   const asked = { tenantId, webhookId, id, at }
-  return inTenant(db, actor, async (tx) => {
-    const webhook = permitWebhook(actor, await holdWebhook(tx, tenantId, webhookId))
+  return inTenant(db, caller, async (tx) => {
+    const webhook = permitWebhook(caller, await holdWebhook(tx, tenantId, webhookId))
     const delivery = await findState(tx, asked)
     if (!delivery) throw notFound()
     if (!delivery.event_is_kept) throw gone('The event of this delivery is no longer kept.')
@@ -31,9 +31,9 @@ export function replayDelivery({ db, clock }: Deps, actor: Actor, webhookId: str
         'This delivery has not ended yet.',
         (await findState(tx, asked))?.status ?? delivery.status,
       )
-    await sendOnce(tx, { tenantId, webhookId, deliveryId: id, requestId: actor.origin.requestId, at })
+    await sendOnce(tx, { tenantId, webhookId, deliveryId: id, requestId: caller.requestInfo.requestId, at })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'webhook:replay',
       target: { type: 'webhook_delivery', id },
     })

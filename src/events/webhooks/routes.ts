@@ -55,7 +55,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       query: webhookList.query,
       status: 200,
       answer: pageOf(webhookSchema),
-      handle: ({ actor, query }) => pageOfWebhooks(deps, actor, query),
+      handle: ({ caller, query }) => pageOfWebhooks(deps, caller, query),
     }),
     route({
       method: 'POST',
@@ -69,8 +69,8 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       answer: createdWebhook,
       refusals: [409],
       secret: true,
-      handle: async ({ actor, body }) => {
-        const { row, secret } = await createWebhook(deps, actor, body)
+      handle: async ({ caller, body }) => {
+        const { row, secret } = await createWebhook(deps, caller, body)
         return { ...showWebhook(row), secret }
       },
     }),
@@ -84,8 +84,8 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: webhookSchema,
       versioned: true,
-      handle: async ({ actor, params }) => {
-        const row = await readWebhook(deps, actor, pathId(params.id))
+      handle: async ({ caller, params }) => {
+        const row = await readWebhook(deps, caller, pathId(params.id))
         return new Versioned(row.version, showWebhook(row))
       },
     }),
@@ -102,8 +102,8 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         status: 200,
         answer: webhookSchema,
         versioned: true,
-        handle: async ({ actor, params, body, ifMatch }) =>
-          showWebhook(await updateWebhook(deps, actor, pathId(params.id), body, ifMatch)),
+        handle: async ({ caller, params, body, ifMatch }) =>
+          showWebhook(await updateWebhook(deps, caller, pathId(params.id), body, ifMatch)),
       }),
     ),
     route({
@@ -116,8 +116,8 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 204,
       answer: null,
       versioned: true,
-      handle: async ({ actor, params, ifMatch }) => {
-        await removeWebhook(deps, actor, pathId(params.id), ifMatch)
+      handle: async ({ caller, params, ifMatch }) => {
+        await removeWebhook(deps, caller, pathId(params.id), ifMatch)
         return undefined
       },
     }),
@@ -133,8 +133,8 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: deliveryId,
       refusals: [409],
-      handle: async ({ actor, params }) => ({
-        delivery_id: await testWebhook(deps, actor, pathId(params.id)),
+      handle: async ({ caller, params }) => ({
+        delivery_id: await testWebhook(deps, caller, pathId(params.id)),
       }),
     }),
     route({
@@ -148,7 +148,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: rotatedSecret,
       secret: true,
-      handle: ({ actor, params }) => rotateSecret(deps, actor, pathId(params.id)),
+      handle: ({ caller, params }) => rotateSecret(deps, caller, pathId(params.id)),
     }),
     route({
       method: 'GET',
@@ -160,7 +160,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       query: deliveryList.query,
       status: 200,
       answer: uncountedPageOf(deliverySchema),
-      handle: ({ actor, params, query }) => pageOfDeliveries(deps, actor, pathId(params.id), query),
+      handle: ({ caller, params, query }) => pageOfDeliveries(deps, caller, pathId(params.id), query),
     }),
     route({
       method: 'POST',
@@ -173,9 +173,9 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: deliveryId,
       refusals: [409, 410],
-      handle: async ({ actor, params }) => {
+      handle: async ({ caller, params }) => {
         const id = pathId(params.did)
-        await replayDelivery(deps, actor, pathId(params.id), id)
+        await replayDelivery(deps, caller, pathId(params.id), id)
         return { delivery_id: id }
       },
     }),

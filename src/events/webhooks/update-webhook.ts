@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { restart } from './asked-store.ts'
 import { permitWebhook } from './permit-webhook.ts'
@@ -15,15 +15,15 @@ import { auditedWebhook, stateOf, type WebhookChange } from './webhook-schemas.t
  */
 export function updateWebhook(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   id: string,
   change: WebhookChange,
   versions: Versions,
 ): Promise<WebhookRow> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
-    const webhook = permitWebhook(actor, await holdWebhook(tx, tenantId, id))
+  return inTenant(db, caller, async (tx) => {
+    const webhook = permitWebhook(caller, await holdWebhook(tx, tenantId, id))
     assertAmong(versions, webhook.version)
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     const reopen = change.is_active === true
@@ -33,7 +33,7 @@ export function updateWebhook(
     if (!changed) return webhook
     const now = (await findWebhook(tx, tenantId, id)) ?? webhook
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'webhook:update',
       target: { type: 'webhook', id },
       changes: changesBetween(auditedWebhook(webhook), auditedWebhook(now)),

@@ -4,7 +4,7 @@ import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { whyRefused } from './public-address.ts'
 import type { WebhookRow } from './store.ts'
 
-const mostTypes = 100
+const maxTypes = 100
 
 const eventType = z
   .string('Give a type of events as text.')
@@ -14,18 +14,18 @@ const eventType = z
     'Give a type such as identity.user_created, or a beginning such as identity.*; leave the list empty for all.',
   )
 
-const tooMany = `Name ${mostTypes} types at most, or identity.* for many.`
+const tooMany = `Name ${maxTypes} types at most, or identity.* for many.`
 
 // Counted before they are looked at: else a body full of nonsense has an answer a hundred times as long.
 const eventTypes = z
   .array(z.unknown(), 'Give event_types as a list of texts.')
-  .max(mostTypes, tooMany)
+  .max(maxTypes, tooMany)
   .pipe(z.array(eventType))
   .transform((types) => [...new Set(types)])
   .meta({
     description: 'Which events are sent, by type or its beginning; empty for all. Types may be your own.',
     example: ['identity.*', 'tenant.member_added'],
-    override: { type: 'array', items: { type: 'string', maxLength: 128 }, maxItems: mostTypes },
+    override: { type: 'array', items: { type: 'string', maxLength: 128 }, maxItems: maxTypes },
   })
 
 const description = z

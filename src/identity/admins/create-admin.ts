@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
 import { listTenantsNamed, type NamedTenant } from '../../tenancy/tenants/store.ts'
@@ -60,7 +60,11 @@ const notTheirs = ({ name, slug, member_count: count }: NamedTenant) =>
  * Sees to it that a verified, active person owns a tenant, by the rules of registration, for an operator; what is so
  * already stays as it is. One caller at a time for all addresses. Throws {@link ApiError} where a rule refuses it.
  */
-export async function createAdmin(deps: AdminDeps, origin: Origin, asked: AdminAsked): Promise<Admin> {
+export async function createAdmin(
+  deps: AdminDeps,
+  requestInfo: RequestInfo,
+  asked: AdminAsked,
+): Promise<Admin> {
   const { user, places, named } = await look(deps, asked)
   if (user && !user.is_active) throw inactive()
   const outcome = !user ? 'created' : user.email_verified_at === null ? 'secured' : 'found'
@@ -74,7 +78,7 @@ export async function createAdmin(deps: AdminDeps, origin: Origin, asked: AdminA
   const give = async (): Promise<Admin['tenant']> =>
     owned
       ? { id: owned.tenant_id, name: owned.tenant_name, slug: owned.tenant_slug, outcome: 'found' }
-      : giveTenant(deps, origin, {
+      : giveTenant(deps, requestInfo, {
           person,
           passwordHash: user ? undefined : passwordHash,
           named,
@@ -85,7 +89,7 @@ export async function createAdmin(deps: AdminDeps, origin: Origin, asked: AdminA
   if (outcome === 'secured') {
     const tenantId = places[0]?.tenant_id ?? named?.id
     if (!tenantId) throw homeless()
-    await secureAccount(deps, origin, { person, passwordHash: passwordHash!, tenantId })
+    await secureAccount(deps, requestInfo, { person, passwordHash: passwordHash!, tenantId })
   }
   const tenant = await give()
   if (outcome === 'secured') await leadTo(deps, tenant.id, person.id)

@@ -1,6 +1,6 @@
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { makeOwner } from '../../tenancy/members/make-owner.ts'
 import { foundPersonalTenant, foundTenant } from '../../tenancy/tenants/create-tenant.ts'
@@ -23,7 +23,7 @@ interface Given {
 /** Makes a person, new or not, an owner of a tenant, new or not, all or nothing. */
 export async function giveTenant(
   { db, clock }: AdminDeps,
-  origin: Origin,
+  requestInfo: RequestInfo,
   { person, passwordHash, named, membershipId, name }: Given,
 ): Promise<Admin['tenant']> {
   const at = clock()
@@ -31,11 +31,11 @@ export async function giveTenant(
   return inTenant(db, { tenantId, userId: person.id }, async (tx) => {
     if (passwordHash !== undefined && !(await insertUser(tx, { ...person, passwordHash, at })))
       throw new ApiError(409, 'changed', 'They registered just now. Run the command again.')
-    const founding = { id: tenantId, founder: person, bySystem: true, origin, at }
-    if (named) await makeOwner(tx, { tenant: named, person, membershipId, origin, at })
+    const founding = { id: tenantId, founder: person, bySystem: true, requestInfo, at }
+    if (named) await makeOwner(tx, { tenant: named, person, membershipId, requestInfo, at })
     else if (name === undefined) await foundPersonalTenant(tx, founding)
     else await foundTenant(tx, { ...founding, name, slug: undefined })
-    if (passwordHash !== undefined) await tellCreated(tx, { tenantId, person, origin, at })
+    if (passwordHash !== undefined) await tellCreated(tx, { tenantId, person, requestInfo, at })
     const tenant = await findTenant(tx, tenantId, person.id)
     if (!tenant) throw new Error('The tenant just given cannot be seen')
     return { id: tenant.id, name: tenant.name, slug: tenant.slug, outcome: named ? 'joined' : 'created' }
@@ -44,10 +44,15 @@ export async function giveTenant(
 
 async function tellCreated(
   tx: Tx,
-  { tenantId, person, origin, at }: { tenantId: string; person: Given['person']; origin: Origin; at: number },
+  {
+    tenantId,
+    person,
+    requestInfo,
+    at,
+  }: { tenantId: string; person: Given['person']; requestInfo: RequestInfo; at: number },
 ): Promise<void> {
   const { id, email } = person
-  await tellRegistered(tx, { person, tenantId, bySystem: true, origin, at })
+  await tellRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
   await markEmailVerified(tx, { id, email, at })
-  await tellVerified(tx, { userId: id, email, tenantId, bySystem: true, origin, at })
+  await tellVerified(tx, { userId: id, email, tenantId, bySystem: true, requestInfo, at })
 }

@@ -1,7 +1,7 @@
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { settleNewPassword } from '../auth/settle-new-password.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { accountKey } from '../guards/limits.ts'
@@ -25,12 +25,12 @@ const changed = () =>
  */
 export async function secureAccount(
   deps: AdminDeps,
-  origin: Origin,
+  requestInfo: RequestInfo,
   { person, passwordHash, tenantId }: Secured,
 ): Promise<void> {
   const at = deps.clock()
   const { id: userId, email, firstName } = person
-  const deed = { tenantId, bySystem: true, origin, at }
+  const deed = { tenantId, bySystem: true, requestInfo, at }
   await asSystem(deps.db, 'the password of an account that was never verified is replaced', async (tx) => {
     const reset = await resetPassword(tx, { id: userId, email, passwordHash, at })
     // Verified meanwhile, it is somebody's.
@@ -38,7 +38,7 @@ export async function secureAccount(
     await clearAttempts(tx, accountKey(email))
     await tellVerified(tx, { ...deed, userId, email })
     const target = { type: 'user', id: userId }
-    await appendAudit(tx, { tenantId, actor: null, origin, action: 'password:reset', target, at })
+    await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'password:reset', target, at })
     await settleNewPassword(deps, tx, { ...deed, userId, email, firstName, keepSession: null })
   })
 }

@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidField, unauthorized } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Offer } from '../../tenancy/invitations/accept-store.ts'
@@ -31,12 +31,17 @@ export interface AcceptBody {
  * and is verified by it, or as somebody new, who signs up so and is logged in. 401 where the address has an account
  * that is not logged in; the refusals of {@link findLiveOffer} and {@link joinByInvitation}.
  */
-export async function acceptInvitation(deps: Deps, actor: Actor | null, origin: Origin, body: AcceptBody) {
+export async function acceptInvitation(
+  deps: Deps,
+  caller: Caller | null,
+  requestInfo: RequestInfo,
+  body: AcceptBody,
+) {
   const offer = await findLiveOffer(deps, body.token)
-  if (actor) return shownTo(offer, await joinAsOneself(deps, actor, offer))
+  if (caller) return shownTo(offer, await joinAsOneself(deps, caller, offer))
   const known = await asSystem(deps.db, 'nobody is logged in yet', (tx) => findCredentials(tx, offer.email))
   if (known) throw accountExists()
-  return joinAsSomebodyNew(deps, origin, offer, body)
+  return joinAsSomebodyNew(deps, requestInfo, offer, body)
 }
 
 const accountExists = () =>
@@ -52,21 +57,21 @@ const shownTo = (offer: Offer, member: MemberRow) => ({
 })
 
 /** The address is read in the transaction: it may have changed since the request was admitted. */
-function joinAsOneself(deps: Deps, actor: Actor, offer: Offer): Promise<MemberRow> {
-  const { userId, origin, decisionId } = actor
+function joinAsOneself(deps: Deps, caller: Caller, offer: Offer): Promise<MemberRow> {
+  const { userId, requestInfo, decisionId } = caller
   const at = deps.clock()
-  if (actor.standing.user.email !== offer.email) throw emailMismatch()
+  if (caller.auth.user.email !== offer.email) throw emailMismatch()
   return inTenant(deps.db, { tenantId: offer.tenant_id, userId }, async (tx) => {
     const user = await findUser(tx, userId)
     if (user?.email !== offer.email) throw emailMismatch()
     const person = { id: userId, email: user.email, firstName: user.first_name, lastName: user.last_name }
-    const member = await joinByInvitation(tx, offer, { person, origin, decisionId, at })
-    await verifyByInvitation(tx, offer, { id: userId, origin, at })
+    const member = await joinByInvitation(tx, offer, { person, requestInfo, decisionId, at })
+    await verifyByInvitation(tx, offer, { id: userId, requestInfo, at })
     return member
   })
 }
 
-async function joinAsSomebodyNew(deps: Deps, origin: Origin, offer: Offer, body: AcceptBody) {
+async function joinAsSomebodyNew(deps: Deps, requestInfo: RequestInfo, offer: Offer, body: AcceptBody) {
   const { email, tenant_id: tenantId } = offer
   const { password, first_name: firstName, last_name: lastName } = body
   if (password === undefined)
@@ -83,35 +88,38 @@ async function joinAsSomebodyNew(deps: Deps, origin: Origin, offer: Offer, body:
       subject: person.id,
       data: { user_id: person.id, email },
       actorId: person.id,
-      requestId: origin.requestId,
+      requestId: requestInfo.requestId,
       at,
     })
     await appendAudit(tx, {
       tenantId,
       actor: person,
-      origin,
+      requestInfo,
       action: 'user:register',
       target: { type: 'user', id: person.id },
       changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
       at,
     })
-    await verifyByInvitation(tx, offer, { id: person.id, origin, at })
-    return joinByInvitation(tx, offer, { person, origin, at })
+    await verifyByInvitation(tx, offer, { id: person.id, requestInfo, at })
+    return joinByInvitation(tx, offer, { person, requestInfo, at })
   })
   const places = await asSystem(deps.db, 'a session begins before its tenant is in force', (tx) =>
     listPlacesOf(tx, person.id),
   )
   const place = places.find((candidate) => candidate.tenant_id === tenantId)
   if (!place) throw new Error('The tenant just joined cannot be entered')
-  return { ...shownTo(offer, member), ...(await signIn(deps, { ...person, passwordHash }, place, origin)) }
+  return {
+    ...shownTo(offer, member),
+    ...(await signIn(deps, { ...person, passwordHash }, place, requestInfo)),
+  }
 }
 
 /** Whoever holds the token reads the mail of the address; said once, in the tenant that invited. */
 export async function verifyByInvitation(
   tx: Tx,
   { tenant_id: tenantId, email }: Offer,
-  { id, origin, at }: { id: string; origin: Origin; at: number },
+  { id, requestInfo, at }: { id: string; requestInfo: RequestInfo; at: number },
 ): Promise<void> {
   if (!(await markEmailVerified(tx, { id, email, at }))) return
-  await tellVerified(tx, { userId: id, email, tenantId, origin, at })
+  await tellVerified(tx, { userId: id, email, tenantId, requestInfo, at })
 }

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { evenly } from '../guards/even-time.ts'
@@ -16,20 +16,22 @@ const refusalMs = 50
  * {@link login} behind the counters of failures: 429 `account_locked` or `throttled` where there were too many. A
  * wrong password leaves the event `identity.login_failed`, and an unknown address a line of the log, in the same time.
  */
-export async function attemptLogin(deps: Deps, origin: Origin, body: LoginBody) {
+export async function attemptLogin(deps: Deps, requestInfo: RequestInfo, body: LoginBody) {
   const { email } = body
   try {
-    return await guardPassword(deps, { email, origin }, wrongPassword, () => login(deps, origin, body))
+    return await guardPassword(deps, { email, requestInfo }, wrongPassword, () =>
+      login(deps, requestInfo, body),
+    )
   } catch (error) {
     if (error instanceof ApiError && error.code === wrongPassword)
-      await evenly(refusalMs, () => recordFailure(deps, origin, email))
+      await evenly(refusalMs, () => recordFailure(deps, requestInfo, email))
     throw error
   }
 }
 
 /** The event goes to the person's oldest tenant, for nobody proved to be who they say. */
-async function recordFailure(deps: Deps, origin: Origin, email: string): Promise<void> {
-  const { requestId } = origin
+async function recordFailure(deps: Deps, requestInfo: RequestInfo, email: string): Promise<void> {
+  const { requestId } = requestInfo
   const at = deps.clock()
   const known = await asSystem(deps.db, 'nobody is logged in', async (tx) => {
     const person = await findCredentials(tx, email)
@@ -40,5 +42,5 @@ async function recordFailure(deps: Deps, origin: Origin, email: string): Promise
     await appendEvent(tx, { ...event, data: { user_id: id }, actorId: null, requestId, at })
     return true
   })
-  if (!known) deps.log.info({ request_id: requestId, ip: origin.ip }, 'login failed: unknown address')
+  if (!known) deps.log.info({ request_id: requestId, ip: requestInfo.ip }, 'login failed: unknown address')
 }

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import { replacePassword } from '../users/store.ts'
 import { checkCurrentPassword, wrongCurrentPassword } from './check-password.ts'
@@ -14,17 +14,17 @@ import { settleNewPassword } from './settle-new-password.ts'
  */
 export async function changePassword(
   deps: Deps,
-  actor: Actor,
+  caller: Caller,
   body: { current_password: string; new_password: string },
 ): Promise<{ message: 'Password changed' }> {
-  const { userId, sessionId, tokenTenantId: tenantId, origin, standing } = actor
-  const { email, firstName } = standing.user
-  assertFreshSecondFactor(actor, deps.clock())
-  refuseWeakPassword('new_password', body.new_password, standing.user)
-  const from = await checkCurrentPassword(deps, actor, body.current_password)
+  const { userId, sessionId, tokenTenantId: tenantId, requestInfo, auth } = caller
+  const { email, firstName } = auth.user
+  assertFreshSecondFactor(caller, deps.clock())
+  refuseWeakPassword('new_password', body.new_password, auth.user)
+  const from = await checkCurrentPassword(deps, caller, body.current_password)
   const to = await deps.passwords.hash(body.new_password)
   const at = deps.clock()
-  const deed = { ...doneBy(actor, at), tenantId, action: 'password:change' } as const
+  const deed = { ...doneBy(caller, at), tenantId, action: 'password:change' } as const
   await asSystem(deps.db, 'sessions of a person lie in many tenants', async (tx) => {
     if (!(await replacePassword(tx, { id: userId, from, to }))) throw wrongCurrentPassword()
     await appendAudit(tx, { ...deed, target: { type: 'user', id: userId } })
@@ -34,7 +34,7 @@ export async function changePassword(
       firstName,
       tenantId,
       keepSession: sessionId,
-      origin,
+      requestInfo,
       at,
     })
   })

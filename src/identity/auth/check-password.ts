@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { invalidField, unauthorized } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { guardPassword } from '../guards/guard-password.ts'
 import { findCredentials, replacePassword } from '../users/store.ts'
 
@@ -48,13 +48,13 @@ export async function checkPassword(
  * Compares the caller's own password, which they repeat for something grave; gives its hash. 400 on
  * `current_password` for a wrong one, which counts as a failed login does: whoever holds a session may not guess.
  */
-export function checkCurrentPassword(deps: Deps, actor: Actor, password: string): Promise<string> {
-  const { email } = actor.standing.user
-  return guardPassword(deps, { email, origin: actor.origin }, 'validation_error', async () => {
+export function checkCurrentPassword(deps: Deps, caller: Caller, password: string): Promise<string> {
+  const { email } = caller.auth.user
+  return guardPassword(deps, { email, requestInfo: caller.requestInfo }, 'validation_error', async () => {
     const found = await asSystem(deps.db, 'hashes are read by no other role', (tx) =>
       findCredentials(tx, email),
     )
-    if (found?.id === actor.userId && (await deps.passwords.verify(found.password_hash, password)))
+    if (found?.id === caller.userId && (await deps.passwords.verify(found.password_hash, password)))
       return found.password_hash
     throw wrongCurrentPassword()
   })

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { findPerson } from '../../tenancy/members/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
@@ -18,7 +18,7 @@ import { settleNewPassword } from './settle-new-password.ts'
  */
 export async function confirmPasswordReset(
   deps: Deps,
-  origin: Origin,
+  requestInfo: RequestInfo,
   body: { token: string; password: string },
 ): Promise<{ message: 'Password changed' }> {
   const presented = { purpose: 'password_reset', token: body.token, at: deps.clock() } as const
@@ -31,7 +31,7 @@ export async function confirmPasswordReset(
   refuseWeakPassword('password', body.password, person)
   const passwordHash = await deps.passwords.hash(body.password)
   await asSystem(deps.db, 'whoever opens the link is not logged in', (tx) =>
-    useLink(deps, tx, link, { ...person, passwordHash }, origin),
+    useLink(deps, tx, link, { ...person, passwordHash }, requestInfo),
   )
   return { message: 'Password changed' }
 }
@@ -41,7 +41,7 @@ async function useLink(
   tx: Tx,
   link: PresentedLink,
   person: { id: string; email: string; firstName: string; passwordHash: string },
-  origin: Origin,
+  requestInfo: RequestInfo,
 ): Promise<void> {
   const { tenantId, at } = link
   const { id: userId, email, firstName } = person
@@ -49,14 +49,22 @@ async function useLink(
   const reset = await resetPassword(tx, { ...person, at })
   if (!reset) throw deadLink()
   await clearAttempts(tx, accountKey(email))
-  if (reset.verified_now) await tellVerified(tx, { userId, email, tenantId, origin, at })
+  if (reset.verified_now) await tellVerified(tx, { userId, email, tenantId, requestInfo, at })
   await appendAudit(tx, {
     tenantId,
     actor: { id: userId, email },
-    origin,
+    requestInfo,
     action: 'password:reset',
     target: { type: 'user', id: userId },
     at,
   })
-  await settleNewPassword(deps, tx, { userId, email, firstName, tenantId, keepSession: null, origin, at })
+  await settleNewPassword(deps, tx, {
+    userId,
+    email,
+    firstName,
+    tenantId,
+    keepSession: null,
+    requestInfo,
+    at,
+  })
 }

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { readAsSystem } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
@@ -21,33 +21,37 @@ export interface LoginBody {
  * Logs a person in: to the tenant asked for, else where they were last; or asks for a second factor first. 401 `invalid_credentials` in the same form
  * and time for unknown, wrong and inactive; 403 for a tenant they may not enter, said only after the right password.
  */
-export async function login(deps: Deps, origin: Origin, body: LoginBody): Promise<TokenPair | OtpRequired> {
+export async function login(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  body: LoginBody,
+): Promise<TokenPair | OtpRequired> {
   const person = await checkPassword(deps, body)
-  const place = await findPlace(deps, person, body.tenant_id, origin)
-  return signIn(deps, person, place, origin)
+  const place = await findPlace(deps, person, body.tenant_id, requestInfo)
+  return signIn(deps, person, place, requestInfo)
 }
 
 async function findPlace(
   deps: Deps,
   person: Person,
   tenantId: string | undefined,
-  origin: Origin,
+  requestInfo: RequestInfo,
 ): Promise<Place> {
   const places = await readAsSystem(deps.db, 'no tenant is known yet', (read) =>
     listPlacesOf(read, person.id),
   )
   const place = tenantId === undefined ? choosePlace(places) : places.find((p) => p.tenant_id === tenantId)
-  if (tenantId === undefined && !place) return foundPlace(deps, person, origin)
+  if (tenantId === undefined && !place) return foundPlace(deps, person, requestInfo)
   assertEnterable(place)
   return place
 }
 
 /** Somebody who belongs nowhere any more gets a personal tenant, as at registration. */
-async function foundPlace(deps: Deps, person: Person, origin: Origin): Promise<Place> {
+async function foundPlace(deps: Deps, person: Person, requestInfo: RequestInfo): Promise<Place> {
   const at = deps.clock()
   const id = timeOrderedId(at)
   await inTenant(deps.db, { tenantId: id, userId: person.id }, (tx) =>
-    foundPersonalTenant(tx, { id, founder: person, origin, at }),
+    foundPersonalTenant(tx, { id, founder: person, requestInfo, at }),
   )
   const places = await readAsSystem(deps.db, 'no tenant is known yet', (read) =>
     listPlacesOf(read, person.id),

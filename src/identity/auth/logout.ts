@@ -1,19 +1,19 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { endSessions, tellRevoked } from '../sessions/end-session.ts'
 import { endSession } from '../sessions/store.ts'
 
 /** Ends the caller's session: its access and refresh tokens are dead at once, in every tenant. */
-export async function logout({ db, clock }: Deps, actor: Actor): Promise<void> {
+export async function logout({ db, clock }: Deps, caller: Caller): Promise<void> {
   const at = clock()
-  const { sessionId, userId, tokenTenantId: tenantId, origin } = actor
+  const { sessionId, userId, tokenTenantId: tenantId, requestInfo } = caller
   await asSystem(db, 'a session spans tenants', async (tx) => {
     if (!(await endSession(tx, { id: sessionId, userId, reason: 'logout', at }))) return
-    await tellRevoked(tx, { userId, sessionIds: [sessionId], tenantId, requestId: origin.requestId, at })
+    await tellRevoked(tx, { userId, sessionIds: [sessionId], tenantId, requestId: requestInfo.requestId, at })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       tenantId,
       action: 'session:logout',
       target: { type: 'session', id: sessionId },
@@ -22,14 +22,14 @@ export async function logout({ db, clock }: Deps, actor: Actor): Promise<void> {
 }
 
 /** Ends every session of the caller, this one included. */
-export async function logoutAll({ db, clock }: Deps, actor: Actor): Promise<void> {
+export async function logoutAll({ db, clock }: Deps, caller: Caller): Promise<void> {
   const at = clock()
-  const { userId, tokenTenantId: tenantId, origin } = actor
-  const { requestId } = origin
+  const { userId, tokenTenantId: tenantId, requestInfo } = caller
+  const { requestId } = requestInfo
   await asSystem(db, 'a session spans tenants', async (tx) => {
     await endSessions(tx, { userId, exceptId: null, reason: 'logout', tenantId, requestId, at })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       tenantId,
       action: 'session:logout',
       target: { type: 'user', id: userId },

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { assertEnterable } from '../sessions/enter-tenant.ts'
@@ -43,7 +43,7 @@ interface Presented {
  * Answers the successor of a refresh token (RFC 9700 §4.14.2). Of parallel uses all get one and the same successor;
  * a use after the grace time ends the session, for the service cannot tell its owner from a thief.
  */
-export async function refresh(deps: Deps, origin: Origin, token: string): Promise<TokenPair> {
+export async function refresh(deps: Deps, requestInfo: RequestInfo, token: string): Promise<TokenPair> {
   const now = deps.clock()
   const presented = await readToken(deps, token, now)
   const outcome = await asSystem(deps.db, 'the tenant is known once the token is checked', async (tx) => {
@@ -52,12 +52,12 @@ export async function refresh(deps: Deps, origin: Origin, token: string): Promis
     if (isChallenge(entitled))
       return isLive(family, presented)
         ? entitled
-        : judgeReplay(deps, tx, { presented, entitled: null, origin, now })
+        : judgeReplay(deps, tx, { presented, entitled: null, requestInfo, now })
     if (!deps.config.REFRESH_TOKEN_ROTATION) return keepToken(deps, presented, family, entitled)
     if (!(await lockSession(tx, { id: session.id, at: now }))) return sessionRevoked()
     const advanced = await advanceFamily(deps, tx, presented, entitled, now)
-    if (!advanced) return judgeReplay(deps, tx, { presented, entitled, origin, now })
-    await touchSession(tx, { id: session.id, at: now, ip: origin.ip, userAgent: origin.userAgent })
+    if (!advanced) return judgeReplay(deps, tx, { presented, entitled, requestInfo, now })
+    await touchSession(tx, { id: session.id, at: now, ip: requestInfo.ip, userAgent: requestInfo.userAgent })
     return advanced
   })
   if (outcome instanceof Error) throw outcome
@@ -128,7 +128,7 @@ function keepToken(
 interface Replay {
   presented: Presented
   entitled: Entitled | null
-  origin: Origin
+  requestInfo: RequestInfo
   now: number
 }
 
@@ -137,7 +137,7 @@ interface Replay {
  * refusal. Later: the session ends. Refusals are values here, so that the end of the session is committed.
  */
 async function judgeReplay(deps: Deps, tx: Tx, replay: Replay): Promise<Grant | ApiError> {
-  const { presented, entitled, origin, now } = replay
+  const { presented, entitled, requestInfo, now } = replay
   const family = await findFamily(tx, presented.familyId)
   if (!family || family.ended) return sessionRevoked()
   const behind = family.generation - presented.generation
@@ -155,13 +155,13 @@ async function judgeReplay(deps: Deps, tx: Tx, replay: Replay): Promise<Grant | 
     subject: userId,
     data: { user_id: userId, session_id: sessionId },
     actorId: null,
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at: now,
   })
   await appendAudit(tx, {
     tenantId,
     actor: null,
-    origin,
+    requestInfo,
     action: 'session:compromise',
     target: { type: 'session', id: sessionId },
     at: now,

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Offer } from '../../tenancy/invitations/accept-store.ts'
@@ -40,15 +40,15 @@ export interface RegisterBody {
  */
 export function register(
   deps: Deps,
-  origin: Origin,
+  requestInfo: RequestInfo,
   body: RegisterBody,
 ): Promise<{ id: string; email: string }> {
-  return deps.passwords.expecting(() => registerNow(deps, origin, body))
+  return deps.passwords.expecting(() => registerNow(deps, requestInfo, body))
 }
 
-async function registerNow(deps: Deps, origin: Origin, body: RegisterBody) {
+async function registerNow(deps: Deps, requestInfo: RequestInfo, body: RegisterBody) {
   const { config, clock, passwords, limiters } = deps
-  await limiters.take(registerUses(origin.ip))
+  await limiters.take(registerUses(requestInfo.ip))
   const { email, first_name: firstName, last_name: lastName } = body
   const offer = await offerTo(deps, email, body.invitation_token)
   refuseWeakPassword('password', body.password, { email, firstName, lastName })
@@ -56,7 +56,8 @@ async function registerNow(deps: Deps, origin: Origin, body: RegisterBody) {
   const id = timeOrderedId(clock())
   const person = { id, email, passwordHash, firstName, lastName }
   const settle = async () => {
-    if (!(await foundAccount(deps, origin, person, offer))) await answerForUsedAddress(deps, email, origin)
+    if (!(await foundAccount(deps, requestInfo, person, offer)))
+      await answerForUsedAddress(deps, email, requestInfo)
   }
   if (config.REGISTRATION_HIDE_EXISTING) await evenly(hiddenMs, settle)
   else await settle()
@@ -72,18 +73,24 @@ interface NewPerson {
 }
 
 /** False, and nothing is kept, where the address has an account. */
-function foundAccount(deps: Deps, origin: Origin, person: NewPerson, offer: Offer | null): Promise<boolean> {
+function foundAccount(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  person: NewPerson,
+  offer: Offer | null,
+): Promise<boolean> {
   const { id, email, firstName, lastName } = person
   const at = deps.clock()
   const tenantId = offer?.tenant_id ?? timeOrderedId(at)
   const founder = { id, email, firstName, lastName }
   return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { ...person, at }))) return false
-    if (!offer) await foundPersonalTenant(tx, { id: tenantId, founder, origin, at })
-    await tellRegistered(tx, { person: founder, tenantId, bySystem: false, origin, at })
-    if (!offer) await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, origin, at })
-    if (offer) await verifyByInvitation(tx, offer, { id, origin, at })
-    if (offer) await joinByInvitation(tx, offer, { person: founder, origin, at })
+    if (!offer) await foundPersonalTenant(tx, { id: tenantId, founder, requestInfo, at })
+    await tellRegistered(tx, { person: founder, tenantId, bySystem: false, requestInfo, at })
+    if (!offer)
+      await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, requestInfo, at })
+    if (offer) await verifyByInvitation(tx, offer, { id, requestInfo, at })
+    if (offer) await joinByInvitation(tx, offer, { person: founder, requestInfo, at })
     return true
   })
 }
@@ -98,7 +105,7 @@ async function offerTo(deps: Deps, email: string, token: string | undefined): Pr
   return offer
 }
 
-async function answerForUsedAddress(deps: Deps, email: string, origin: Origin): Promise<void> {
+async function answerForUsedAddress(deps: Deps, email: string, requestInfo: RequestInfo): Promise<void> {
   if (!deps.config.REGISTRATION_HIDE_EXISTING)
     throw invalidField(
       'email',
@@ -115,6 +122,6 @@ async function answerForUsedAddress(deps: Deps, email: string, origin: Origin): 
       template: 'address_already_registered',
       variables: {},
     } as const
-    await sendMail(tx, deps.sealer, { ...mail, requestId: origin.requestId, at: deps.clock() })
+    await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at: deps.clock() })
   })
 }

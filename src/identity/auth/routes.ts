@@ -69,7 +69,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: z.object({ id: z.uuid(), email: z.string() }),
     refusals: [403, 429],
     secret: true,
-    handle: ({ origin, body }) => register(deps, origin, body),
+    handle: ({ requestInfo, body }) => register(deps, requestInfo, body),
   }),
   publicRoute({
     method: 'POST',
@@ -81,7 +81,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: z.union([tokenPair, otpRequired]),
     refusals: [401, 403, 429],
     secret: true,
-    handle: ({ origin, body }) => attemptLogin(deps, origin, body),
+    handle: ({ requestInfo, body }) => attemptLogin(deps, requestInfo, body),
   }),
   publicRoute({
     method: 'POST',
@@ -95,7 +95,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: tokenPair,
     refusals: [401, 403],
     secret: true,
-    handle: ({ origin, body }) => refresh(deps, origin, body),
+    handle: ({ requestInfo, body }) => refresh(deps, requestInfo, body),
   }),
   route({
     method: 'POST',
@@ -109,7 +109,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: tokenPair,
     secret: true,
-    handle: ({ actor, body }) => switchTenant(deps, actor, body.tenant_id),
+    handle: ({ caller, body }) => switchTenant(deps, caller, body.tenant_id),
   }),
   route({
     method: 'POST',
@@ -119,8 +119,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     summary: 'End this session',
     status: 200,
     answer: message('Logged out'),
-    handle: async ({ actor }) => {
-      await logout(deps, actor)
+    handle: async ({ caller }) => {
+      await logout(deps, caller)
       return { message: 'Logged out' as const }
     },
   }),
@@ -147,7 +147,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     }),
     refusals: [409],
     secret: true,
-    handle: ({ actor, origin, body }) => acceptInvitation(deps, actor, origin, body),
+    handle: ({ caller, requestInfo, body }) => acceptInvitation(deps, caller, requestInfo, body),
   }),
   route({
     method: 'POST',
@@ -157,8 +157,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     summary: 'End all your sessions, this one included',
     status: 200,
     answer: message('Logged out'),
-    handle: async ({ actor }) => {
-      await logoutAll(deps, actor)
+    handle: async ({ caller }) => {
+      await logoutAll(deps, caller)
       return { message: 'Logged out' as const }
     },
   }),
@@ -173,7 +173,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: message('Password changed'),
     secret: true,
-    handle: ({ actor, body }) => changePassword(deps, actor, body),
+    handle: ({ caller, body }) => changePassword(deps, caller, body),
   }),
   publicRoute({
     method: 'POST',
@@ -186,7 +186,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: message(resetSent),
     refusals: [429],
     secret: true,
-    handle: ({ origin, body }) => requestPasswordReset(deps, origin, body.email),
+    handle: ({ requestInfo, body }) => requestPasswordReset(deps, requestInfo, body.email),
   }),
   publicRoute({
     method: 'POST',
@@ -198,7 +198,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: message('Password changed'),
     secret: true,
-    handle: ({ origin, body }) => confirmPasswordReset(deps, origin, body),
+    handle: ({ requestInfo, body }) => confirmPasswordReset(deps, requestInfo, body),
   }),
 ]
 

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endTokens } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -16,7 +16,7 @@ export interface NewPassword {
   keepSession: string | null
   /** An operator set it: the deed is the service's own. */
   bySystem?: boolean
-  origin: Origin
+  requestInfo: RequestInfo
   at: number
 }
 
@@ -29,8 +29,8 @@ export async function settleNewPassword(
   tx: Tx,
   changed: NewPassword,
 ): Promise<void> {
-  const { userId, email, firstName, tenantId, keepSession, bySystem, origin, at } = changed
-  const { requestId } = origin
+  const { userId, email, firstName, tenantId, keepSession, bySystem, requestInfo, at } = changed
+  const { requestId } = requestInfo
   const actorId = bySystem ? null : userId
   await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
   await endSessions(tx, {

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { sessionRevoked } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { listPlacesOf, noteEntry } from '../../tenancy/members/store.ts'
 import { assertEnterable } from '../sessions/enter-tenant.ts'
 import { beginFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
@@ -15,9 +15,9 @@ import { isChallenge, otpRequired, settleSecondFactor, signChallenge } from '../
  * `no_active_membership` alike for a tenant that is unknown and one the caller does not belong to; 401
  * `otp_required` with a temporary token for one that requires a second factor this session has not shown.
  */
-export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): Promise<TokenPair> {
+export async function switchTenant(deps: Deps, caller: Caller, tenantId: string): Promise<TokenPair> {
   const now = deps.clock()
-  const { userId, sessionId, familyId } = actor
+  const { userId, sessionId, familyId } = caller
   const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
     const session = await findSession(tx, sessionId, now)
     if (!session || session.over) throw sessionRevoked()
@@ -31,14 +31,14 @@ export async function switchTenant(deps: Deps, actor: Actor, tenantId: string): 
     if (!(await lockSession(tx, { id: sessionId, at: now }))) throw sessionRevoked()
     await noteEntry(tx, { tenantId, userId, at: now })
     await appendAudit(tx, {
-      ...doneBy(actor, now),
+      ...doneBy(caller, now),
       tenantId,
       action: 'session:switch',
       target: { type: 'session', id: sessionId },
     })
     const { roles } = place
     const entitled = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
-    const stays = familyId !== null && tenantId === actor.tokenTenantId
+    const stays = familyId !== null && tenantId === caller.tokenTenantId
     const renewed = stays ? await renewFamily(deps, tx, familyId, entitled, now) : null
     return renewed ?? beginFamily(deps, tx, entitled, now)
   })

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { markEmailVerified } from '../users/store.ts'
 import { tellVerified } from './tell-verified.ts'
@@ -9,13 +9,17 @@ import { tellVerified } from './tell-verified.ts'
  * Verifies the address to which the token was sent, once. 400 `token_expired` for one that is only too old, else
  * 400 `token_invalid`, also when the person's address has changed since.
  */
-export function confirmVerification({ db, clock }: Deps, origin: Origin, token: string): Promise<void> {
+export function confirmVerification(
+  { db, clock }: Deps,
+  requestInfo: RequestInfo,
+  token: string,
+): Promise<void> {
   const at = clock()
   return asSystem(db, 'whoever opens the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_verification', token, at })
     await spendLink(tx, link)
     const { userId, tenantId, email } = link
     if (!(await markEmailVerified(tx, { id: userId, email, at }))) throw deadLink()
-    await tellVerified(tx, { userId, email, tenantId, origin, at })
+    await tellVerified(tx, { userId, email, tenantId, requestInfo, at })
   })
 }

@@ -14,13 +14,13 @@ export const emailVerificationRoutes = (deps: Deps): Route[] => [
     summary: 'Mail yourself a verification link',
     status: 200,
     answer: message('Verification email sent'),
-    handle: ({ actor }) => sendVerification(deps, actor),
+    handle: ({ caller }) => sendVerification(deps, caller),
   }),
   linkRoute({
     path: '/api/v1/auth/email/verify/confirm',
     tag: 'E-mail verification',
     summary: 'Verify an address with the token out of the mail',
     done: 'Email verified',
-    use: (origin, token) => confirmVerification(deps, origin, token),
+    use: (requestInfo, token) => confirmVerification(deps, requestInfo, token),
   }),
 ]

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { mailUses } from '../guards/limits.ts'
@@ -11,13 +11,13 @@ interface Recipient {
   email: string
   firstName: string
   tenantId: string
-  origin: Origin
+  requestInfo: RequestInfo
   at: number
 }
 
 /** Makes a verification token and mails its link, in the caller's transaction, whose scope must be the person. */
 export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipient): Promise<void> {
-  const { userId, email, firstName, tenantId, origin, at } = recipient
+  const { userId, email, firstName, tenantId, requestInfo, at } = recipient
   const lifeMs = deps.config.EMAIL_VERIFICATION_VALIDITY_SECONDS * 1000
   const purpose = 'email_verification'
   const link = await makeLink(tx, deps, { purpose, userId, tenantId, email, at, lifeMs })
@@ -26,7 +26,7 @@ export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipi
     to: email,
     template: 'email_verification',
     variables: { link, firstName },
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
 }
@@ -34,14 +34,14 @@ export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipi
 /** Mails the caller another link, unless their address is verified already; the answer and what it counts are the same. */
 export async function sendVerification(
   deps: Deps,
-  actor: Actor,
+  caller: Caller,
 ): Promise<{ message: 'Verification email sent' }> {
-  const { userId, tenantId, origin } = actor
-  const { email, firstName, emailVerified } = actor.standing.user
+  const { userId, tenantId, requestInfo } = caller
+  const { email, firstName, emailVerified } = caller.auth.user
   await deps.limiters.take(mailUses('verification', email))
   if (!emailVerified)
-    await inTenant(deps.db, actor, (tx) =>
-      mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, origin, at: deps.clock() }),
+    await inTenant(deps.db, caller, (tx) =>
+      mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, requestInfo, at: deps.clock() }),
     )
   return { message: 'Verification email sent' }
 }

@@ -1,6 +1,6 @@
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 
 interface Verified {
@@ -10,7 +10,7 @@ interface Verified {
   tenantId: string
   /** An operator vouches for it: the deed is the service's own. */
   bySystem?: boolean
-  origin: Origin
+  requestInfo: RequestInfo
   decisionId?: string
   at: number
 }
@@ -20,14 +20,14 @@ export async function tellVerified(
   tx: Tx,
   { userId, email, bySystem, ...verified }: Verified,
 ): Promise<void> {
-  const { tenantId, origin, at } = verified
+  const { tenantId, requestInfo, at } = verified
   await appendEvent(tx, {
     type: 'identity.email_verified',
     tenantId,
     subject: userId,
     data: { user_id: userId, email },
     actorId: bySystem ? null : userId,
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
   await appendAudit(tx, {

@@ -4,11 +4,11 @@ import { addressKey } from './address-key.ts'
 import { accountKey, type Limit, throttled } from './limits.ts'
 import { countRecipient, senderWindowEnds } from './sender-store.ts'
 
-/** Who has a mail sent to somebody who may not want it: an Actor, say. */
+/** Who has a mail sent to somebody who may not want it: an Caller, say. */
 export interface Sender {
   userId: string
   tenantId: string
-  origin: { ip: string }
+  requestInfo: { ip: string }
 }
 
 const senderKinds = ['strangers-person', 'strangers-tenant', 'strangers-address'] as const
@@ -29,7 +29,7 @@ const limitsOf = (config: Config): Record<SenderKind, Limit> => ({
  */
 export async function countStranger(
   { config, db, clock }: { config: Config; db: Pick<Databases, 'system'>; clock: () => number },
-  { userId, tenantId, origin }: Sender,
+  { userId, tenantId, requestInfo }: Sender,
   email: string,
   refused: (limit: string) => void,
 ): Promise<void> {
@@ -38,7 +38,7 @@ export async function countStranger(
   const senders: Record<SenderKind, string> = {
     'strangers-person': `person:${userId}`,
     'strangers-tenant': `tenant:${tenantId}`,
-    'strangers-address': `address:${addressKey(origin.ip)}`,
+    'strangers-address': `address:${addressKey(requestInfo.ip)}`,
   }
   const recipient = accountKey(email).toString('base64url').slice(0, 12)
   const count = async (tx: Tx, kind: SenderKind) => {

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { addressKey } from './address-key.ts'
 import { accountKey, loginUses, type Use } from './limits.ts'
 import {
@@ -26,13 +26,13 @@ import {
  */
 export async function guardPassword<T>(
   deps: Deps,
-  { email, origin }: { email: string; origin: Origin },
+  { email, requestInfo }: { email: string; requestInfo: RequestInfo },
   wrong: string,
   check: () => Promise<T>,
 ): Promise<T> {
-  const attempt = { account: accountKey(email), email, address: addressKey(origin.ip), at: deps.clock() }
+  const attempt = { account: accountKey(email), email, address: addressKey(requestInfo.ip), at: deps.clock() }
   const pair = `${attempt.account.toString('hex')}:${attempt.address}`
-  const uses = loginUses(email, origin.ip)
+  const uses = loginUses(email, requestInfo.ip)
   return deps.turns.ofSignIn(pair, () =>
     deps.passwords.expecting(() => guarded(deps, attempt, uses, wrong, check)),
   )

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { addressKey } from './address-key.ts'
 import { notePlace } from './store.ts'
@@ -11,7 +11,7 @@ export interface SignIn {
   userId: string
   email: string
   tenantId: string
-  origin: Origin
+  requestInfo: RequestInfo
   at: number
 }
 
@@ -20,17 +20,17 @@ export interface SignIn {
  * is their first. As the system role, in the transaction of the sign-in where there is one.
  */
 export async function noteSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: SignIn): Promise<void> {
-  const { userId, email, tenantId, origin, at } = signIn
-  const device = createHash('sha256').update(origin.userAgent).digest()
-  const place = await notePlace(tx, { userId, address: addressKey(origin.ip), device, at })
+  const { userId, email, tenantId, requestInfo, at } = signIn
+  const device = createHash('sha256').update(requestInfo.userAgent).digest()
+  const place = await notePlace(tx, { userId, address: addressKey(requestInfo.ip), device, at })
   if (!place.is_new || place.is_first) return
-  const { ip, userAgent } = origin
+  const { ip, userAgent } = requestInfo
   await sendMail(tx, deps.sealer, {
     tenantId,
     to: email,
     template: 'new_sign_in',
     variables: { ip, device: userAgent.slice(0, 200), at: new Date(at).toISOString() },
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
 }

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { showSecondFactor } from '../sessions/complete-sign-in.ts'
 import { issueTokens } from '../sessions/issue-tokens.ts'
 import { admitAttempt } from './admit-attempt.ts'
@@ -23,14 +23,14 @@ const alreadyConfirmed = () => invalidState('This device is confirmed already.',
  */
 export async function confirmTotp(
   deps: Deps,
-  actor: Actor,
+  caller: Caller,
   body: { code: string; deviceId: string | undefined },
 ) {
   assertChannelOn(deps.config, 'totp')
-  const { userId } = actor
+  const { userId } = caller
   const at = deps.clock()
-  await assertMayEnrol(deps, actor, at)
-  const deviceId = await findUnconfirmed(deps, actor, body.deviceId)
+  await assertMayEnrol(deps, caller, at)
+  const deviceId = await findUnconfirmed(deps, caller, body.deviceId)
   const { digits } = readCode(body.code)
   if (digits === null) throw otpInvalid('confirmed')
   const devices = await admitAttempt(deps, { userId, at, field: 'confirmed' })
@@ -38,31 +38,31 @@ export async function confirmTotp(
   const [match] = matchingDevices(deps, { userId, code: digits, at }, asked)
   if (!match) throw otpInvalid('confirmed')
   const grant = await asSystem(deps.db, 'a right code may begin a session', (tx) =>
-    confirm(deps, tx, actor, match, at),
+    confirm(deps, tx, caller, match, at),
   )
-  const device = await inTenant(deps.db, actor, (tx) => findDevice(tx, userId, deviceId))
+  const device = await inTenant(deps.db, caller, (tx) => findDevice(tx, userId, deviceId))
   if (!device) throw notFound()
   return { confirmed: true as const, device, ...(grant && (await issueTokens(deps, grant, at))) }
 }
 
-async function confirm(deps: Deps, tx: Tx, actor: Actor, match: TotpMatch, at: number) {
-  const { userId, token } = actor
+async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at: number) {
+  const { userId, token } = caller
   const step = token === 'otp_pending' ? match.step : null
   if (!(await confirmTotpDevice(tx, { userId, at, ...match, step }))) throw alreadyConfirmed()
   await forgiveAttempt(tx, { userId, at })
-  await tellOfDevice(deps, tx, actor, 'confirmed', 'totp', at)
+  await tellOfDevice(deps, tx, caller, 'confirmed', 'totp', at)
   await appendAudit(tx, {
-    ...doneBy(actor, at),
+    ...doneBy(caller, at),
     action: 'otp_device:confirm',
     target: { type: 'otp_device', id: match.id },
     changes: { is_confirmed: { before: false, after: true } },
   })
-  return showSecondFactor(deps, tx, actor, 'totp', at)
+  return showSecondFactor(deps, tx, caller, 'totp', at)
 }
 
 /** The id of the device named, or else of the one being set up. */
-async function findUnconfirmed({ db }: Deps, actor: Actor, named: string | undefined): Promise<string> {
-  const devices = await inTenant(db, actor, (tx) => listTotpDevices(tx, actor.userId))
+async function findUnconfirmed({ db }: Deps, caller: Caller, named: string | undefined): Promise<string> {
+  const devices = await inTenant(db, caller, (tx) => listTotpDevices(tx, caller.userId))
   const asked = devices.filter(({ id }) => named === undefined || id === named)
   const open = asked.find((device) => !device.confirmed)
   if (open) return open.id

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
 import { deleteDevice, findDevice, hasOtherTotp, lockDevices } from './store.ts'
 import { tellOfDevice } from './tell-of-device.ts'
@@ -18,15 +18,14 @@ const lastFactor = () =>
  * Deletes a device of the caller with its codes. 401 step-up where MFA is on, 404 for any other id, 409
  * `last_factor` for the last confirmed TOTP device while the token's tenant or the service requires a second factor.
  */
-export async function removeDevice(deps: Deps, actor: Actor, id: string): Promise<void> {
+export async function removeDevice(deps: Deps, caller: Caller, id: string): Promise<void> {
   const { config, db, clock } = deps
-  const { userId, standing } = actor
+  const { userId, auth } = caller
   const at = clock()
-  if (config.OTP_ENABLED) assertFreshSecondFactor(actor, at)
-  else assertRecentSignIn(actor, at)
-  const required =
-    config.OTP_ENABLED && (config.OTP_REQUIRED_FOR_LOGIN || (standing.tenant?.requireMfa ?? false))
-  await inTenant(db, actor, async (tx) => {
+  if (config.OTP_ENABLED) assertFreshSecondFactor(caller, at)
+  else assertRecentSignIn(caller, at)
+  const required = config.OTP_ENABLED && (config.OTP_REQUIRED_FOR_LOGIN || (auth.tenant?.requireMfa ?? false))
+  await inTenant(db, caller, async (tx) => {
     await lockDevices(tx, userId)
     const device = await findDevice(tx, userId, id)
     if (!device) throw notFound()
@@ -34,9 +33,9 @@ export async function removeDevice(deps: Deps, actor: Actor, id: string): Promis
     const needed = required && device.type === 'totp' && confirmed
     if (needed && !(await hasOtherTotp(tx, userId, id))) throw lastFactor()
     await deleteDevice(tx, userId, id)
-    if (confirmed) await tellOfDevice(deps, tx, actor, 'deleted', device.type, at)
+    if (confirmed) await tellOfDevice(deps, tx, caller, 'deleted', device.type, at)
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'otp_device:delete',
       target: { type: 'otp_device', id },
       changes: changesBetween({ type: device.type, name: device.name, is_confirmed: confirmed }, null),

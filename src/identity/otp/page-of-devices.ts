@@ -1,18 +1,18 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { showDevice } from './device-schemas.ts'
 import { countDevices, deviceList, listDevices } from './store.ts'
 
 /** A page of the caller's devices, oldest first. */
-export function pageOfDevices(deps: Deps, actor: Actor, query: ListQuery) {
-  const { userId } = actor
+export function pageOfDevices(deps: Deps, caller: Caller, query: ListQuery) {
+  const { userId } = caller
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listDevices(tx, userId, page),
       count: await countDevices(tx, userId, page),
     }))
-  return answerPage(deps, actor, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, showDevice)
+  return answerPage(deps, caller, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, showDevice)
 }

@@ -48,8 +48,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
       qr_svg: z.string().meta({ description: 'The same as a QR code' }),
     }),
     secret: true,
-    handle: async ({ actor, body }) => {
-      const { device, ...told } = await setUpTotp(deps, actor, body.name)
+    handle: async ({ caller, body }) => {
+      const { device, ...told } = await setUpTotp(deps, caller, body.name)
       return { device: showDevice(device), ...told }
     },
   }),
@@ -64,8 +64,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
     answer: z.object({ confirmed: z.literal(true), device: deviceSchema, ...pair }),
     refusals: [404, 409],
     secret: true,
-    handle: async ({ actor, body }) => {
-      const { device, ...told } = await confirmTotp(deps, actor, body)
+    handle: async ({ caller, body }) => {
+      const { device, ...told } = await confirmTotp(deps, caller, body)
       return { ...told, device: showDevice(device) }
     },
   }),
@@ -78,7 +78,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: z.object({ message: z.literal('OTP code sent'), expires_in: z.int() }),
     secret: true,
-    handle: ({ actor }) => sendEmailCode(deps, actor),
+    handle: ({ caller }) => sendEmailCode(deps, caller),
   }),
   route({
     method: 'POST',
@@ -90,7 +90,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: z.object({ device_id: z.uuid(), codes: z.array(z.string()), count: z.int() }),
     secret: true,
-    handle: ({ actor }) => generateRecoveryCodes(deps, actor),
+    handle: ({ caller }) => generateRecoveryCodes(deps, caller),
   }),
   route({
     method: 'POST',
@@ -108,7 +108,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
       ...pair,
     }),
     secret: true,
-    handle: ({ actor, body }) => verifyCode(deps, actor, body),
+    handle: ({ caller, body }) => verifyCode(deps, caller, body),
   }),
   route({
     method: 'GET',
@@ -119,7 +119,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     query: deviceList.query,
     status: 200,
     answer: pageOf(deviceSchema),
-    handle: ({ actor, query }) => pageOfDevices(deps, actor, query),
+    handle: ({ caller, query }) => pageOfDevices(deps, caller, query),
   }),
   route({
     method: 'DELETE',
@@ -130,8 +130,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [409],
-    handle: async ({ actor, params }) => {
-      await removeDevice(deps, actor, pathId(params.id))
+    handle: async ({ caller, params }) => {
+      await removeDevice(deps, caller, pathId(params.id))
       return undefined
     },
   }),

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { mailUses } from '../guards/limits.ts'
@@ -12,16 +12,16 @@ import { emailCodeHashes, makeEmailCode } from './codes.ts'
  * Mails the caller a code of 6 digits for this sign-in alone, also to an address that is not verified yet; earlier
  * unexpired ones stay valid. The code is in the mail alone. 403 `channel_disabled`, 429 `throttled`.
  */
-export async function sendEmailCode({ db, config, sealer, clock, limiters }: Deps, actor: Actor) {
+export async function sendEmailCode({ db, config, sealer, clock, limiters }: Deps, caller: Caller) {
   assertChannelOn(config, 'email')
-  const { userId, tenantId, sessionId: signInId, origin, standing } = actor
-  const { email, firstName } = standing.user
+  const { userId, tenantId, sessionId: signInId, requestInfo, auth } = caller
+  const { email, firstName } = auth.user
   await limiters.take(mailUses('code', email))
   const validity = config.OTP_EMAIL_TOKEN_VALIDITY_SECONDS
   const at = clock()
   const code = makeEmailCode()
   const hash = emailCodeHashes(sealer, { userId, email }, code)[0]!
-  await inTenant(db, actor, async (tx) => {
+  await inTenant(db, caller, async (tx) => {
     const deviceId = await putEmailDevice(tx, { userId, id: timeOrderedId(at), at })
     const expiresAt = at + validity * 1000
     await insertEmailCode(tx, { userId, id: timeOrderedId(at), deviceId, signInId, hash, at, expiresAt })
@@ -30,7 +30,7 @@ export async function sendEmailCode({ db, config, sealer, clock, limiters }: Dep
       to: email,
       template: 'second_factor_code',
       variables: { code, firstName, minutes: Math.max(1, Math.floor(validity / 60)) },
-      requestId: origin.requestId,
+      requestId: requestInfo.requestId,
       at,
     })
   })

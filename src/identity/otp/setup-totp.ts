@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { makeTotpSecret, provisioningUri } from '../../platform/crypto/totp.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { assertChannelOn } from './channels.ts'
 import { totpContext } from './check-totp.ts'
@@ -14,19 +14,19 @@ import { findDevice, putUnconfirmedTotp } from './store.ts'
  * Begins the set-up of a TOTP device in place of one that was never confirmed. The secret is told here and never
  * again; the device verifies nothing until a code of it confirms it. 401 step-up, 403 `channel_disabled`.
  */
-export async function setUpTotp(deps: Deps, actor: Actor, name: string) {
+export async function setUpTotp(deps: Deps, caller: Caller, name: string) {
   const { config, sealer, clock, db } = deps
-  const { userId, standing } = actor
+  const { userId, auth } = caller
   assertChannelOn(config, 'totp')
   const at = clock()
-  await assertMayEnrol(deps, actor, at)
+  await assertMayEnrol(deps, caller, at)
   const id = timeOrderedId(at)
   const secret = makeTotpSecret()
   const secretSealed = sealer.seal('totp', secret, totpContext(userId, id))
-  const device = await inTenant(db, actor, async (tx) => {
+  const device = await inTenant(db, caller, async (tx) => {
     await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, at })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'otp_device:create',
       target: { type: 'otp_device', id },
       changes: changesBetween(null, { type: 'totp', name }),
@@ -34,6 +34,6 @@ export async function setUpTotp(deps: Deps, actor: Actor, name: string) {
     return findDevice(tx, userId, id)
   })
   if (!device) throw new Error('The device just made cannot be seen')
-  const uri = provisioningUri(config.OTP_TOTP_ISSUER_NAME, standing.user.email, secret)
+  const uri = provisioningUri(config.OTP_TOTP_ISSUER_NAME, auth.user.email, secret)
   return { device, secret, provisioning_uri: uri, qr_svg: await drawQr(uri, { type: 'svg' }) }
 }

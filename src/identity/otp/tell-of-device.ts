@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import type { DeviceType } from './channels.ts'
@@ -14,16 +14,16 @@ const told = {
 export async function tellOfDevice(
   { sealer }: Deps,
   tx: Tx,
-  actor: Actor,
+  caller: Caller,
   what: keyof typeof told,
   device: DeviceType,
   at: number,
 ): Promise<void> {
-  const { userId, tokenTenantId: tenantId, origin, standing } = actor
-  const { requestId } = origin
+  const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
+  const { requestId } = requestInfo
   const { type, template } = told[what]
   const data = { user_id: userId, device_type: device }
   await appendEvent(tx, { type, tenantId, subject: userId, data, actorId: userId, requestId, at })
-  const { email: to, firstName } = standing.user
+  const { email: to, firstName } = auth.user
   await sendMail(tx, sealer, { tenantId, to, template, variables: { device, firstName }, requestId, at })
 }

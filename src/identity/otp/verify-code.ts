@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { showSecondFactor } from '../sessions/complete-sign-in.ts'
@@ -26,23 +26,23 @@ import {
  */
 export async function verifyCode(
   deps: Deps,
-  actor: Actor,
+  caller: Caller,
   body: { code: string; deviceType: DeviceType | undefined },
 ) {
-  const { userId, sessionId: signInId, standing } = actor
+  const { userId, sessionId: signInId, auth } = caller
   const at = deps.clock()
   const code = readCode(body.code)
   const channels = channelsOfForm(code, channelsAsked(deps, body.deviceType))
   if (channels.length === 0) throw otpInvalid('verified')
   const devices = await admitAttempt(deps, { userId, at, field: 'verified' })
-  const person = { userId, signInId, email: standing.user.email, at }
+  const person = { userId, signInId, email: auth.user.email, at }
   const comparison = compareCode(deps, person, code, channels, devices)
   const { shown, grant } = await asSystem(deps.db, 'a right code may begin a session', async (tx) => {
     const shown = await acceptCode(tx, comparison)
     if (!shown) throw otpInvalid('verified')
     await forgiveAttempt(tx, { userId, at })
-    await tellOfUse(tx, actor, shown, at)
-    return { shown, grant: await showSecondFactor(deps, tx, actor, shown.type, at) }
+    await tellOfUse(tx, caller, shown, at)
+    return { shown, grant: await showSecondFactor(deps, tx, caller, shown.type, at) }
   })
   const pair = grant && (await issueTokens(deps, grant, at))
   return { verified: true as const, device_type: shown.type, device_id: shown.deviceId, ...pair }
@@ -55,10 +55,10 @@ function channelsAsked({ config }: Deps, named: DeviceType | undefined): readonl
 }
 
 /** A code that came by mail proves the address; a recovery code is one fewer. */
-async function tellOfUse(tx: Tx, actor: Actor, shown: ShownFactor, at: number): Promise<void> {
-  const { userId, tokenTenantId: tenantId, origin, decisionId, standing } = actor
-  const { email } = standing.user
-  const deed = { ...doneBy(actor, at), action: 'otp:verify' } as const
+async function tellOfUse(tx: Tx, caller: Caller, shown: ShownFactor, at: number): Promise<void> {
+  const { userId, tokenTenantId: tenantId, requestInfo, decisionId, auth } = caller
+  const { email } = auth.user
+  const deed = { ...doneBy(caller, at), action: 'otp:verify' } as const
   await appendAudit(tx, { ...deed, target: { type: 'otp_device', id: shown.deviceId } })
   if (shown.type === 'static')
     await appendEvent(tx, {
@@ -67,9 +67,9 @@ async function tellOfUse(tx: Tx, actor: Actor, shown: ShownFactor, at: number): 
       subject: userId,
       data: { user_id: userId },
       actorId: userId,
-      requestId: origin.requestId,
+      requestId: requestInfo.requestId,
       at,
     })
   if (shown.type === 'email' && (await markEmailVerified(tx, { id: userId, email, at })))
-    await tellVerified(tx, { userId, email, tenantId, origin, decisionId, at })
+    await tellVerified(tx, { userId, email, tenantId, requestInfo, decisionId, at })
 }

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
 import { assertEnterable } from './enter-tenant.ts'
@@ -22,48 +22,48 @@ const method = { totp: 'otp', email: 'email', static: 'rc' } as const
 export async function showSecondFactor(
   deps: Deps,
   tx: Tx,
-  actor: Actor,
+  caller: Caller,
   shown: DeviceType,
   now: number,
 ): Promise<Grant | null> {
-  const { userId, sessionId } = actor
-  if (actor.token === 'otp_pending') return completeSignIn(deps, tx, actor, shown, now)
+  const { userId, sessionId } = caller
+  if (caller.token === 'otp_pending') return completeSignIn(deps, tx, caller, shown, now)
   const raised = await raiseSession(tx, { id: sessionId, userId, kind: method[shown], at: now })
   if (!raised) throw sessionRevoked()
   return null
 }
 
-async function completeSignIn(deps: Deps, tx: Tx, actor: Actor, shown: DeviceType, now: number) {
-  const { userId, sessionId: id, standing, origin } = actor
+async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: DeviceType, now: number) {
+  const { userId, sessionId: id, auth, requestInfo } = caller
   const pending = await completePendingSession(tx, { id, userId, at: now })
   if (!pending) throw tokenNotValid()
   const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === pending.tenant_id)
   assertEnterable(place)
-  if (pending.session_id !== null) return enter(deps, tx, actor, place, pending.session_id, shown, now)
+  if (pending.session_id !== null) return enter(deps, tx, caller, place, pending.session_id, shown, now)
   const amr = ['pwd', method[shown], 'mfa']
-  const { email } = standing.user
+  const { email } = auth.user
   const settled = settledByCode(shown)
   const opening = { userId, email, place, amr, authTime: pending.auth_time, secondFactorAt: now, settled }
-  return openSession(deps, tx, opening, origin, now)
+  return openSession(deps, tx, opening, requestInfo, now)
 }
 
 /** A session enters a tenant that demanded the second factor it has shown now. */
 async function enter(
   deps: Deps,
   tx: Tx,
-  actor: Actor,
+  caller: Caller,
   place: Place,
   sessionId: string,
   shown: DeviceType,
   now: number,
 ): Promise<Grant> {
-  const { userId, standing } = actor
+  const { userId, auth } = caller
   const raised = await raiseSession(tx, { id: sessionId, userId, kind: method[shown], at: now })
   if (!raised) throw tokenNotValid()
   const { amr, auth_time: authTime, expires_at: expiresAt } = raised
   const { tenant_id: tenantId, roles } = place
   await noteEntry(tx, { tenantId, userId, at: now })
-  const { email } = standing.user
+  const { email } = auth.user
   const settled = settledByCode(shown)
   const whole = { sessionId, userId, email, tenantId, roles, acr: 'aal2', amr, authTime, expiresAt } as const
   return beginFamily(deps, tx, { ...whole, settled }, now)

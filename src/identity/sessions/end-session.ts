@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvents } from '../../platform/outbox/append-event.ts'
 import { endPendingSessions } from './pending-store.ts'
 import { type EndReason, endSession, endSessionsOf } from './store.ts'
@@ -32,13 +32,13 @@ export async function tellRevoked(
 }
 
 /** Ends a session of the caller's, with every token of it; 404 for one that is over, unknown or somebody else's. */
-export async function endOwnSession({ db, clock }: Deps, actor: Actor, id: string): Promise<undefined> {
+export async function endOwnSession({ db, clock }: Deps, caller: Caller, id: string): Promise<undefined> {
   const at = clock()
-  const { userId, tokenTenantId: tenantId, origin } = actor
+  const { userId, tokenTenantId: tenantId, requestInfo } = caller
   await asSystem(db, 'a session spans tenants', async (tx) => {
     if (!(await endSession(tx, { id, userId, reason: 'revoked', at }))) throw notFound()
-    await tellRevoked(tx, { userId, sessionIds: [id], tenantId, requestId: origin.requestId, at })
-    const deed = { ...doneBy(actor, at), tenantId, action: 'session:delete' } as const
+    await tellRevoked(tx, { userId, sessionIds: [id], tenantId, requestId: requestInfo.requestId, at })
+    const deed = { ...doneBy(caller, at), tenantId, action: 'session:delete' } as const
     await appendAudit(tx, { ...deed, target: { type: 'session', id } })
   })
 }

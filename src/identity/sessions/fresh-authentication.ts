@@ -1,15 +1,15 @@
 import { insufficientAuthentication } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 
 const secondFactorSeconds = 600
 const signInSeconds = 900
 
 /** Throws 401 where MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
-export function assertFreshSecondFactor({ standing }: Actor, now: number): void {
-  const { acr, secondFactorAt } = standing.session
+export function assertFreshSecondFactor({ auth }: Caller, now: number): void {
+  const { acr, secondFactorAt } = auth.session
   const fresh =
     acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
-  if (standing.user.mfaEnabled && !fresh)
+  if (auth.user.mfaEnabled && !fresh)
     throw insufficientAuthentication(
       'aal2',
       secondFactorSeconds,
@@ -18,8 +18,8 @@ export function assertFreshSecondFactor({ standing }: Actor, now: number): void 
 }
 
 /** Throws 401 where the person signed in more than 15 minutes ago. `now` in ms. */
-export function assertRecentSignIn({ standing }: Actor, now: number): void {
-  if (now - standing.session.authTime > signInSeconds * 1000)
+export function assertRecentSignIn({ auth }: Caller, now: number): void {
+  if (now - auth.session.authTime > signInSeconds * 1000)
     throw insufficientAuthentication(
       'aal1',
       signInSeconds,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { countSessionsOf, type ListedSession, listSessionsOf, sessionList } from './store.ts'
@@ -32,14 +32,14 @@ const showSession = (row: ListedSession, current: string) => ({
 })
 
 /** A page of the caller's sessions that are not over, oldest first. */
-export function listSessions(deps: Deps, actor: Actor, query: ListQuery) {
-  const { userId, sessionId } = actor
+export function listSessions(deps: Deps, caller: Caller, query: ListQuery) {
+  const { userId, sessionId } = caller
   const now = deps.clock()
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listSessionsOf(tx, userId, now, page),
       count: await countSessionsOf(tx, userId, now, page),
     }))
   const asked = { path: '/api/v1/auth/sessions', query }
-  return answerPage(deps, actor, sessionList, asked, load, (row) => showSession(row, sessionId))
+  return answerPage(deps, caller, sessionList, asked, load, (row) => showSession(row, sessionId))
 }

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { noteEntry, type Place } from '../../tenancy/members/store.ts'
@@ -30,7 +30,7 @@ export async function openSession(
   deps: Deps,
   tx: Tx,
   opening: Opening,
-  origin: Origin,
+  requestInfo: RequestInfo,
   now: number,
 ): Promise<Grant> {
   const { userId, place, secondFactorAt } = opening
@@ -39,7 +39,7 @@ export async function openSession(
   const expiresAt = now + deps.config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
   const acr = secondFactorAt === null ? 'aal1' : 'aal2'
   const entitled = { ...opening, sessionId, tenantId, roles: place.roles, acr, expiresAt } as const
-  const { userAgent, ip, requestId } = origin
+  const { userAgent, ip, requestId } = requestInfo
   await insertSession(tx, { ...entitled, id: sessionId, at: now, userAgent, ip })
   const sessionIds = await endOldestSessions(tx, { userId, most, at: now })
   await tellRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
@@ -50,11 +50,11 @@ export async function openSession(
   await appendAudit(tx, {
     tenantId,
     actor: { id: userId, email: opening.email },
-    origin,
+    requestInfo,
     action: 'session:create',
     target: { type: 'session', id: sessionId },
     at: now,
   })
-  await noteSignIn(deps, tx, { userId, email: opening.email, tenantId, origin, at: now })
+  await noteSignIn(deps, tx, { userId, email: opening.email, tenantId, requestInfo, at: now })
   return beginFamily(deps, tx, entitled, now)
 }

@@ -16,7 +16,7 @@ export const sessionRoutes = (deps: Deps): Route[] => [
     query: sessionList.query,
     status: 200,
     answer: pageOf(sessionSchema),
-    handle: ({ actor, query }) => listSessions(deps, actor, query),
+    handle: ({ caller, query }) => listSessions(deps, caller, query),
   }),
   route({
     method: 'DELETE',
@@ -26,6 +26,6 @@ export const sessionRoutes = (deps: Deps): Route[] => [
     summary: 'End one of your sessions',
     status: 204,
     answer: null,
-    handle: ({ actor, params }) => endOwnSession(deps, actor, pathId(params.id)),
+    handle: ({ caller, params }) => endOwnSession(deps, caller, pathId(params.id)),
   }),
 ]

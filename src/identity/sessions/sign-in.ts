@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import type { Place } from '../../tenancy/members/store.ts'
 import { invalidCredentials } from '../auth/check-password.ts'
 import { holdPassword } from '../users/store.ts'
@@ -17,7 +17,7 @@ export async function signIn(
   deps: Deps,
   person: { id: string; email: string; passwordHash: string },
   place: Place,
-  origin: Origin,
+  requestInfo: RequestInfo,
 ): Promise<TokenPair | OtpRequired> {
   const now = deps.clock()
   const { id: userId, email } = person
@@ -28,7 +28,7 @@ export async function signIn(
     const settled = await settleSecondFactor(deps, tx, entry, now)
     if (isChallenge(settled)) return settled
     const opening = { userId, email, place, amr: ['pwd'], authTime: now, secondFactorAt: null, settled }
-    return openSession(deps, tx, opening, origin, now)
+    return openSession(deps, tx, opening, requestInfo, now)
   })
   return isChallenge(outcome) ? signChallenge(deps, outcome, now) : issueTokens(deps, outcome, now)
 }

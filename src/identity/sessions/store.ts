@@ -33,7 +33,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
             ${session.secondFactorAt === null ? null : sql.timestamp(new Date(session.secondFactorAt))}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${sql.timestamp(new Date(session.expiresAt))})`)
 }
 
-const standingRow = z.object({
+const authContextRow = z.object({
   user_id: z.uuid(),
   email: z.string(),
   first_name: z.string(),
@@ -63,7 +63,7 @@ const standingRow = z.object({
   permissions: z.array(z.string()),
 })
 
-export type StandingRow = z.infer<typeof standingRow>
+export type AuthContextRow = z.infer<typeof authContextRow>
 
 interface BearerKey {
   userId: string
@@ -73,7 +73,7 @@ interface BearerKey {
 }
 
 /** Everything a request needs to know of its bearer, in one query: session, person, tenant, membership, roles. */
-export function findStanding(tx: Read, bearer: BearerKey): Promise<StandingRow | null> {
+export function findAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
   const session = sql.fragment`
     select acr, amr, auth_time, second_factor_at,
            ended_at is not null or expires_at <= ${sql.timestamp(new Date(bearer.now))} as over
@@ -85,7 +85,7 @@ export function findStanding(tx: Read, bearer: BearerKey): Promise<StandingRow |
  * The same for the bearer of a temporary token. A tenant counts as active here: whether its state admits the person
  * is judged when the sign-in completes, for owners may enter one that is closed.
  */
-export async function findPendingStanding(tx: Read, bearer: BearerKey): Promise<StandingRow | null> {
+export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
   const now = sql.timestamp(new Date(bearer.now))
   const session = sql.fragment`
     select 'aal1' as acr, '{pwd}'::text[] as amr, p.auth_time, null::timestamptz as second_factor_at,
@@ -96,8 +96,12 @@ export async function findPendingStanding(tx: Read, bearer: BearerKey): Promise<
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
-function standingWith(tx: Read, bearer: BearerKey, session: FragmentSqlToken): Promise<StandingRow | null> {
-  return tx.maybeOne(sql.type(standingRow)`
+function standingWith(
+  tx: Read,
+  bearer: BearerKey,
+  session: FragmentSqlToken,
+): Promise<AuthContextRow | null> {
+  return tx.maybeOne(sql.type(authContextRow)`
     select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
            u.is_active, u.date_joined, u.version as user_version,
            exists (select 1 from otp_devices d

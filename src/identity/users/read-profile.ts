@@ -2,16 +2,16 @@ import type { Deps } from '../../deps.ts'
 import { permissionsOf } from '../../platform/access/actions.ts'
 import { readAsSystem, readInTenant } from '../../platform/db/read.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
 import { findUser, type UserRow } from './store.ts'
 import { showUser } from './user-schemas.ts'
 
 /** The caller's own profile: who they are, what they may here, and where else they belong. */
-export function readProfile(deps: Deps, actor: Actor) {
-  const { user } = actor.standing
-  return profileOf(deps, actor, {
+export function readProfile(deps: Deps, caller: Caller) {
+  const { user } = caller.auth
+  return profileOf(deps, caller, {
     ...user,
     first_name: user.firstName,
     last_name: user.lastName,
@@ -22,27 +22,27 @@ export function readProfile(deps: Deps, actor: Actor) {
 }
 
 /** The same after the person changed, which the standing of the request does not know of. */
-export async function rereadProfile(deps: Deps, actor: Actor) {
-  const user = await readInTenant(deps.db, actor, (read) => findUser(read, actor.userId))
+export async function rereadProfile(deps: Deps, caller: Caller) {
+  const user = await readInTenant(deps.db, caller, (read) => findUser(read, caller.userId))
   if (!user) throw notFound()
-  return profileOf(deps, actor, { ...user, email_verified: user.email_verified_at !== null })
+  return profileOf(deps, caller, { ...user, email_verified: user.email_verified_at !== null })
 }
 
 type Person = Omit<UserRow, 'updated_at' | 'email_verified_at'> & { email_verified: boolean }
 
-async function profileOf({ db }: Deps, actor: Actor, user: Person) {
+async function profileOf({ db }: Deps, caller: Caller, user: Person) {
   const places = await readAsSystem(db, 'the memberships of a person lie in many tenants', (read) =>
-    listPlacesOf(read, actor.userId),
+    listPlacesOf(read, caller.userId),
   )
-  const here = places.find((place) => place.tenant_id === actor.tenantId)
+  const here = places.find((place) => place.tenant_id === caller.tenantId)
   if (!here) throw notFound()
   return new Versioned(user.version, {
     ...showUser(user),
     email_verified: user.email_verified,
-    mfa_enabled: actor.standing.user.mfaEnabled,
+    mfa_enabled: caller.auth.user.mfaEnabled,
     current_tenant: brief(here),
     roles: here.roles,
-    permissions: permissionsHeld(actor),
+    permissions: permissionsHeld(caller),
     memberships: places.map((place) => ({
       tenant: brief(place),
       roles: place.roles,
@@ -59,7 +59,7 @@ const brief = (place: Place) => ({
 })
 
 /** What the caller's roles permit in the tenant of the request, each once. */
-export function permissionsHeld({ standing }: Actor): string[] {
-  const { systemRoles = [], permissions = [] } = standing.membership ?? {}
+export function permissionsHeld({ auth }: Caller): string[] {
+  const { systemRoles = [], permissions = [] } = auth.membership ?? {}
   return [...new Set<string>([...systemRoles.flatMap(permissionsOf), ...permissions])].sort()
 }

@@ -5,8 +5,8 @@ import { readInTenant } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
@@ -26,35 +26,35 @@ const profileChange = z.object({
     .meta({ description: 'For another e-mail address, where you signed in more than 15 minutes ago' }),
 })
 
-function pageOfUsers(deps: Deps, actor: Actor, query: ListQuery) {
-  const { tenantId } = actor
+function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId } = caller
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => {
+    inTenant(deps.db, caller, async (tx) => {
       const count = await countMembers(tx, tenantId, page)
       return { rows: await listUsersOf(tx, tenantId, page, count), count }
     })
-  return answerPage(deps, actor, userList, { path: '/api/v1/users', query }, load, showMemberUser)
+  return answerPage(deps, caller, userList, { path: '/api/v1/users', query }, load, showMemberUser)
 }
 
-async function readUser(deps: Deps, actor: Actor, id: string) {
-  const user = await readInTenant(deps.db, actor, (read) => findUserOf(read, actor.tenantId, id))
+async function readUser(deps: Deps, caller: Caller, id: string) {
+  const user = await readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
   if (!user) throw notFound()
   const shown = showMemberUser(user)
-  actor.permit({ type: 'user', id: user.id, ownerId: user.id, fields: shown })
+  caller.permit({ type: 'user', id: user.id, ownerId: user.id, fields: shown })
   return new Versioned(user.version, shown)
 }
 
 /** Only oneself: whoever else is named, known or not, the answer is the engine's refusal. */
 async function updateUser(
   deps: Deps,
-  actor: Actor,
+  caller: Caller,
   id: string,
   change: z.output<typeof profileChange>,
   versions: Versions,
 ) {
-  actor.permit({ type: 'user', id, ownerId: id })
-  await updateProfile(deps, actor, change, versions)
-  const user = await readInTenant(deps.db, actor, (read) => findUserOf(read, actor.tenantId, id))
+  caller.permit({ type: 'user', id, ownerId: id })
+  await updateProfile(deps, caller, change, versions)
+  const user = await readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
   if (!user) throw notFound()
   return new Versioned(user.version, showMemberUser(user))
 }
@@ -69,7 +69,7 @@ export const userRoutes = (deps: Deps): Route[] => [
     query: userList.query,
     status: 200,
     answer: pageOf(memberUserSchema),
-    handle: ({ actor, query }) => pageOfUsers(deps, actor, query),
+    handle: ({ caller, query }) => pageOfUsers(deps, caller, query),
   }),
   route({
     method: 'GET',
@@ -80,7 +80,7 @@ export const userRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: profileSchema,
     versioned: true,
-    handle: ({ actor }) => readProfile(deps, actor),
+    handle: ({ caller }) => readProfile(deps, caller),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     route({
@@ -93,9 +93,9 @@ export const userRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: profileSchema,
       versioned: true,
-      handle: async ({ actor, body, ifMatch }) => {
-        await updateProfile(deps, actor, body, ifMatch)
-        return rereadProfile(deps, actor)
+      handle: async ({ caller, body, ifMatch }) => {
+        await updateProfile(deps, caller, body, ifMatch)
+        return rereadProfile(deps, caller)
       },
     }),
   ),
@@ -109,7 +109,7 @@ export const userRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: memberUserSchema,
     versioned: true,
-    handle: ({ actor, params }) => readUser(deps, actor, pathId(params.id)),
+    handle: ({ caller, params }) => readUser(deps, caller, pathId(params.id)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     route({
@@ -123,7 +123,8 @@ export const userRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: memberUserSchema,
       versioned: true,
-      handle: ({ actor, params, body, ifMatch }) => updateUser(deps, actor, pathId(params.id), body, ifMatch),
+      handle: ({ caller, params, body, ifMatch }) =>
+        updateUser(deps, caller, pathId(params.id), body, ifMatch),
     }),
   ),
 ]

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endTokens } from '../../platform/links/link-store.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { hasActiveOwner, listPlacesOf, type Place } from '../../tenancy/members/store.ts'
@@ -25,7 +25,7 @@ export interface Switched {
  */
 export function setUserActive(
   { db, clock }: Pick<Deps, 'clock'> & { db: Pick<Deps['db'], 'system'> },
-  origin: Origin,
+  requestInfo: RequestInfo,
   { person, active }: { person: { email: string } | { id: string }; active: boolean },
 ): Promise<Switched | null> {
   const at = clock()
@@ -37,11 +37,11 @@ export function setUserActive(
     if (!(await setActive(tx, { id, active, at })))
       return { user: shown, changed: false, sessionsEnded: 0, ownerless: [] }
     const places = await listPlacesOf(tx, id)
-    const deed = { id, active, origin, at }
+    const deed = { id, active, requestInfo, at }
     for (const { tenant_id } of places) await audit(tx, tenant_id, deed)
     const first = await findFirstTenantOf(tx, id)
     if (first) await tell(tx, first, deed)
-    const sessionsEnded = active ? 0 : await shutOut(tx, id, places, origin, at)
+    const sessionsEnded = active ? 0 : await shutOut(tx, id, places, requestInfo, at)
     return {
       user: shown,
       changed: true,
@@ -54,21 +54,21 @@ export function setUserActive(
 interface Deed {
   id: string
   active: boolean
-  origin: Origin
+  requestInfo: RequestInfo
   at: number
 }
 
-async function tell(tx: Tx, tenantId: string, { id, origin, at }: Deed): Promise<void> {
-  const { requestId } = origin
+async function tell(tx: Tx, tenantId: string, { id, requestInfo, at }: Deed): Promise<void> {
+  const { requestId } = requestInfo
   const event = { tenantId, subject: id, data: { user_id: id }, actorId: null, requestId, at }
   await appendEvent(tx, { ...event, type: 'identity.user_updated' })
 }
 
-async function audit(tx: Tx, tenantId: string, { id, active, origin, at }: Deed): Promise<void> {
+async function audit(tx: Tx, tenantId: string, { id, active, requestInfo, at }: Deed): Promise<void> {
   await appendAudit(tx, {
     tenantId,
     actor: null,
-    origin,
+    requestInfo,
     action: active ? 'user:activate' : 'user:deactivate',
     target: { type: 'user', id },
     changes: { is_active: { before: !active, after: active } },
@@ -77,9 +77,15 @@ async function audit(tx: Tx, tenantId: string, { id, active, origin, at }: Deed)
 }
 
 /** Ends every session, and what could open one; gives how many. Events belong to a tenant: with none, none is told. */
-async function shutOut(tx: Tx, userId: string, places: readonly Place[], origin: Origin, at: number) {
+async function shutOut(
+  tx: Tx,
+  userId: string,
+  places: readonly Place[],
+  requestInfo: RequestInfo,
+  at: number,
+) {
   await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
-  const { requestId } = origin
+  const { requestId } = requestInfo
   const sessions = { userId, exceptId: null, reason: 'deactivated', actorId: null, requestId, at } as const
   const [home] = places
   return home

@@ -1,6 +1,6 @@
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 
 interface Registered {
@@ -8,14 +8,14 @@ interface Registered {
   tenantId: string
   /** Made by an operator, not by themselves. */
   bySystem: boolean
-  origin: Origin
+  requestInfo: RequestInfo
   at: number
 }
 
 /** Leaves the event `identity.user_created` and the audit row of somebody new, in the transaction that makes them. */
 export async function tellRegistered(
   tx: Tx,
-  { person, tenantId, bySystem, origin, at }: Registered,
+  { person, tenantId, bySystem, requestInfo, at }: Registered,
 ): Promise<void> {
   const { id, email, firstName, lastName } = person
   await appendEvent(tx, {
@@ -24,13 +24,13 @@ export async function tellRegistered(
     subject: id,
     data: { user_id: id, email },
     actorId: bySystem ? null : id,
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
   await appendAudit(tx, {
     tenantId,
     actor: bySystem ? null : person,
-    origin,
+    requestInfo,
     action: 'user:register',
     target: { type: 'user', id },
     changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),

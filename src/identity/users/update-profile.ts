@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { preconditionFailed } from '../../platform/http/etag.ts'
 import { endTokensSentElsewhere } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
@@ -29,13 +29,13 @@ export interface ProfileChange {
  */
 export async function updateProfile(
   deps: Deps,
-  actor: Actor,
+  caller: Caller,
   change: ProfileChange,
   versions: Versions,
 ): Promise<void> {
-  const { userId: id, standing } = actor
-  const email = change.email === standing.user.email ? null : (change.email ?? null)
-  if (email !== null) await assertMayMove(deps, actor, email, change.current_password)
+  const { userId: id, auth } = caller
+  const email = change.email === auth.user.email ? null : (change.email ?? null)
+  if (email !== null) await assertMayMove(deps, caller, email, change.current_password)
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
   await asSystem(deps.db, 'a profile shows in every tenant of its person', async (tx) => {
@@ -44,15 +44,15 @@ export async function updateProfile(
     if (!updated) return
     const { email: now, first_name, last_name, previous_email: before } = updated
     await copyProfile(tx, { id, email: now, firstName: first_name, lastName: last_name })
-    if (now !== before) await settleNewAddress(deps, tx, actor, updated, at)
-    await tellUpdated(tx, actor, at)
+    if (now !== before) await settleNewAddress(deps, tx, caller, updated, at)
+    await tellUpdated(tx, caller, at)
     await appendAudit(tx, {
-      ...doneBy(actor, at),
-      tenantId: actor.tokenTenantId,
+      ...doneBy(caller, at),
+      tenantId: caller.tokenTenantId,
       action: 'profile:update',
       target: { type: 'user', id },
       changes: changesBetween(
-        { first_name: standing.user.firstName, last_name: standing.user.lastName, email: before },
+        { first_name: auth.user.firstName, last_name: auth.user.lastName, email: before },
         { first_name, last_name, email: now },
       ),
     })
@@ -60,23 +60,23 @@ export async function updateProfile(
 }
 
 /** Whoever finds an open session may not take the account with it. */
-async function assertMayMove(deps: Deps, actor: Actor, email: string, password: string | undefined) {
+async function assertMayMove(deps: Deps, caller: Caller, email: string, password: string | undefined) {
   const now = deps.clock()
-  assertFreshSecondFactor(actor, now)
-  if (password === undefined) assertRecentSignIn(actor, now)
-  else await checkCurrentPassword(deps, actor, password)
+  assertFreshSecondFactor(caller, now)
+  if (password === undefined) assertRecentSignIn(caller, now)
+  else await checkCurrentPassword(deps, caller, password)
   await deps.limiters.take(mailUses('address-change', email))
-  await deps.limiters.stranger(actor, email)
+  await deps.limiters.stranger(caller, email)
 }
 
 async function settleNewAddress(
   deps: Deps,
   tx: Tx,
-  actor: Actor,
+  caller: Caller,
   user: { email: string; first_name: string; previous_email: string },
   at: number,
 ): Promise<void> {
-  const { userId, tokenTenantId: tenantId, origin } = actor
+  const { userId, tokenTenantId: tenantId, requestInfo } = caller
   const { email, first_name: firstName } = user
   await endTokensSentElsewhere(tx, { id: userId, email, at })
   await sendMail(tx, deps.sealer, {
@@ -84,20 +84,20 @@ async function settleNewAddress(
     to: user.previous_email,
     template: 'email_changed',
     variables: { firstName, newEmail: email },
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
-  await mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, origin, at })
+  await mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, requestInfo, at })
 }
 
-function tellUpdated(tx: Tx, { userId, tokenTenantId, origin }: Actor, at: number): Promise<string> {
+function tellUpdated(tx: Tx, { userId, tokenTenantId, requestInfo }: Caller, at: number): Promise<string> {
   return appendEvent(tx, {
     type: 'identity.user_updated',
     tenantId: tokenTenantId,
     subject: userId,
     data: { user_id: userId },
     actorId: userId,
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
 }

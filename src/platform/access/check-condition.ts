@@ -23,8 +23,8 @@ export interface Checking extends ConditionContext {
 /** What is always true: the condition of a policy that names none. */
 export const always: CheckedCondition = { group: 'all', of: [] }
 
-const mostLeaves = 64
-const mostLevels = 4
+const maxLeaves = 64
+const maxLevels = 4
 
 /**
  * Checks a condition as it came and gives it with its operands normalised; every fault is in `faults`, and
@@ -38,8 +38,8 @@ export function checkCondition(
   const checking: Checking = { ...context, patternCostUs, faults: [], leaves: 0 }
   if (isNothing(value)) return { condition: always, faults: [] }
   const condition = checked(value, { pointer: '/conditions', level: 1 }, checking) ?? always
-  if (checking.leaves > mostLeaves) {
-    const detail = `A condition has at most ${mostLeaves} comparisons; this one has ${checking.leaves}.`
+  if (checking.leaves > maxLeaves) {
+    const detail = `A condition has at most ${maxLeaves} comparisons; this one has ${checking.leaves}.`
     checking.faults.push({ pointer: '/conditions', code: 'too_large', detail })
   }
   return { condition, faults: checking.faults }
@@ -103,8 +103,8 @@ function checkedGroup(
   { pointer, level }: Place,
   checking: Checking,
 ): CheckedCondition | undefined {
-  if (level > mostLevels) {
-    const detail = `Groups are nested at most ${mostLevels} deep.`
+  if (level > maxLevels) {
+    const detail = `Groups are nested at most ${maxLevels} deep.`
     checking.faults.push({ pointer, code: 'too_large', detail })
     return undefined
   }

@@ -36,7 +36,7 @@ const onArrays = {
   subset_of: ['subset', true],
 } as const
 
-const mostItems = 256
+const maxItems = 256
 const longestText = 1024
 
 /** A fault on its way to the list, with the part of the comparison it is in. */
@@ -155,8 +155,8 @@ function items<T extends Scalar>(value: unknown, item: (value: unknown, at: stri
   if (!Array.isArray(value) || value.length === 0) {
     throw new LeafFault('/value', 'type_mismatch', 'This operator needs a list with at least one item.')
   }
-  if (value.length > mostItems) {
-    throw new LeafFault('/value', 'too_large', `A list has at most ${mostItems} items.`)
+  if (value.length > maxItems) {
+    throw new LeafFault('/value', 'too_large', `A list has at most ${maxItems} items.`)
   }
   return value.map((one, index) => item(one, `/value/${index}`))
 }

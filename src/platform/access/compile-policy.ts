@@ -26,7 +26,7 @@ export type Compiled =
   | { policy: CompiledPolicy; document: PolicyDocument; warnings: Warning[] }
   | { faults: Fault[] }
 
-const mostBytes = 16 * 1024
+const maxBytes = 16 * 1024
 
 /**
  * Compiles a policy, or says all that is wrong with it. The document is the source with defaults filled in and
@@ -57,7 +57,7 @@ const tooCostly: Fault = {
 
 function sizeFault({ subjects, conditions, approval, obligations }: PolicySource): Fault | undefined {
   const bytes = Buffer.byteLength(JSON.stringify({ subjects, conditions, approval, obligations }))
-  if (bytes <= mostBytes) return undefined
+  if (bytes <= maxBytes) return undefined
   return {
     pointer: '',
     code: 'too_large',

@@ -22,12 +22,12 @@ const ofTheService = {
 /** The types of obligation that may come with an answer about an action of the service. */
 export const serviceObligations: ReadonlySet<string> = new Set(Object.keys(ofTheService))
 
-const mostObligations = 16
+const maxObligations = 16
 
 /** The obligations of a policy on these actions; faults go into the list. */
 export function checkObligations(value: unknown, actions: readonly string[], faults: Fault[]): Obligation[] {
   const obligations = parsePart(
-    z.array(obligationSchema).max(mostObligations),
+    z.array(obligationSchema).max(maxObligations),
     value ?? [],
     '/obligations',
     faults,

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ActionName } from '../access/actions.ts'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { Actor } from '../http/actor.ts'
-import type { Origin } from '../http/origin.ts'
+import type { Caller } from '../http/caller.ts'
+import type { RequestInfo } from '../http/request-info.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 
 /** What is done on public routes, or by the service itself, and so is no action of the catalogue. */
@@ -28,7 +28,7 @@ export type Changes = Record<string, { before: unknown; after: unknown }>
 export interface AuditRow {
   tenantId: string
   actor: { id: string; email: string } | null
-  origin: Pick<Origin, 'requestId' | 'ip' | 'userAgent'>
+  requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'>
   decisionId?: string
   action: Deed
   target: { type: string; id: string }
@@ -38,30 +38,30 @@ export interface AuditRow {
 
 /** Writes who did what, in the transaction of the deed. Throws (a bug of ours) for a field that is named like a secret. */
 export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
-  const { tenantId, actor, origin, action, target, changes = {}, at } = row
+  const { tenantId, actor, requestInfo, action, target, changes = {}, at } = row
   for (const field of Object.keys(changes))
     if (secretive.test(field)) throw new Error(`The audit log must not hold the field ${field}`)
   await tx.query(sql.unsafe`
     insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
                            user_agent, request_id, decision_id, changes)
     values (${tenantId}, ${timeOrderedId(at)}, ${sql.timestamp(new Date(at))}, ${actor ? 'user' : 'system'},
-            ${actor?.id ?? null}, ${actor?.email ?? null}, ${action}, ${target.type}, ${target.id}, ${origin.ip},
-            ${origin.userAgent}, ${origin.requestId}, ${row.decisionId ?? null}, ${sql.jsonb(changes as never)})`)
+            ${actor?.id ?? null}, ${actor?.email ?? null}, ${action}, ${target.type}, ${target.id}, ${requestInfo.ip},
+            ${requestInfo.userAgent}, ${requestInfo.requestId}, ${row.decisionId ?? null}, ${sql.jsonb(changes as never)})`)
 }
 
 const secretive = /password|secret|token|hash|sealed|codes?$|jti/i
 
-/** Who does something in a tenant: an Actor, or a person who came by a link. */
-export interface Doer extends Pick<Actor, 'tenantId' | 'userId' | 'origin'> {
-  standing: { user: { email: string } }
+/** Who does something in a tenant: an Caller, or a person who came by a link. */
+export interface Doer extends Pick<Caller, 'tenantId' | 'userId' | 'requestInfo'> {
+  auth: { user: { email: string } }
   decisionId?: string
 }
 
 /** What every row of a request says alike: spread it, and add action, target and changes. */
-export const doneBy = ({ tenantId, userId, standing, origin, decisionId }: Doer, at: number) => ({
+export const doneBy = ({ tenantId, userId, auth, requestInfo, decisionId }: Doer, at: number) => ({
   tenantId,
-  actor: { id: userId, email: standing.user.email },
-  origin,
+  actor: { id: userId, email: auth.user.email },
+  requestInfo,
   ...(decisionId !== undefined && { decisionId }),
   at,
 })

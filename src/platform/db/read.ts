@@ -48,7 +48,7 @@ function once(pool: ReadPool, scope: readonly [string, string] | null): Read {
   return { any: rowsOf, maybeOne } as Read
 }
 
-const mostTries = 5
+const maxTries = 5
 
 /** A statement that joins tables can be ended as the victim of a deadlock with a migration; transactions repeat, too. */
 async function repeated<T>(read: () => Promise<T>): Promise<T> {
@@ -56,7 +56,7 @@ async function repeated<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read()
     } catch (error) {
-      if (!sqlState(error).startsWith('40') || tries === mostTries) throw error
+      if (!sqlState(error).startsWith('40') || tries === maxTries) throw error
     }
   }
 }

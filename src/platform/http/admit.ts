@@ -4,8 +4,8 @@ import type { ActionName } from '../access/actions.ts'
 import type { Decision } from '../access/decision.ts'
 import type { DecisionQuery, Resource } from '../access/query.ts'
 import { emptySlice } from '../access/slice.ts'
-import type { Actor } from './actor.ts'
 import { type AuthenticateDeps, authenticate, type Bearer, type Claims } from './authenticate.ts'
+import type { Caller } from './caller.ts'
 import { type DecideDeps, deniedBecause, queryOf, refusal } from './decide.ts'
 import { callGate } from './gate.ts'
 import { DecidedPage } from './lists.ts'
@@ -19,7 +19,7 @@ export type AdmitDeps = AuthenticateDeps & DecideDeps
 
 /** Who got as far as the handler, and what is still to be decided on the way. */
 export interface Admission {
-  actor: Actor
+  caller: Caller
   /** Binds the call to what was validated of it, for gates and approvals. Throws 400 for a malformed approval. */
   bind(body: unknown): Promise<void>
   /** Runs the verb, and turns a gate that it meets into the request for an approval. */
@@ -37,15 +37,15 @@ export interface Admission {
  * revision that stood beside the session. Throws 401, 403 and 404; `conclude` is due in either case.
  */
 export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims: Claims): Promise<Admission> {
-  if (route.action === 'public') throw new Error('A public route has no actor')
+  if (route.action === 'public') throw new Error('A public route has no caller')
   const { action } = route
   const bearer = await authenticate(deps, ctx, route, claims)
-  const { origin } = ctx.state
+  const { requestInfo } = ctx.state
   const id = randomUUIDv7()
   Object.assign(ctx.state, { userId: bearer.userId, tenantId: bearer.tenantId, decisionId: id })
   const sliceOf = await slices(deps, bearer)
   const now = deps.clock()
-  const { session } = bearer.standing
+  const { session } = bearer.auth
   const collection = collectionOf(route, bearer)
   const gate = callGate(deps.approvals, { ctx, route, bearer, decisionId: id, now })
   let last: { query: DecisionQuery; decision: Decision } | undefined
@@ -53,7 +53,7 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   const weigh = (phase: DecisionQuery['phase'], resource: Resource) => {
     const slice = sliceOf(resource.type, action, now)
     const [approval, othersCanApprove] = [gate.approvalFor(resource), gate.othersCanApprove()]
-    const asked = { action, phase, bearer, origin, resource, slice, now, approval, othersCanApprove }
+    const asked = { action, phase, bearer, requestInfo, resource, slice, now, approval, othersCanApprove }
     const query = queryOf(asked)
     return { query, decision: deps.access.decide(query) }
   }
@@ -82,12 +82,12 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
     const always = last.decision.effect !== 'allow' || changes(route)
     await deps.recordDecision({ id, ...last, always })
   }
-  const permit: Actor['permit'] = (resource) => {
+  const permit: Caller['permit'] = (resource) => {
     ctx.state.undecided = false
     const whole = { ...collection, ownerId: null, ...resource }
     insist(ask('resource', whole), whole)
   }
-  const may: Actor['may'] = (resource) =>
+  const may: Caller['may'] = (resource) =>
     weigh('resource', { ...collection, ownerId: null, ...resource }).decision.effect === 'allow'
   const viewOfRows = () => {
     if (!last) throw new Error('A list was shown before anything was decided')
@@ -97,7 +97,15 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
     return rowView(decision, decide, refuseFor, session, now)
   }
   const admission: Admission = {
-    actor: { ...bearer, origin, decisionId: id, permit, may, viewOfRows, beforeCommit: gate.beforeCommit },
+    caller: {
+      ...bearer,
+      requestInfo,
+      decisionId: id,
+      permit,
+      may,
+      viewOfRows,
+      beforeCommit: gate.beforeCommit,
+    },
     bind: gate.bind,
     through: (verb) => gate.through(verb, (decision) => refuse('no_eligible_approver', decision)),
     decideRoute(fields) {
@@ -134,9 +142,9 @@ export async function admit(deps: AdmitDeps, ctx: Context, route: Route, claims:
   return admission
 }
 
-async function slices(deps: DecideDeps, { standing, tenantId, userId }: Bearer) {
-  if (!standing.tenant) return () => emptySlice(tenantId, 0)
-  const loaded = deps.loadPolicies({ tenantId, userId }, standing.tenant.policyRevision)
+async function slices(deps: DecideDeps, { auth, tenantId, userId }: Bearer) {
+  if (!auth.tenant) return () => emptySlice(tenantId, 0)
+  const loaded = deps.loadPolicies({ tenantId, userId }, auth.tenant.policyRevision)
   const policies = loaded instanceof Promise ? await loaded : loaded
   return policies.slice
 }

@@ -4,14 +4,14 @@ import type { GrantedApproval, Resource } from '../access/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import { ApiError } from '../errors.ts'
 import { refusal } from './decide.ts'
-import type { Origin } from './origin.ts'
+import type { RequestInfo } from './request-info.ts'
 
 /** A call as approvals are bound to it. `body` is the validated one, null where the route takes none. */
 export interface GuardedCall {
   tenantId: string
   userId: string
   email: string
-  origin: Origin
+  requestInfo: RequestInfo
   action: ActionName
   method: string
   path: string

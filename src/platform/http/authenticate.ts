@@ -9,7 +9,7 @@ import {
   unauthorized,
 } from '../errors.ts'
 import type { Turnstile } from '../turnstile.ts'
-import type { LoadStanding, Standing } from './actor.ts'
+import type { AuthContext, LoadAuthContext } from './caller.ts'
 import type { Route } from './route.ts'
 
 /** A token whose signature, kind and session were checked, and the tenant the request is scoped to. */
@@ -22,12 +22,12 @@ export interface Bearer {
   tenantId: string
   token: 'access' | 'otp_pending'
   jti: string
-  standing: Standing
+  auth: AuthContext
 }
 
 export interface AuthenticateDeps {
   signer: TokenSigner
-  loadStanding: LoadStanding
+  loadAuthContext: LoadAuthContext
   budget: CallBudget
   turns: { ofTenant: Turnstile }
   clock: () => number
@@ -52,19 +52,19 @@ export async function authenticate(
   claims: Claims,
 ): Promise<Bearer> {
   const tenantId = scopeOf(route, claims.tenantId, ctx.params)
-  const standing = await deps.loadStanding({ ...claims, tenantId })
-  assertAlive(claims.token, standing)
+  const auth = await deps.loadAuthContext({ ...claims, tenantId })
+  assertAlive(claims.token, auth)
   // Only now: whoever keeps a token of an ended session could else spend what its owner has.
   ctx.set(deps.budget.spend(claims))
-  if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, standing)
-  if (tenantId !== claims.tenantId) assertMayReachIn(route, standing)
-  return { ...claims, tokenTenantId: claims.tenantId, tenantId, standing }
+  if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
+  if (tenantId !== claims.tenantId) assertMayReachIn(route, auth)
+  return { ...claims, tokenTenantId: claims.tenantId, tenantId, auth }
 }
 
 /** A temporary token that was used, or ended with the sessions of its person, is a token no longer. */
-function assertAlive(token: Bearer['token'], standing: Standing | null): asserts standing is Standing {
-  if (standing && !standing.user.isActive) throw sessionRevoked()
-  if (standing && !standing.session.over) return
+function assertAlive(token: Bearer['token'], auth: AuthContext | null): asserts auth is AuthContext {
+  if (auth && !auth.user.isActive) throw sessionRevoked()
+  if (auth && !auth.session.over) return
   throw token === 'otp_pending' ? tokenNotValid() : sessionRevoked()
 }
 
@@ -112,10 +112,10 @@ export function pathId(text: string | undefined): string {
 const scopeOf = (route: Route, tokenTenantId: string, params: Record<string, string>) =>
   route.scope === 'token' ? tokenTenantId : pathId(params.id)
 
-function assertInside(route: Route, tokenTenantId: string, tenantId: string, standing: Standing) {
+function assertInside(route: Route, tokenTenantId: string, tenantId: string, auth: AuthContext) {
   // Whoever belongs no more to the tenant of their token is told so by the engine, as on every other route.
   if (route.scope === 'inside' && tenantId === tokenTenantId) return
-  if (standing.membership?.status !== 'active') throw notFound()
+  if (auth.membership?.status !== 'active') throw notFound()
   if (route.scope === 'inside')
     throw new ApiError(
       403,
@@ -125,7 +125,7 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, sta
 }
 
 /** Whoever changes a tenant without having entered it shows what entering it takes, else that would protect nothing. */
-function assertMayReachIn({ method }: Route, { tenant, session }: Standing) {
+function assertMayReachIn({ method }: Route, { tenant, session }: AuthContext) {
   if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return
   throw insufficientAuthentication(
     'aal2',

@@ -7,7 +7,7 @@ import { reasonSentence } from '../access/reasons.ts'
 import { ApiError, notFound, unauthorized } from '../errors.ts'
 import type { Approvals } from './approval-gate.ts'
 import type { Bearer } from './authenticate.ts'
-import type { Origin } from './origin.ts'
+import type { RequestInfo } from './request-info.ts'
 
 /** A tenant's policies at one revision. */
 export interface PoliciesInForce {
@@ -48,7 +48,7 @@ export interface Asked {
   action: ActionName
   phase: DecisionQuery['phase']
   bearer: Bearer
-  origin: Origin
+  requestInfo: RequestInfo
   resource: Resource
   slice: Slice
   approval: GrantedApproval | null
@@ -57,26 +57,26 @@ export interface Asked {
 }
 
 /** The question as the engine takes it. */
-export const queryOf = ({ bearer, origin, ...asked }: Asked): DecisionQuery => ({
+export const queryOf = ({ bearer, requestInfo, ...asked }: Asked): DecisionQuery => ({
   ...asked,
-  requestId: origin.requestId,
+  requestId: requestInfo.requestId,
   subject: subjectOf(bearer),
-  tenant: bearer.standing.tenant,
-  environment: { ip: origin.ip, userAgent: origin.userAgent },
+  tenant: bearer.auth.tenant,
+  environment: { ip: requestInfo.ip, userAgent: requestInfo.userAgent },
 })
 
-const subjectOf = ({ standing, userId, tenantId, sessionId, token }: Bearer): Subject => ({
+const subjectOf = ({ auth, userId, tenantId, sessionId, token }: Bearer): Subject => ({
   type: 'user',
   id: userId,
-  email: standing.user.email,
-  emailVerified: standing.user.emailVerified,
+  email: auth.user.email,
+  emailVerified: auth.user.emailVerified,
   tenantId,
-  membership: standing.membership,
+  membership: auth.membership,
   session: {
     id: sessionId,
-    acr: standing.session.acr,
-    amr: standing.session.amr,
-    authTime: standing.session.authTime,
+    acr: auth.session.acr,
+    amr: auth.session.amr,
+    authTime: auth.session.authTime,
     token,
   },
 })

@@ -94,8 +94,17 @@ export function callGate(approvals: Approvals, { ctx, route, bearer, decisionId,
       if (action === null || !actions[action].gate) return
       const { tenantId, userId } = bearer
       const place = { method: route.method, path: ctx.path }
-      const sent = { email: bearer.standing.user.email, body: route.body ? body : null }
-      call = { tenantId, userId, ...sent, origin: ctx.state.origin, action, ...place, decisionId, now }
+      const sent = { email: bearer.auth.user.email, body: route.body ? body : null }
+      call = {
+        tenantId,
+        userId,
+        ...sent,
+        requestInfo: ctx.state.requestInfo,
+        action,
+        ...place,
+        decisionId,
+        now,
+      }
       const id = namedId(ctx)
       if (id !== null) named = { id, presented: await approvals.find(call, id) }
     },
@@ -123,7 +132,7 @@ export function callGate(approvals: Approvals, { ctx, route, bearer, decisionId,
 /** Says no where nobody could be asked. */
 type Refuse = (decision: Decision) => ApiError
 
-const isOwner = ({ standing }: Bearer) => standing.membership?.systemRoles.includes('owner') ?? false
+const isOwner = ({ auth }: Bearer) => auth.membership?.systemRoles.includes('owner') ?? false
 
 function namedId(ctx: Context): string | null {
   const text = ctx.get('approval-request').trim().toLowerCase()

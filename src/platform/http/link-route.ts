@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Origin } from './origin.ts'
+import type { RequestInfo } from './request-info.ts'
 import { publicRoute, type Route } from './route.ts'
 import { linkToken, message } from './schemas.ts'
 
@@ -14,7 +14,7 @@ interface LinkRoute {
   /** The message of success. */
   done: string
   /** Does what the link is for, once; throws what `findLink` and `spendLink` throw. */
-  use(origin: Origin, token: string): Promise<void>
+  use(requestInfo: RequestInfo, token: string): Promise<void>
 }
 
 /** The public POST `{token}` behind the button of a mailed link's page: 200 `{message}`. */
@@ -26,8 +26,8 @@ export const linkRoute = ({ done, use, ...route }: LinkRoute): Route =>
     status: 200,
     answer: message(done),
     secret: true,
-    async handle({ origin, body }) {
-      await use(origin, body.token)
+    async handle({ requestInfo, body }) {
+      await use(requestInfo, body.token)
       return { message: done }
     },
   })

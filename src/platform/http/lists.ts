@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
 import type { Keyset } from '../db/keyset.ts'
 import type { List, ListPage, ListQuery } from '../db/list.ts'
-import type { Actor } from './actor.ts'
+import type { Caller } from './caller.ts'
 import { openCursor, type Place, sealCursor } from './cursors.ts'
 import { fillPage } from './fill-page.ts'
 
@@ -45,16 +45,16 @@ interface Deps {
  */
 export async function answerPage<Found extends { rows: readonly object[] }, T>(
   { sealer, publicUrl, clock }: Deps,
-  actor: Pick<Actor, 'tenantId' | 'userId' | 'viewOfRows'>,
+  caller: Pick<Caller, 'tenantId' | 'userId' | 'viewOfRows'>,
   list: List,
   { path, query }: Asked,
   load: (page: ListPage) => Promise<Found>,
   show: (row: Found['rows'][number]) => T,
 ) {
-  const view = actor.viewOfRows()
+  const view = caller.viewOfRows()
   const told = list.parameterTelling(query, view.masked)
   if (told !== null) throw view.refuse(told)
-  const scope = { path, tenantId: actor.tenantId, userId: actor.userId, query }
+  const scope = { path, tenantId: caller.tenantId, userId: caller.userId, query }
   const keyset = keysetOf(query, (cursor) => openCursor(sealer, scope, cursor))
   const now = clock()
   const loadFrom = (from: Keyset['from']) => load(list.page(query, { ...keyset, from }, now, view.masked))

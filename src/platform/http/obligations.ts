@@ -1,8 +1,8 @@
 import type { Obligation } from '../access/policy-document.ts'
 import { type ApiError, insufficientAuthentication } from '../errors.ts'
-import type { Standing } from './actor.ts'
+import type { AuthContext } from './caller.ts'
 
-type Session = Standing['session']
+type Session = AuthContext['session']
 
 /**
  * A sign-in that policies ask for before they permit. `maxAge` in seconds, null: whenever it was. `possible`: whether

@@ -66,7 +66,7 @@ export function answerErrors(log: Logger): Middleware {
       ctx.state.error = error
       if (error.status >= 500)
         log.error(
-          { err: error.cause ?? thrown, request_id: ctx.state.origin?.requestId, code: error.code },
+          { err: error.cause ?? thrown, request_id: ctx.state.requestInfo?.requestId, code: error.code },
           error.message,
         )
       answer(ctx, error)
@@ -77,7 +77,7 @@ export function answerErrors(log: Logger): Middleware {
 function answer(ctx: Context, error: ApiError) {
   ctx.status = error.status
   ctx.set({ ...error.headers, 'Cache-Control': 'no-store' })
-  ctx.body = JSON.stringify(problemBody(error, ctx.state.origin?.requestId ?? ''))
+  ctx.body = JSON.stringify(problemBody(error, ctx.state.requestInfo?.requestId ?? ''))
   const accept = ctx.get('accept')
   const plain = /\bapplication\/json\b/i.test(accept) && !/\bapplication\/problem\+json\b/i.test(accept)
   ctx.type = plain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'

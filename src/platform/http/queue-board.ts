@@ -39,8 +39,8 @@ export function queueBoard({ path, password, listQueues, clock, log }: Board): R
 }
 
 const identify: Middleware = async (ctx, next) => {
-  ctx.state.origin = { requestId: randomUUID() }
-  ctx.set('X-Request-Id', ctx.state.origin.requestId)
+  ctx.state.requestInfo = { requestId: randomUUID() }
+  ctx.set('X-Request-Id', ctx.state.requestInfo.requestId)
   await next()
 }
 

@@ -1,19 +1,19 @@
 import type { Middleware } from 'koa'
 import type { Logger } from 'pino'
-import type { originReader } from './origin.ts'
+import type { requestInfoReader } from './request-info.ts'
 
 /** Gives each request its origin and id, and writes one line when it is answered: who, where, what, how long. */
 export function logRequests(
   log: Logger,
-  readOrigin: ReturnType<typeof originReader>,
+  readRequestInfo: ReturnType<typeof requestInfoReader>,
   readable: boolean,
 ): Middleware {
   // Nothing in the line is of the caller's making but path and address; to search it for secrets costs more than it.
   const lines = readable ? log : log.child({}, { redact: [] })
   return async (ctx, next) => {
     const begun = performance.now()
-    ctx.state.origin = readOrigin(ctx)
-    ctx.set('X-Request-Id', ctx.state.origin.requestId)
+    ctx.state.requestInfo = readRequestInfo(ctx)
+    ctx.set('X-Request-Id', ctx.state.requestInfo.requestId)
     await next()
     const ms = Math.round((performance.now() - begun) * 10) / 10
     if (readable)
@@ -35,12 +35,12 @@ export const logUnanswered = (log: Logger) => (error: NodeJS.ErrnoException) =>
     : log.error({ err: error }, 'A request got no answer of ours')
 
 const lineOf = (
-  state: Record<string, unknown> & { origin?: { requestId: string; ip: string } },
+  state: Record<string, unknown> & { requestInfo?: { requestId: string; ip: string } },
   line: object,
 ) => ({
   ...line,
-  request_id: state.origin?.requestId,
-  ip: state.origin?.ip,
+  request_id: state.requestInfo?.requestId,
+  ip: state.requestInfo?.ip,
   action: state.action,
   user_id: state.userId,
   tenant_id: state.tenantId,

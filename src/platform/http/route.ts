@@ -1,10 +1,10 @@
 import type { ZodObject, ZodType, z } from 'zod'
 import type { ActionName } from '../access/actions.ts'
 import type { Versions } from '../db/version.ts'
-import type { Actor } from './actor.ts'
+import type { Caller } from './caller.ts'
 import type { Versioned } from './etag.ts'
 import type { DecidedPage } from './lists.ts'
-import type { Origin } from './origin.ts'
+import type { RequestInfo } from './request-info.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -13,8 +13,8 @@ export interface Ask<Body, Query, A> {
   params: Record<string, string>
   body: Body
   query: Query
-  actor: A
-  origin: Origin
+  caller: A
+  requestInfo: RequestInfo
   /** Of `If-Match`: the versions that may be changed; the statement that changes the row has to ask for them. */
   ifMatch: Versions
   /** The body as it was sent, to say where in it something is. */
@@ -58,15 +58,15 @@ export interface DecidedSpec<B extends ZodType, Q extends ZodObject, R extends Z
   extends Common<B, Q, R> {
   action: ActionName
   scope?: TenantScope
-  /** `resource`: the verb loads what it acts on and must call `actor.permit` with it. */
+  /** `resource`: the verb loads what it acts on and must call `caller.permit` with it. */
   decides?: 'route' | 'resource'
-  handle(ask: Ask<z.output<B>, z.output<Q>, Actor>): Answered<R>
+  handle(ask: Ask<z.output<B>, z.output<Q>, Caller>): Answered<R>
 }
 
 /** Open without a token; with one it is decided like any other. */
 export interface OpenSpec<B extends ZodType, Q extends ZodObject, R extends ZodType> extends Common<B, Q, R> {
   action: ActionName
-  handle(ask: Ask<z.output<B>, z.output<Q>, Actor | null>): Answered<R>
+  handle(ask: Ask<z.output<B>, z.output<Q>, Caller | null>): Answered<R>
 }
 
 export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
@@ -85,7 +85,7 @@ export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' |
   body: ZodType | undefined
   query: ZodObject | undefined
   answer: ZodType | null
-  handle(ask: Ask<unknown, unknown, Actor | null>): Promise<unknown>
+  handle(ask: Ask<unknown, unknown, Caller | null>): Promise<unknown>
 }
 
 const usual = {

@@ -1,6 +1,6 @@
 import type { Decision } from '../access/decision.ts'
 import type { ApiError } from '../errors.ts'
-import type { Standing } from './actor.ts'
+import type { AuthContext } from './caller.ts'
 import { carryOut, maskedFields } from './obligations.ts'
 
 /** How one caller sees the rows of the list that they ask for. */
@@ -27,7 +27,7 @@ export const rowView = (
   decision: Decision,
   decide: (row: unknown) => Decision,
   refuse: RowView['refuse'],
-  session: Standing['session'],
+  session: AuthContext['session'],
   now: number,
 ): RowView => ({
   selective: decision.provisional,
@@ -43,7 +43,7 @@ export const rowView = (
 async function visibleRows(
   rows: readonly unknown[],
   decide: (row: unknown) => Decision,
-  session: Standing['session'],
+  session: AuthContext['session'],
   now: number,
 ): Promise<(Visible | null)[]> {
   return rows.map((row) => {

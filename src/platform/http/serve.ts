@@ -52,16 +52,16 @@ export function serve(deps: AdmitDeps, route: Route): Middleware {
     const query = route.query ? checked(route.query, flatQuery(ctx)) : undefined
     const ifMatch = precondition(ctx, route)
     await admission?.bind(body)
-    const actor = admission?.actor ?? null
-    const { origin } = ctx.state
+    const caller = admission?.caller ?? null
+    const { requestInfo } = ctx.state
     const text = () => bodyText(ctx)
-    const verb = () => route.handle({ params: ctx.params, body, query, actor, origin, ifMatch, text })
+    const verb = () => route.handle({ params: ctx.params, body, query, caller, requestInfo, ifMatch, text })
     const decided = async () => {
       admission?.decideRoute(body)
       return verb()
     }
     const answer = await (admission ? admission.through(decided) : verb())
-    if (actor && ctx.state.undecided)
+    if (caller && ctx.state.undecided)
       throw new Error(`${route.method} ${route.path} acted on a resource it never decided`)
     return answer
   }

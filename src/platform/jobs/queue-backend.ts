@@ -192,11 +192,11 @@ const messageOf = (job: Job<JobData>): QueuedMessage => ({
   payload: job.data.payload,
 })
 
-/** The actor counts attempts and buries what fails for good; the queue keeps no history of its own. */
+/** The caller counts attempts and buries what fails for good; the queue keeps no history of its own. */
 const jobOptions = ({ id }: QueuedMessage) => ({
   jobId: id,
   attempts: 1_000_000,
-  backoff: { type: 'actor' },
+  backoff: { type: 'caller' },
   removeOnComplete: true,
   removeOnFail: true,
   stackTraceLimit: 0,

@@ -22,7 +22,7 @@ export interface Metrics {
   transactionRetried(pool: string): void
   /** `limit` is the name of one, never its key. */
   limitRefused(limit: string): void
-  jobEnded(actor: string, outcome: JobOutcome, seconds: number): void
+  jobEnded(caller: string, outcome: JobOutcome, seconds: number): void
   mailEnded(outcome: 'sent' | 'failed'): void
   webhookAttempt(outcome: WebhookOutcome, seconds: number): void
   /** The content hash of the policies in force. */
@@ -95,9 +95,9 @@ const countingBy = (of: Instruments) =>
     connectionWaited: (pool, seconds) => of.dbWait.add(seconds, pool),
     transactionRetried: (pool) => of.dbRetries.add(1, pool),
     limitRefused: (limit) => of.rateLimitRefusals.add(1, limit),
-    jobEnded(actor, outcome, seconds) {
-      of.jobs.add(1, actor, outcome)
-      of.jobDuration.add(seconds, actor)
+    jobEnded(caller, outcome, seconds) {
+      of.jobs.add(1, caller, outcome)
+      of.jobDuration.add(seconds, caller)
     },
     mailEnded: (outcome) => of.mails.add(1, outcome),
     webhookAttempt(outcome, seconds) {

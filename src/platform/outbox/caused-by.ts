@@ -1,12 +1,12 @@
-import type { Actor } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
 
-type Caller = Pick<Actor, 'tenantId' | 'userId' | 'origin'>
+type Cause = Pick<Caller, 'tenantId' | 'userId' | 'requestInfo'>
 
 /** What every event of a request says alike: in which tenant, by whom, in which request, when (ms since 1970). */
-export const causedBy = ({ tenantId, userId, origin }: Caller, at: number) => ({
+export const causedBy = ({ tenantId, userId, requestInfo }: Cause, at: number) => ({
   tenantId,
   actorId: userId,
-  requestId: origin.requestId,
-  traceparent: origin.traceparent ?? undefined,
+  requestId: requestInfo.requestId,
+  traceparent: requestInfo.traceparent ?? undefined,
   at,
 })

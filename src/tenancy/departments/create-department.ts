@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -19,21 +19,21 @@ import {
 /** Creates a department; 400 on `parent_id` for an unknown parent, 409 `limit_reached`. */
 export function createDepartment(
   { db, clock, config }: Deps,
-  actor: Actor,
+  caller: Caller,
   body: NewDepartment,
 ): Promise<DepartmentRow> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
   const id = timeOrderedId(at)
   const most = config.LIMIT_DEPARTMENTS
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     await holdParent(tx, tenantId, body.parent_id)
     if ((await countDepartments(tx, tenantId)) >= most)
       throw new ApiError(409, 'limit_reached', `A tenant may have ${most} departments.`)
     await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.department_created',
       subject: id,
       data: { department_id: id },
@@ -41,7 +41,7 @@ export function createDepartment(
     const department = await findDepartment(tx, tenantId, id)
     if (!department) throw new Error('The department just made cannot be seen')
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'department:create',
       target: { type: 'department', id: id },
       changes: changesBetween(null, auditedDepartment(department)),

@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -14,29 +14,29 @@ import { deleteEmptyDepartment, findDepartment, lockDepartment } from './store.t
 /** Deletes a department; 409 `department_in_use` while it has members or departments below it. */
 export function deleteDepartment(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   id: string,
   versions: Versions,
 ): Promise<void> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     await lockDepartment(tx, tenantId, id)
     const department = await findDepartment(tx, tenantId, id)
     if (!department) throw notFound()
-    actor.permit({ type: 'department', id, fields: showDepartment(department) })
+    caller.permit({ type: 'department', id, fields: showDepartment(department) })
     assertAmong(versions, department.version)
     if (!(await deleteEmptyDepartment(tx, tenantId, id)))
       throw new ApiError(409, 'department_in_use', 'Move its members and the departments below it first.')
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.department_deleted',
       subject: id,
       data: { department_id: id },
     })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'department:delete',
       target: { type: 'department', id },
       changes: changesBetween(auditedDepartment(department), null),

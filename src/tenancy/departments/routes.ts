@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
@@ -13,19 +13,19 @@ import { departmentChange, departmentSchema, newDepartment, showDepartment } fro
 import { countListed, departmentList, findDepartment, listDepartments } from './store.ts'
 import { updateDepartment } from './update-department.ts'
 
-function pageOfDepartments(deps: Deps, actor: Actor, query: ListQuery) {
-  const { tenantId } = actor
+function pageOfDepartments(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId } = caller
   const asked = { path: `/api/v1/tenants/${tenantId}/departments`, query }
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listDepartments(tx, tenantId, page),
       count: await countListed(tx, tenantId, page),
     }))
-  return answerPage(deps, actor, departmentList, asked, load, showDepartment)
+  return answerPage(deps, caller, departmentList, asked, load, showDepartment)
 }
 
-async function readDepartment(deps: Deps, actor: Actor, id: string) {
-  const department = await inTenant(deps.db, actor, (tx) => findDepartment(tx, actor.tenantId, id))
+async function readDepartment(deps: Deps, caller: Caller, id: string) {
+  const department = await inTenant(deps.db, caller, (tx) => findDepartment(tx, caller.tenantId, id))
   if (!department) throw notFound()
   return new Versioned(department.version, showDepartment(department))
 }
@@ -41,7 +41,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     query: departmentList.query,
     status: 200,
     answer: pageOf(departmentSchema),
-    handle: ({ actor, query }) => pageOfDepartments(deps, actor, query),
+    handle: ({ caller, query }) => pageOfDepartments(deps, caller, query),
   }),
   route({
     method: 'POST',
@@ -54,7 +54,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: departmentSchema,
     refusals: [409],
-    handle: async ({ actor, body }) => showDepartment(await createDepartment(deps, actor, body)),
+    handle: async ({ caller, body }) => showDepartment(await createDepartment(deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -66,7 +66,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: departmentSchema,
     versioned: true,
-    handle: ({ actor, params }) => readDepartment(deps, actor, pathId(params.did)),
+    handle: ({ caller, params }) => readDepartment(deps, caller, pathId(params.did)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     route({
@@ -81,8 +81,8 @@ export const departmentRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: departmentSchema,
       versioned: true,
-      handle: async ({ actor, params, body, ifMatch }) =>
-        showDepartment(await updateDepartment(deps, actor, pathId(params.did), body, ifMatch)),
+      handle: async ({ caller, params, body, ifMatch }) =>
+        showDepartment(await updateDepartment(deps, caller, pathId(params.did), body, ifMatch)),
     }),
   ),
   route({
@@ -97,8 +97,8 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     answer: null,
     refusals: [409],
     versioned: true,
-    handle: async ({ actor, params, ifMatch }) => {
-      await deleteDepartment(deps, actor, pathId(params.did), ifMatch)
+    handle: async ({ caller, params, ifMatch }) => {
+      await deleteDepartment(deps, caller, pathId(params.did), ifMatch)
       return undefined
     },
   }),

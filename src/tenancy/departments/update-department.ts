@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { invalidField, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -18,18 +18,18 @@ import { changeDepartment, type DepartmentRow, findDepartment, isAtOrAbove } fro
  */
 export function updateDepartment(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   id: string,
   change: DepartmentChange,
   versions: Versions,
 ): Promise<DepartmentRow> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     const department = await findDepartment(tx, tenantId, id)
     if (!department) throw notFound()
-    actor.permit({ type: 'department', id, fields: showDepartment(department) })
+    caller.permit({ type: 'department', id, fields: showDepartment(department) })
     assertAmong(versions, department.version)
     const { name = department.name, description = department.description } = change
     const { parent_id: parentId = department.parent_id } = change
@@ -38,14 +38,14 @@ export function updateDepartment(
       throw invalidField('parent_id', 'A department cannot lie below itself.', 'cycle')
     if (!(await changeDepartment(tx, { tenantId, id, name, description, parentId, at }))) return department
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.department_updated',
       subject: id,
       data: { department_id: id },
     })
     const changed = (await findDepartment(tx, tenantId, id)) ?? department
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'department:update',
       target: { type: 'department', id: id },
       changes: changesBetween(auditedDepartment(department), auditedDepartment(changed)),

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, type Doer, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { permitInvitation } from './permit-invitation.ts'
@@ -11,21 +11,21 @@ import { cancelPending, cancelPendingTo, findInvitation, type InvitationRow } fr
 /** Cancels an invitation, one's own or as somebody who may; one that was cancelled stays so, any other is 409. */
 export async function cancelInvitation(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   id: string,
 ): Promise<InvitationRow> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
-  const found = await inTenant(db, actor, (tx) => findInvitation(tx, tenantId, id, at))
+  const found = await inTenant(db, caller, (tx) => findInvitation(tx, tenantId, id, at))
   if (!found) throw notFound()
-  permitInvitation(actor, found)
-  return inTenant(db, actor, async (tx) => {
+  permitInvitation(caller, found)
+  return inTenant(db, caller, async (tx) => {
     const cancelled = await cancelPending(tx, tenantId, id, at)
     const invitation = await findInvitation(tx, tenantId, id, at)
     if (!invitation) throw notFound()
     if (invitation.status !== 'cancelled')
       throw invalidState(`An invitation that is ${invitation.status} cannot be cancelled.`, invitation.status)
-    if (cancelled) await tellCancelled(tx, actor, id, at)
+    if (cancelled) await tellCancelled(tx, caller, id, at)
     return invitation
   })
 }

@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -29,8 +29,8 @@ import {
  * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, whoever sends them,
  * or to too many strangers.
  */
-export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation): Promise<InvitationRow> {
-  const { tenantId, userId, standing } = actor
+export function createInvitation(deps: Deps, caller: Caller, body: NewInvitation): Promise<InvitationRow> {
+  const { tenantId, userId, auth } = caller
   const { email, message } = body
   const at = deps.clock()
   const id = timeOrderedId(at)
@@ -44,10 +44,10 @@ export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation):
     const tenant = await findTenant(tx, tenantId, userId)
     if (!tenant) throw notFound()
     assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
-    assertGivable(holderOf(actor), roles)
-    await makeRoom(tx, actor, { email, most, at })
+    assertGivable(holderOf(caller), roles)
+    await makeRoom(tx, caller, { email, most, at })
     const roleIds = roles.map((role) => role.id)
-    const inviter = { id: userId, email: standing.user.email }
+    const inviter = { id: userId, email: auth.user.email }
     const invitation = {
       tenantId,
       id,
@@ -61,12 +61,12 @@ export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation):
       expiresAt,
     }
     if (!(await insertInvitation(tx, invitation))) throw invitationPending()
-    await mailInvitation(deps, tx, actor, { email, message, tenantName: tenant.name, token, at })
+    await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
     const data = { invitation_id: id }
-    await appendEvent(tx, { ...causedBy(actor, at), type: 'tenant.invitation_created', subject: id, data })
+    await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_created', subject: id, data })
     const shown = { email, roles: roles.map((role) => role.name), department_id: departmentId, message }
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'invitation:create',
       target: { type: 'invitation', id },
       changes: changesBetween(null, shown),
@@ -75,19 +75,19 @@ export function createInvitation(deps: Deps, actor: Actor, body: NewInvitation):
     if (!made) throw new Error('The invitation just made cannot be seen')
     return made
   }
-  return deps.limiters.mailing(actor, email, () => inTenant(deps.db, actor, invite))
+  return deps.limiters.mailing(caller, email, () => inTenant(deps.db, caller, invite))
 }
 
 /** Whoever belongs here needs no invitation, and one that has run out does not stand in the way of another. */
 async function makeRoom(
   tx: Tx,
-  { tenantId, origin }: Actor,
+  { tenantId, requestInfo }: Caller,
   { email, most, at }: { email: string; most: number; at: number },
 ): Promise<void> {
   if (await isMemberAddress(tx, tenantId, email))
     throw new ApiError(409, 'already_member', 'A member of this tenant has this address.')
   const overdue = await expireOverdue(tx, tenantId, email, at)
-  if (overdue) await tellExpired(tx, { tenantId, id: overdue, requestId: origin.requestId, at })
+  if (overdue) await tellExpired(tx, { tenantId, id: overdue, requestId: requestInfo.requestId, at })
   if ((await countPending(tx, tenantId, at)) >= most)
     throw new ApiError(409, 'limit_reached', `A tenant may have ${most} pending invitations.`)
 }

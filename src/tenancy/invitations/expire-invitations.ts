@@ -21,7 +21,7 @@ export async function tellExpired(
   await appendAudit(tx, {
     tenantId,
     actor: null,
-    origin: { requestId, ip: '', userAgent: '' },
+    requestInfo: { requestId, ip: '', userAgent: '' },
     action: 'invitation:expire',
     target: { type: 'invitation', id },
     changes: { status: { before: 'pending', after: 'expired' } },

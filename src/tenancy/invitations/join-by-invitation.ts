@@ -3,7 +3,7 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { hashOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { findMember, insertMember, type MemberRow } from '../members/store.ts'
@@ -42,7 +42,7 @@ export async function findLiveOffer({ db, clock }: Deps, token: string): Promise
 
 interface Newcomer {
   person: { id: string; email: string; firstName: string; lastName: string }
-  origin: Origin
+  requestInfo: RequestInfo
   decisionId?: string | undefined
   at: number
 }
@@ -82,10 +82,16 @@ async function rolesStillOffered(
 }
 
 async function tellJoined(tx: Tx, offer: Offer, memberId: string, newcomer: Newcomer): Promise<void> {
-  const { person, origin, decisionId, at } = newcomer
+  const { person, requestInfo, decisionId, at } = newcomer
   const { tenant_id: tenantId, id } = offer
-  const { requestId } = origin
-  const event = { tenantId, actorId: person.id, requestId, traceparent: origin.traceparent ?? undefined, at }
+  const { requestId } = requestInfo
+  const event = {
+    tenantId,
+    actorId: person.id,
+    requestId,
+    traceparent: requestInfo.traceparent ?? undefined,
+    at,
+  }
   await appendEvent(tx, {
     ...event,
     type: 'tenant.invitation_accepted',
@@ -101,7 +107,7 @@ async function tellJoined(tx: Tx, offer: Offer, memberId: string, newcomer: Newc
   await appendAudit(tx, {
     tenantId,
     actor: person,
-    origin,
+    requestInfo,
     ...(decisionId && { decisionId }),
     action: 'invitation:accept',
     target: { type: 'invitation', id },

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { linkUrl } from '../../platform/links/mailed-links.ts'
 import { signature } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
@@ -14,8 +14,8 @@ interface Letter {
 }
 
 /** Leaves the mail with the link that accepts, in the caller's transaction: the only place where the token is. */
-export async function mailInvitation(deps: Deps, tx: Tx, actor: Actor, letter: Letter): Promise<void> {
-  const { tenantId, origin, standing } = actor
+export async function mailInvitation(deps: Deps, tx: Tx, caller: Caller, letter: Letter): Promise<void> {
+  const { tenantId, requestInfo, auth } = caller
   const { email, message, tenantName, token, at } = letter
   await sendMail(tx, deps.sealer, {
     tenantId,
@@ -24,10 +24,10 @@ export async function mailInvitation(deps: Deps, tx: Tx, actor: Actor, letter: L
     variables: {
       link: linkUrl(deps, 'invitation', token),
       tenantName,
-      inviter: signature(standing.user),
+      inviter: signature(auth.user),
       message,
     },
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
 }

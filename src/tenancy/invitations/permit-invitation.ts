@@ -1,10 +1,10 @@
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { showInvitation } from './invitation-schemas.ts'
 import type { InvitationRow } from './store.ts'
 
 /** Decides the action of the request about this invitation, as it is before; throws 403. */
-export const permitInvitation = (actor: Actor, invitation: InvitationRow): void =>
-  actor.permit({
+export const permitInvitation = (caller: Caller, invitation: InvitationRow): void =>
+  caller.permit({
     type: 'invitation',
     id: invitation.id,
     ownerId: invitation.invited_by,

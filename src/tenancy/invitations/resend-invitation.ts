@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertGivable, holderOf } from '../roles/ceiling.ts'
@@ -20,8 +20,8 @@ import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } 
  * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429
  * `throttled` for too many mails to the address, or to too many strangers.
  */
-export async function resendInvitation(deps: Deps, actor: Actor, id: string): Promise<InvitationRow> {
-  const { tenantId, userId } = actor
+export async function resendInvitation(deps: Deps, caller: Caller, id: string): Promise<InvitationRow> {
+  const { tenantId, userId } = caller
   const at = deps.clock()
   const { token, hash: tokenHash } = makeOneTimeToken()
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
@@ -30,9 +30,9 @@ export async function resendInvitation(deps: Deps, actor: Actor, id: string): Pr
     const found = await findInvitation(tx, tenantId, id, at)
     const tenant = await findTenant(tx, tenantId, userId)
     if (!found || !tenant) throw notFound()
-    permitInvitation(actor, found)
+    permitInvitation(caller, found)
     const { email, message } = found
-    assertGivable(holderOf(actor), await holdRoles(tx, tenantId, found.role_ids))
+    assertGivable(holderOf(caller), await holdRoles(tx, tenantId, found.role_ids))
     assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
     if (await hasOtherPending(tx, tenantId, email, id)) throw invitationPending()
     const renewed = await renewInvitation(tx, { tenantId, id, tokenHash, at, expiresAt })
@@ -43,20 +43,20 @@ export async function resendInvitation(deps: Deps, actor: Actor, id: string): Pr
         `An invitation that is ${invitation.status} cannot be sent again.`,
         invitation.status,
       )
-    await mailInvitation(deps, tx, actor, { email, message, tenantName: tenant.name, token, at })
+    await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
     const data = { invitation_id: id }
-    await appendEvent(tx, { ...causedBy(actor, at), type: 'tenant.invitation_resent', subject: id, data })
+    await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_resent', subject: id, data })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'invitation:resend',
       target: { type: 'invitation', id },
       changes: changesBetween(statesOf(found), statesOf(invitation)),
     })
     return invitation
   }
-  const sent = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, at))
+  const sent = await inTenant(deps.db, caller, (tx) => findInvitation(tx, tenantId, id, at))
   if (!sent) throw notFound()
-  return deps.limiters.mailing(actor, sent.email, () => inTenant(deps.db, actor, resend))
+  return deps.limiters.mailing(caller, sent.email, () => inTenant(deps.db, caller, resend))
 }
 
 const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({

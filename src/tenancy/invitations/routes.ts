@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
@@ -27,27 +27,27 @@ import {
   ownInvitationList,
 } from './store.ts'
 
-function pageOfInvitations(deps: Deps, actor: Actor, query: ListQuery) {
-  const { tenantId } = actor
+function pageOfInvitations(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId } = caller
   const asked = { path: `/api/v1/tenants/${tenantId}/invitations`, query }
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listInvitations(tx, tenantId, page, deps.clock()),
       count: await countInvitations(tx, tenantId, page),
     }))
-  return answerPage(deps, actor, invitationList, asked, load, showInvitation)
+  return answerPage(deps, caller, invitationList, asked, load, showInvitation)
 }
 
-async function readInvitation(deps: Deps, actor: Actor, id: string) {
-  const { tenantId } = actor
-  const invitation = await inTenant(deps.db, actor, (tx) => findInvitation(tx, tenantId, id, deps.clock()))
+async function readInvitation(deps: Deps, caller: Caller, id: string) {
+  const { tenantId } = caller
+  const invitation = await inTenant(deps.db, caller, (tx) => findInvitation(tx, tenantId, id, deps.clock()))
   if (!invitation) throw notFound()
   return new Versioned(invitation.version, showInvitation(invitation))
 }
 
 /** Whoever only claims an address learns nothing of what was sent to it. */
-function pageOfOwn(deps: Deps, actor: Actor, query: ListQuery) {
-  const { email, emailVerified } = actor.standing.user
+function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
+  const { email, emailVerified } = caller.auth.user
   const asked = { path: '/api/v1/users/me/invitations', query }
   const load = async (page: ListPage) => {
     if (!emailVerified) return { rows: [], count: 0 }
@@ -57,7 +57,7 @@ function pageOfOwn(deps: Deps, actor: Actor, query: ListQuery) {
       count: await countInvitationsTo(tx, email, page, now),
     }))
   }
-  return answerPage(deps, actor, ownInvitationList, asked, load, showReceived)
+  return answerPage(deps, caller, ownInvitationList, asked, load, showReceived)
 }
 
 export const invitationRoutes = (deps: Deps): Route[] => [
@@ -71,7 +71,7 @@ export const invitationRoutes = (deps: Deps): Route[] => [
     query: ownInvitationList.query,
     status: 200,
     answer: pageOf(receivedSchema),
-    handle: ({ actor, query }) => pageOfOwn(deps, actor, query),
+    handle: ({ caller, query }) => pageOfOwn(deps, caller, query),
   }),
   route({
     method: 'GET',
@@ -83,7 +83,7 @@ export const invitationRoutes = (deps: Deps): Route[] => [
     query: invitationList.query,
     status: 200,
     answer: pageOf(invitationSchema),
-    handle: ({ actor, query }) => pageOfInvitations(deps, actor, query),
+    handle: ({ caller, query }) => pageOfInvitations(deps, caller, query),
   }),
   route({
     method: 'POST',
@@ -97,7 +97,7 @@ export const invitationRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: invitationSchema,
     refusals: [409],
-    handle: async ({ actor, body }) => showInvitation(await createInvitation(deps, actor, body)),
+    handle: async ({ caller, body }) => showInvitation(await createInvitation(deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -109,7 +109,7 @@ export const invitationRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: invitationSchema,
     versioned: true,
-    handle: ({ actor, params }) => readInvitation(deps, actor, pathId(params.iid)),
+    handle: ({ caller, params }) => readInvitation(deps, caller, pathId(params.iid)),
   }),
   route({
     method: 'POST',
@@ -122,8 +122,8 @@ export const invitationRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: invitationSchema,
     refusals: [409],
-    handle: async ({ actor, params }) =>
-      showInvitation(await cancelInvitation(deps, actor, pathId(params.iid))),
+    handle: async ({ caller, params }) =>
+      showInvitation(await cancelInvitation(deps, caller, pathId(params.iid))),
   }),
   route({
     method: 'POST',
@@ -137,7 +137,7 @@ export const invitationRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: invitationSchema,
     refusals: [409],
-    handle: async ({ actor, params }) =>
-      showInvitation(await resendInvitation(deps, actor, pathId(params.iid))),
+    handle: async ({ caller, params }) =>
+      showInvitation(await resendInvitation(deps, caller, pathId(params.iid))),
   }),
 ]

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { signature } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
@@ -23,9 +23,9 @@ import { findMember, findPerson, insertMember, type MemberRow } from './store.ts
  * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them, or
  * to too many strangers.
  */
-export async function addMember(deps: Deps, actor: Actor, body: NewMember): Promise<MemberRow> {
+export async function addMember(deps: Deps, caller: Caller, body: NewMember): Promise<MemberRow> {
   const { db, clock, limiters } = deps
-  const { tenantId, userId } = actor
+  const { tenantId, userId } = caller
   const user = await asSystem(db, 'a person to be added belongs to other tenants as yet', (tx) =>
     findPerson(tx, body.user_id),
   )
@@ -34,7 +34,7 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
   const id = timeOrderedId(at)
   const add = async (tx: Tx) => {
     const roles = await rolesAsked(tx, tenantId, body.roles)
-    assertGivable(holderOf(actor), roles)
+    assertGivable(holderOf(caller), roles)
     const departmentId = await departmentAsked(tx, tenantId, body.department_id ?? null)
     const tenant = await findTenant(tx, tenantId, userId)
     if (!tenant) throw notFound()
@@ -45,23 +45,23 @@ export async function addMember(deps: Deps, actor: Actor, body: NewMember): Prom
     if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
       throw new ApiError(409, 'already_member', 'This person is a member already.')
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.member_added',
       subject: id,
       data: { membership_id: id, user_id: user.id },
     })
-    await mailAdded(tx, deps, actor, { user, membershipId: id, tenantName: tenant.name, at })
+    await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
     const member = await findMember(tx, tenantId, id)
     if (!member) throw new Error('The member just added cannot be seen')
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'member:create',
       target: { type: 'member', id: id },
       changes: changesBetween(null, auditedMember(member)),
     })
     return member
   }
-  return limiters.mailing(actor, user.email, () => inTenant(db, actor, add))
+  return limiters.mailing(caller, user.email, () => inTenant(db, caller, add))
 }
 
 interface Added {
@@ -72,8 +72,8 @@ interface Added {
 }
 
 /** Tells a person who was not asked: by whom they were added, with a link that leaves the tenant. */
-async function mailAdded(tx: Tx, deps: Deps, actor: Actor, added: Added): Promise<void> {
-  const { tenantId, origin, standing } = actor
+async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Promise<void> {
+  const { tenantId, requestInfo, auth } = caller
   const { user, membershipId, tenantName, at } = added
   const link = await makeLink(tx, deps, {
     purpose: 'tenant_leave',
@@ -88,8 +88,8 @@ async function mailAdded(tx: Tx, deps: Deps, actor: Actor, added: Added): Promis
     tenantId,
     to: user.email,
     template: 'added_to_tenant',
-    variables: { tenantName, addedBy: signature(standing.user), link },
-    requestId: origin.requestId,
+    variables: { tenantName, addedBy: signature(auth.user), link },
+    requestId: requestInfo.requestId,
     at,
   })
 }

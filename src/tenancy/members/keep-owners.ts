@@ -1,12 +1,12 @@
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { holderOf, isOwner, refused } from '../roles/ceiling.ts'
 import { hasActiveOwner, type MemberRow } from './store.ts'
 
 /** Throws 403 for an owner's membership in the hands of somebody who is none. */
-export function assertMayTouch(actor: Actor, member: MemberRow): void {
-  if (member.roles.includes('owner') && !isOwner(holderOf(actor)))
+export function assertMayTouch(caller: Caller, member: MemberRow): void {
+  if (member.roles.includes('owner') && !isOwner(holderOf(caller)))
     throw refused('The membership of an owner is changed by owners alone.')
 }
 

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { endMembership } from './remove-member.ts'
@@ -11,7 +11,11 @@ import { findMember } from './store.ts'
  * needs nobody's leave. 400 `token_invalid` also where the membership ended otherwise, else `token_expired`;
  * 409 `last_owner`, which uses nothing up.
  */
-export async function leaveTenant({ db, clock }: Deps, origin: Origin, token: string): Promise<void> {
+export async function leaveTenant(
+  { db, clock }: Deps,
+  requestInfo: RequestInfo,
+  token: string,
+): Promise<void> {
   const at = clock()
   const link = await asSystem(db, 'whoever opens the link need not be logged in', (tx) =>
     findLink(tx, { purpose: 'tenant_leave', token, at }),
@@ -23,6 +27,6 @@ export async function leaveTenant({ db, clock }: Deps, origin: Origin, token: st
     await spendLink(tx, link)
     const member = await findMember(tx, tenantId, targetId)
     if (!member) throw deadLink()
-    await endMembership(tx, { tenantId, userId, origin, standing: { user: member } }, member, at)
+    await endMembership(tx, { tenantId, userId, requestInfo, auth: { user: member } }, member, at)
   })
 }

@@ -1,6 +1,6 @@
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { holdRolesNamed } from '../roles/store.ts'
@@ -14,7 +14,7 @@ interface NewOwner {
   person: { id: string; email: string; firstName: string; lastName: string }
   /** Null for who is no member yet. */
   membershipId: string | null
-  origin: Origin
+  requestInfo: RequestInfo
   at: number
 }
 
@@ -55,7 +55,7 @@ async function raise(tx: Tx, { tenant, at }: NewOwner, member: MemberRow): Promi
 
 async function tell(
   tx: Tx,
-  { tenant, person, origin, at }: NewOwner,
+  { tenant, person, requestInfo, at }: NewOwner,
   before: MemberRow | null,
   after: MemberRow,
 ): Promise<void> {
@@ -65,13 +65,13 @@ async function tell(
     subject: after.id,
     data: { membership_id: after.id, user_id: person.id },
     actorId: null,
-    requestId: origin.requestId,
+    requestId: requestInfo.requestId,
     at,
   })
   await appendAudit(tx, {
     tenantId: tenant.id,
     actor: null,
-    origin,
+    requestInfo,
     action: before ? 'member:update' : 'member:create',
     target: { type: 'member', id: after.id },
     changes: changesBetween(before && auditedMember(before), auditedMember(after)),

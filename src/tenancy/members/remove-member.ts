@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, type Doer, doneBy } from '../../platform/a
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -17,22 +17,22 @@ import { deleteMember, findMember, type MemberRow } from './store.ts'
 /** Takes a person out of the tenant, or lets them leave it; 409 `last_owner`. The person stays what they are elsewhere. */
 export async function removeMember(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   memberId: string,
   versions: Versions,
 ): Promise<void> {
-  const { tenantId } = actor
-  const found = await inTenant(db, actor, (tx) => findMember(tx, tenantId, memberId))
+  const { tenantId } = caller
+  const found = await inTenant(db, caller, (tx) => findMember(tx, tenantId, memberId))
   if (!found) throw notFound()
-  permitMember(actor, found)
+  permitMember(caller, found)
   const at = clock()
-  await inTenant(db, actor, async (tx) => {
+  await inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     const member = await findMember(tx, tenantId, memberId)
     if (!member) throw notFound()
     assertAmong(versions, member.version)
-    assertMayTouch(actor, member)
-    await endMembership(tx, actor, member, at)
+    assertMayTouch(caller, member)
+    await endMembership(tx, caller, member, at)
   })
 }
 

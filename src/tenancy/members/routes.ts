@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
@@ -16,19 +16,19 @@ import { removeMember } from './remove-member.ts'
 import { findMember } from './store.ts'
 import { updateMember } from './update-member.ts'
 
-function pageOfMembers(deps: Deps, actor: Actor, query: ListQuery) {
-  const { tenantId } = actor
+function pageOfMembers(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId } = caller
   const asked = { path: `/api/v1/tenants/${tenantId}/members`, query }
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => {
+    inTenant(deps.db, caller, async (tx) => {
       const count = await countMembers(tx, tenantId, page)
       return { rows: await listMembers(tx, tenantId, page, count), count }
     })
-  return answerPage(deps, actor, memberList, asked, load, showMember)
+  return answerPage(deps, caller, memberList, asked, load, showMember)
 }
 
-async function readMember(deps: Deps, actor: Actor, memberId: string) {
-  const member = await inTenant(deps.db, actor, (tx) => findMember(tx, actor.tenantId, memberId))
+async function readMember(deps: Deps, caller: Caller, memberId: string) {
+  const member = await inTenant(deps.db, caller, (tx) => findMember(tx, caller.tenantId, memberId))
   if (!member) throw notFound()
   return new Versioned(member.version, showMember(member))
 }
@@ -44,7 +44,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     query: memberList.query,
     status: 200,
     answer: pageOf(memberSchema),
-    handle: ({ actor, query }) => pageOfMembers(deps, actor, query),
+    handle: ({ caller, query }) => pageOfMembers(deps, caller, query),
   }),
   route({
     method: 'POST',
@@ -59,7 +59,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: memberSchema,
     refusals: [409],
-    handle: async ({ actor, body }) => showMember(await addMember(deps, actor, body)),
+    handle: async ({ caller, body }) => showMember(await addMember(deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -71,7 +71,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: memberSchema,
     versioned: true,
-    handle: ({ actor, params }) => readMember(deps, actor, pathId(params.mid)),
+    handle: ({ caller, params }) => readMember(deps, caller, pathId(params.mid)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     route({
@@ -88,8 +88,8 @@ export const memberRoutes = (deps: Deps): Route[] => [
       answer: memberSchema,
       refusals: [409],
       versioned: true,
-      handle: async ({ actor, params, body, ifMatch }) =>
-        showMember(await updateMember(deps, actor, pathId(params.mid), body, ifMatch)),
+      handle: async ({ caller, params, body, ifMatch }) =>
+        showMember(await updateMember(deps, caller, pathId(params.mid), body, ifMatch)),
     }),
   ),
   route({
@@ -104,8 +104,8 @@ export const memberRoutes = (deps: Deps): Route[] => [
     answer: null,
     refusals: [409],
     versioned: true,
-    handle: async ({ actor, params, ifMatch }) => {
-      await removeMember(deps, actor, pathId(params.mid), ifMatch)
+    handle: async ({ caller, params, ifMatch }) => {
+      await removeMember(deps, caller, pathId(params.mid), ifMatch)
       return undefined
     },
   }),
@@ -116,6 +116,6 @@ export const memberRoutes = (deps: Deps): Route[] => [
     description: 'The mail to whoever was added holds it. Needs no login, and asks no policy of the tenant.',
     refusals: [409],
     done: 'You have left the tenant',
-    use: (origin, token) => leaveTenant(deps, origin, token),
+    use: (requestInfo, token) => leaveTenant(deps, requestInfo, token),
   }),
 ]

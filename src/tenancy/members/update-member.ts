@@ -4,7 +4,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -24,34 +24,34 @@ import { changeMember, findMember, type MemberRow, replaceRoles } from './store.
  */
 export function updateMember(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   memberId: string,
   change: MemberChange,
   versions: Versions,
 ): Promise<MemberRow> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     const member = await findMember(tx, tenantId, memberId)
     if (!member) throw notFound()
-    permitMember(actor, member)
+    permitMember(caller, member)
     assertAmong(versions, member.version)
-    assertMayTouch(actor, member)
+    assertMayTouch(caller, member)
     const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
-    assertMayGive(actor, member, roles ?? [], change)
+    assertMayGive(caller, member, roles ?? [], change)
     if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
     if (!(await apply(tx, tenantId, member, roles, change, at))) return member
     if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.member_updated',
       subject: memberId,
       data: { membership_id: memberId, user_id: member.user_id },
     })
     const changed = (await findMember(tx, tenantId, memberId)) ?? member
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'member:update',
       target: { type: 'member', id: memberId },
       changes: changesBetween(auditedMember(member), auditedMember(changed)),
@@ -64,8 +64,8 @@ export function updateMember(
  * Nobody gives what they lack, and nobody raises themselves. Policies read a person's roles, department and
  * attributes, so these are one's own to add only for whoever may change the policies as well; giving up is free.
  */
-function assertMayGive(actor: Actor, member: MemberRow, roles: readonly RoleRow[], change: MemberChange) {
-  const giver = holderOf(actor)
+function assertMayGive(caller: Caller, member: MemberRow, roles: readonly RoleRow[], change: MemberChange) {
+  const giver = holderOf(caller)
   const added = roles.filter((role) => !member.roles.includes(role.name))
   assertGivable(giver, added)
   const { department_id = member.department_id, attributes = member.attributes } = change
@@ -73,7 +73,7 @@ function assertMayGive(actor: Actor, member: MemberRow, roles: readonly RoleRow[
     added.length > 0 ||
     department_id !== member.department_id ||
     !isDeepStrictEqual({ ...attributes }, { ...member.attributes })
-  if (member.user_id === actor.userId && raises && !holds(giver, 'policy:update'))
+  if (member.user_id === caller.userId && raises && !holds(giver, 'policy:update'))
     throw refused('You cannot change your own department or attributes, or give yourself a role.')
 }
 

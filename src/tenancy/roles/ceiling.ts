@@ -1,6 +1,6 @@
 import { actionNames, isPermission, permissionsOf, type SystemRole } from '../../platform/access/actions.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { hasServiceResource } from './permissions.ts'
 
 // Who gives a role gives what it permits, so nobody gives more than they have. That a role is given to oneself, to a
@@ -13,8 +13,7 @@ export interface Holder {
 }
 
 /** What the caller may in the tenant of the request. */
-export const holderOf = ({ standing }: Actor): Holder =>
-  standing.membership ?? { systemRoles: [], permissions: [] }
+export const holderOf = ({ auth }: Caller): Holder => auth.membership ?? { systemRoles: [], permissions: [] }
 
 /** A role somebody wants to give. */
 export interface GivenRole {

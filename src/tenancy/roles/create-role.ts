@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -18,21 +18,21 @@ export const nameTaken = () =>
 /** Creates a custom role; 403 for a permission the caller lacks, 409 `limit_reached` or `name_taken`. */
 export function createRole(
   { db, clock, config }: Deps,
-  actor: Actor,
+  caller: Caller,
   body: z.output<typeof newRole>,
 ): Promise<RoleDetailRow> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
   const id = timeOrderedId(at)
-  assertHeld(holderOf(actor), body.permissions)
-  return inTenant(db, actor, async (tx) => {
+  assertHeld(holderOf(caller), body.permissions)
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     if ((await countCustomRoles(tx, tenantId)) >= config.LIMIT_CUSTOM_ROLES)
       throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_CUSTOM_ROLES} custom roles.`)
     if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
     await growPolicyRevision(tx, tenantId)
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.role_created',
       subject: id,
       data: { role_id: id },
@@ -40,7 +40,7 @@ export function createRole(
     const role = await findRole(tx, tenantId, id)
     if (!role) throw new Error('The role just made cannot be seen')
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'role:create',
       target: { type: 'role', id: id },
       changes: changesBetween(null, auditedRole(role)),

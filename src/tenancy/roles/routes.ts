@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
@@ -13,19 +13,19 @@ import { newRole, roleChange, roleSchema, showRole } from './role-schemas.ts'
 import { countRoles, findRole, listRoles, roleList } from './store.ts'
 import { updateRole } from './update-role.ts'
 
-function pageOfRoles(deps: Deps, actor: Actor, query: ListQuery) {
-  const { tenantId } = actor
+function pageOfRoles(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId } = caller
   const asked = { path: `/api/v1/tenants/${tenantId}/roles`, query }
   const load = (page: ListPage) =>
-    inTenant(deps.db, actor, async (tx) => ({
+    inTenant(deps.db, caller, async (tx) => ({
       rows: await listRoles(tx, tenantId, page),
       count: await countRoles(tx, tenantId, page),
     }))
-  return answerPage(deps, actor, roleList, asked, load, showRole)
+  return answerPage(deps, caller, roleList, asked, load, showRole)
 }
 
-async function readRole(deps: Deps, actor: Actor, roleId: string) {
-  const role = await inTenant(deps.db, actor, (tx) => findRole(tx, actor.tenantId, roleId))
+async function readRole(deps: Deps, caller: Caller, roleId: string) {
+  const role = await inTenant(deps.db, caller, (tx) => findRole(tx, caller.tenantId, roleId))
   if (!role) throw notFound()
   return new Versioned(role.version, showRole(role))
 }
@@ -41,7 +41,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     query: roleList.query,
     status: 200,
     answer: pageOf(roleSchema),
-    handle: ({ actor, query }) => pageOfRoles(deps, actor, query),
+    handle: ({ caller, query }) => pageOfRoles(deps, caller, query),
   }),
   route({
     method: 'POST',
@@ -55,7 +55,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: roleSchema,
     refusals: [409],
-    handle: async ({ actor, body }) => showRole(await createRole(deps, actor, body)),
+    handle: async ({ caller, body }) => showRole(await createRole(deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -67,7 +67,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: roleSchema,
     versioned: true,
-    handle: ({ actor, params }) => readRole(deps, actor, pathId(params.rid)),
+    handle: ({ caller, params }) => readRole(deps, caller, pathId(params.rid)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     route({
@@ -84,8 +84,8 @@ export const roleRoutes = (deps: Deps): Route[] => [
       answer: roleSchema,
       refusals: [409],
       versioned: true,
-      handle: async ({ actor, params, body, ifMatch }) =>
-        showRole(await updateRole(deps, actor, pathId(params.rid), body, ifMatch)),
+      handle: async ({ caller, params, body, ifMatch }) =>
+        showRole(await updateRole(deps, caller, pathId(params.rid), body, ifMatch)),
     }),
   ),
   route({
@@ -100,8 +100,8 @@ export const roleRoutes = (deps: Deps): Route[] => [
     answer: null,
     refusals: [409],
     versioned: true,
-    handle: async ({ actor, params, ifMatch }) => {
-      await deleteRole(deps, actor, pathId(params.rid), ifMatch)
+    handle: async ({ caller, params, ifMatch }) => {
+      await deleteRole(deps, caller, pathId(params.rid), ifMatch)
       return undefined
     },
   }),

@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -22,23 +22,23 @@ export const systemRole = () =>
  */
 export function updateRole(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   roleId: string,
   change: RoleChange,
   versions: Versions,
 ): Promise<RoleDetailRow> {
-  const { tenantId } = actor
+  const { tenantId } = caller
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     const role = await findRole(tx, tenantId, roleId)
     if (!role) throw notFound()
-    actor.permit({ type: 'role', id: roleId, fields: showRole(role) })
+    caller.permit({ type: 'role', id: roleId, fields: showRole(role) })
     assertAmong(versions, role.version)
     if (role.is_system) throw systemRole()
     const { name = role.name, description = role.description, permissions = role.permissions } = change
     assertHeld(
-      holderOf(actor),
+      holderOf(caller),
       permissions.filter((permission) => !role.permissions.includes(permission)),
     )
     if (await hasRoleNamed(tx, tenantId, name, roleId)) throw nameTaken()
@@ -46,14 +46,14 @@ export function updateRole(
     if (!(await changeRole(tx, next))) return role
     await growPolicyRevision(tx, tenantId)
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.role_updated',
       subject: roleId,
       data: { role_id: roleId },
     })
     const changed = (await findRole(tx, tenantId, roleId)) ?? role
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'role:update',
       target: { type: 'role', id: roleId },
       changes: changesBetween(auditedRole(role), auditedRole(changed)),

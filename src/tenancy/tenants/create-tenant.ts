@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
-import type { Origin } from '../../platform/http/origin.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { insertMember } from '../members/store.ts'
@@ -26,7 +26,7 @@ interface NewTenant {
   founder: Founder
   /** An operator founds it for them: the deed is the service's own. */
   bySystem?: boolean
-  origin: Origin
+  requestInfo: RequestInfo
   decisionId?: string
   at: number
 }
@@ -36,7 +36,7 @@ interface NewTenant {
  * the founder as owner, events. Gives the id of the founder's membership.
  */
 export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
-  const { id, founder, bySystem, origin, decisionId, at } = tenant
+  const { id, founder, bySystem, requestInfo, decisionId, at } = tenant
   await claimSlug(tx, tenant)
   const roleIds = await insertSystemRoles(tx, id, at)
   const membershipId = timeOrderedId(at)
@@ -51,8 +51,8 @@ export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
   const event = {
     tenantId: id,
     actorId: bySystem ? null : founder.id,
-    requestId: origin.requestId,
-    traceparent: origin.traceparent ?? undefined,
+    requestId: requestInfo.requestId,
+    traceparent: requestInfo.traceparent ?? undefined,
     at,
   }
   await appendEvent(tx, { ...event, type: 'tenant.tenant_created', subject: id, data: { tenant_id: id } })
@@ -61,7 +61,7 @@ export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
   await appendAudit(tx, {
     tenantId: id,
     actor: bySystem ? null : founder,
-    origin,
+    requestInfo,
     ...(decisionId && { decisionId }),
     action: 'tenant:create',
     target: { type: 'tenant', id },
@@ -102,20 +102,20 @@ export function foundPersonalTenant(tx: Tx, tenant: Omit<NewTenant, 'name' | 'sl
 /** Creates a tenant of which the caller becomes the owner; 409 `slug_taken` for a slug they chose. */
 export async function createTenant(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   body: { name: string; slug?: string | undefined },
 ): Promise<TenantRow> {
   const at = clock()
   const id = timeOrderedId(at)
-  const { userId, standing, origin, decisionId } = actor
+  const { userId, auth, requestInfo, decisionId } = caller
   return inTenant(db, { tenantId: id, userId }, async (tx) => {
     const founder = {
       id: userId,
-      email: standing.user.email,
-      firstName: standing.user.firstName,
-      lastName: standing.user.lastName,
+      email: auth.user.email,
+      firstName: auth.user.firstName,
+      lastName: auth.user.lastName,
     }
-    await foundTenant(tx, { id, name: body.name, slug: body.slug, founder, origin, decisionId, at })
+    await foundTenant(tx, { id, name: body.name, slug: body.slug, founder, requestInfo, decisionId, at })
     const tenant = await findTenant(tx, id, userId)
     if (!tenant) throw new Error('The tenant just made cannot be seen')
     return tenant

@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -29,15 +29,19 @@ const moves = {
 } as const satisfies Record<string, { from: TenantStatus[]; to: TenantStatus; event: string }>
 
 /** Moves the tenant of the path to another state; 409 `invalid_state` where none leads there from its present one. */
-export function moveTenant({ db, clock }: Deps, actor: Actor, move: keyof typeof moves): Promise<TenantRow> {
-  const { tenantId, userId } = actor
+export function moveTenant(
+  { db, clock }: Deps,
+  caller: Caller,
+  move: keyof typeof moves,
+): Promise<TenantRow> {
+  const { tenantId, userId } = caller
   const { from, to, event } = moves[move]
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     const before = await findTenant(tx, tenantId, userId)
     if (!before) throw notFound()
-    permitTenant(actor, before)
+    permitTenant(caller, before)
     const moved = await updateStatus(tx, { id: tenantId, from, to, at })
     const tenant = await findTenant(tx, tenantId, userId)
     if (!tenant) throw notFound()
@@ -45,13 +49,13 @@ export function moveTenant({ db, clock }: Deps, actor: Actor, move: keyof typeof
       throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
     if (!moved) return tenant
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: event,
       subject: tenantId,
       data: { tenant_id: tenantId },
     })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: `tenant:${move}`,
       target: { type: 'tenant', id: tenantId },
       changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
@@ -61,24 +65,24 @@ export function moveTenant({ db, clock }: Deps, actor: Actor, move: keyof typeof
 }
 
 /** Deletes the tenant of the path: gone for everybody at once, and from the database once the retention is over. */
-export function deleteTenant({ db, clock }: Deps, actor: Actor, versions: Versions): Promise<void> {
-  const { tenantId, userId } = actor
+export function deleteTenant({ db, clock }: Deps, caller: Caller, versions: Versions): Promise<void> {
+  const { tenantId, userId } = caller
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     const tenant = await findTenant(tx, tenantId, userId)
     if (!tenant) throw notFound()
-    permitTenant(actor, tenant)
+    permitTenant(caller, tenant)
     assertAmong(versions, tenant.version)
     if (!(await markDeleted(tx, { id: tenantId, at }))) throw notFound()
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.tenant_deleted',
       subject: tenantId,
       data: { tenant_id: tenantId },
     })
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'tenant:delete',
       target: { type: 'tenant', id: tenantId },
       changes: changesBetween(auditedTenant(tenant), null),

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
@@ -12,18 +12,18 @@ import { countTenantsOf, findTenant, listTenantsOf, tenantList } from './store.t
 import { newTenant, showTenant, tenantChange, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
 
-function listTenants(deps: Deps, actor: Actor, query: ListQuery) {
+function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
   const asked = { path: '/api/v1/tenants', query }
   const load = (page: ListPage) =>
     asSystem(deps.db, 'the tenants of a person lie in many tenants', async (tx) => ({
-      rows: await listTenantsOf(tx, actor.userId, page),
-      count: await countTenantsOf(tx, actor.userId, page),
+      rows: await listTenantsOf(tx, caller.userId, page),
+      count: await countTenantsOf(tx, caller.userId, page),
     }))
-  return answerPage(deps, actor, tenantList, asked, load, showTenant)
+  return answerPage(deps, caller, tenantList, asked, load, showTenant)
 }
 
-async function readTenant(deps: Deps, actor: Actor) {
-  const tenant = await inTenant(deps.db, actor, (tx) => findTenant(tx, actor.tenantId, actor.userId))
+async function readTenant(deps: Deps, caller: Caller) {
+  const tenant = await inTenant(deps.db, caller, (tx) => findTenant(tx, caller.tenantId, caller.userId))
   if (!tenant) throw notFound()
   return new Versioned(tenant.version, showTenant(tenant))
 }
@@ -38,7 +38,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     query: tenantList.query,
     status: 200,
     answer: pageOf(tenantSchema),
-    handle: ({ actor, query }) => listTenants(deps, actor, query),
+    handle: ({ caller, query }) => listTenants(deps, caller, query),
   }),
   route({
     method: 'POST',
@@ -50,7 +50,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: tenantSchema,
     refusals: [409],
-    handle: async ({ actor, body }) => showTenant(await createTenant(deps, actor, body)),
+    handle: async ({ caller, body }) => showTenant(await createTenant(deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -62,7 +62,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: tenantSchema,
     versioned: true,
-    handle: ({ actor }) => readTenant(deps, actor),
+    handle: ({ caller }) => readTenant(deps, caller),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     route({
@@ -78,7 +78,8 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: tenantSchema,
       versioned: true,
-      handle: async ({ actor, body, ifMatch }) => showTenant(await updateTenant(deps, actor, body, ifMatch)),
+      handle: async ({ caller, body, ifMatch }) =>
+        showTenant(await updateTenant(deps, caller, body, ifMatch)),
     }),
   ),
   route({
@@ -93,8 +94,8 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     versioned: true,
-    handle: async ({ actor, ifMatch }) => {
-      await deleteTenant(deps, actor, ifMatch)
+    handle: async ({ caller, ifMatch }) => {
+      await deleteTenant(deps, caller, ifMatch)
       return undefined
     },
   }),
@@ -111,7 +112,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: tenantSchema,
       refusals: [409],
-      handle: async ({ actor }) => showTenant(await moveTenant(deps, actor, move)),
+      handle: async ({ caller }) => showTenant(await moveTenant(deps, caller, move)),
     }),
   ),
 ]

@@ -3,7 +3,7 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { Actor } from '../../platform/http/actor.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -14,22 +14,22 @@ import { auditedTenant, type TenantChange } from './tenant-schemas.ts'
 /** Changes name and settings of the tenant of the path, with one event; nothing where they are so already. */
 export function updateTenant(
   { db, clock }: Deps,
-  actor: Actor,
+  caller: Caller,
   change: TenantChange,
   versions: Versions,
 ): Promise<TenantRow> {
-  const { tenantId, userId } = actor
+  const { tenantId, userId } = caller
   const at = clock()
-  return inTenant(db, actor, async (tx) => {
+  return inTenant(db, caller, async (tx) => {
     await lockTenant(tx, tenantId)
     const before = await findTenant(tx, tenantId, userId)
     if (!before) throw notFound()
-    permitTenant(actor, before)
+    permitTenant(caller, before)
     assertAmong(versions, before.version)
     const { name, settings = {} } = change
     if (!(await changeTenant(tx, { id: tenantId, name, settings, at }))) return before
     await appendEvent(tx, {
-      ...causedBy(actor, at),
+      ...causedBy(caller, at),
       type: 'tenant.tenant_updated',
       subject: tenantId,
       data: { tenant_id: tenantId },
@@ -37,7 +37,7 @@ export function updateTenant(
     const tenant = await findTenant(tx, tenantId, userId)
     if (!tenant) throw notFound()
     await appendAudit(tx, {
-      ...doneBy(actor, at),
+      ...doneBy(caller, at),
       action: 'tenant:update',
       target: { type: 'tenant', id: tenantId },
       changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),

@@ -172,7 +172,7 @@ t.test('no secret is in it, and a field that is named like one cannot be', async
   const row = {
     tenantId: firm.id,
     actor: null,
-    origin: { requestId: 'r', ip: '', userAgent: '' },
+    requestInfo: { requestId: 'r', ip: '', userAgent: '' },
     action: 'tenant:update',
     target: { type: 'tenant', id: firm.id },
     at: service.now(),

@@ -4,7 +4,7 @@ import type { Context } from 'koa'
 import { isTraceparent } from '../tracing/traceparent.ts'
 
 /** Where a request came from; goes into sessions, events, logs. */
-export interface Origin {
+export interface RequestInfo {
   requestId: string
   ip: string
   userAgent: string
@@ -14,7 +14,7 @@ export interface Origin {
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 
 /** Makes the reader of origins. `X-Forwarded-For` counts only behind the proxies named (addresses or CIDRs). */
-export function originReader(trustedProxies: readonly string[]): (ctx: Context) => Origin {
+export function requestInfoReader(trustedProxies: readonly string[]): (ctx: Context) => RequestInfo {
   const trusted = blockList(trustedProxies)
   return (ctx) => {
     const given = ctx.get('x-request-id')

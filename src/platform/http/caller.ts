@@ -1,11 +1,11 @@
 import type { TokenKind } from '../access/actions.ts'
 import type { Membership, Resource, TenantFacts } from '../access/query.ts'
 import type { Tx } from '../db/transaction.ts'
-import type { Origin } from './origin.ts'
+import type { RequestInfo } from './request-info.ts'
 import type { RowView } from './row-view.ts'
 
 /** What the database says about the bearer of a token, read in one query on each request. */
-export interface Standing {
+export interface AuthContext {
   user: {
     id: string
     email: string
@@ -39,15 +39,15 @@ export interface Standing {
  * Reads the standing of a person's session in a tenant, for a temporary token that of the sign-in it stands for; null
  * where there is no such session.
  */
-export type LoadStanding = (bearer: {
+export type LoadAuthContext = (bearer: {
   userId: string
   sessionId: string
   tenantId: string
   token: TokenKind
-}) => Promise<Standing | null>
+}) => Promise<AuthContext | null>
 
 /** Who acts: authenticated and admitted to the route. Usable as the scope of a transaction. */
-export interface Actor {
+export interface Caller {
   userId: string
   /** The tenant this request is scoped to: the token's, or that of the path for `/tenants/<id>/`. */
   tenantId: string
@@ -57,8 +57,8 @@ export interface Actor {
   /** The refresh family that the token came with; null where it names none. */
   familyId: string | null
   token: TokenKind
-  standing: Standing
-  origin: Origin
+  auth: AuthContext
+  requestInfo: RequestInfo
   /** Of the decision that admitted the request. */
   decisionId: string
   /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */

@@ -1,15 +1,15 @@
 import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
-import type { LoadStanding, Standing } from '../../platform/http/actor.ts'
-import { findPendingStanding, findStanding, type StandingRow } from './store.ts'
+import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
+import { type AuthContextRow, findAuthContext, findPendingAuthContext } from './store.ts'
 
 /** Reads a bearer's standing in a tenant, in the scope of exactly that tenant and person. */
-export const standingLoader =
-  ({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): LoadStanding =>
+export const authContextLoader =
+  ({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): LoadAuthContext =>
   async (bearer) => {
-    const find = bearer.token === 'otp_pending' ? findPendingStanding : findStanding
+    const find = bearer.token === 'otp_pending' ? findPendingAuthContext : findAuthContext
     const row = await readInTenant(db, bearer, (read) => find(read, { ...bearer, now: clock() }))
-    return row && standingOf(row, config)
+    return row && authContextOf(row, config)
   }
 
 type OtpSettings = Pick<
@@ -21,7 +21,7 @@ const canShowSecondFactor = (config: OtpSettings) =>
   config.OTP_ENABLED && (config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED || config.OTP_STATIC_ENABLED)
 
 /** Where one-time passwords are off, MFA is off for everybody: nobody could be asked. */
-const standingOf = (row: StandingRow, config: OtpSettings): Standing => ({
+const authContextOf = (row: AuthContextRow, config: OtpSettings): AuthContext => ({
   user: {
     id: row.user_id,
     email: row.email,
@@ -48,14 +48,14 @@ const standingOf = (row: StandingRow, config: OtpSettings): Standing => ({
   membership: row.membership_id === null ? null : membershipOf(row, row.membership_id),
 })
 
-const tenantOf = (row: StandingRow, id: string, otpEnabled: boolean): Standing['tenant'] => ({
+const tenantOf = (row: AuthContextRow, id: string, otpEnabled: boolean): AuthContext['tenant'] => ({
   id,
   status: row.tenant_status!,
   requireMfa: (row.require_mfa ?? false) && otpEnabled,
   policyRevision: row.policy_revision!,
 })
 
-const membershipOf = (row: StandingRow, id: string): Standing['membership'] => ({
+const membershipOf = (row: AuthContextRow, id: string): AuthContext['membership'] => ({
   id,
   status: row.membership_status!,
   roles: row.roles,

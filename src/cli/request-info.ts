@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Origin } from '../platform/http/origin.ts'
+import type { RequestInfo } from '../platform/http/request-info.ts'
 
 /** What audit log and events say of a deed of the command line. */
-export const originOf = (command: string): Origin => ({
+export const originOf = (command: string): RequestInfo => ({
   requestId: `cli-${randomUUID()}`,
   ip: '',
   userAgent: `cli ${command}`,
