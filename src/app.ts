@@ -28,8 +28,8 @@ import { answerErrors } from './platform/http/problem.ts'
 import { assertDecided } from './platform/http/registry.ts'
 import { requestInfoReader } from './platform/http/request-info.ts'
 import { logRequests, logUnanswered } from './platform/http/request-log.ts'
+import { requestPath } from './platform/http/request-path.ts'
 import type { Route } from './platform/http/route.ts'
-import { serve } from './platform/http/serve.ts'
 import { traceRequests } from './platform/http/trace-requests.ts'
 import { welcomePage } from './platform/http/welcome.ts'
 import { departmentRoutes } from './tenancy/departments/routes.ts'
@@ -70,8 +70,8 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   assertDecided(routes)
 
   const router = new Router()
-  const gate = { ...deps, loadAuthContext: authContextLoader(deps) }
-  for (const route of routes) router.register(route.path, [route.method], serve(gate, route) as never)
+  const path = { ...deps, loadAuthContext: authContextLoader(deps) }
+  for (const route of routes) router.register(route.path, [route.method], requestPath(path, route) as never)
   const pages = {
     ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages(),

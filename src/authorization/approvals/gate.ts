@@ -1,15 +1,21 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import type { Approvals, GuardedCall, OpenRequest, Presented } from '../../platform/http/approval-gate.ts'
+import {
+  type Approvals,
+  approvalInvalid,
+  type GuardedCall,
+  type OpenRequest,
+  type Presented,
+} from '../../platform/http/approvals.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
+import { lockRequest, markExecuted } from './move-store.ts'
 import type { OpenRow } from './open-store.ts'
 import { type GateDeps, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
 import { findRequest, type RequestRow } from './store.ts'
-import { useApproval } from './use-approval.ts'
+import { callerOf, tellMove } from './tell-move.ts'
 
-/** Approvals as the gate of every route needs them. */
+/** Approvals as the path of a request needs them. */
 export function approvalGate(deps: GateDeps): Approvals {
   const open = (row: OpenRow): OpenRequest => ({
     id: row.id,
@@ -18,21 +24,22 @@ export function approvalGate(deps: GateDeps): Approvals {
     expires_at: rfc3339(row.expires_at),
   })
   return {
-    async find(call, id) {
-      const row = await inTenant(deps.db, scopeOf(call), (tx) => findRequest(tx, call.tenantId, id, call.now))
+    async find(tx, call, id) {
+      await lockRequest(tx, call.tenantId, id)
+      const row = await findRequest(tx, call.tenantId, id, call.now)
       return row && isFor(call, row) ? presented(row, open) : null
     },
-    async request(call, met) {
-      const row = await requestApproval(deps, { ...met, call, digest: digestOf(call) })
+    async request(tx, call, met) {
+      const row = await requestApproval(tx, deps, { ...met, call, digest: digestOf(call) })
       return row && open(row)
     },
-    use: useApproval,
-    useAlone: (call, id) =>
-      inTenant(deps.db, scopeOf(call), (tx: Tx) => useApproval(tx, call, id, { whatever: true })),
+    async consume(tx, call, id) {
+      const { tenantId, decisionId, now } = call
+      if (!(await markExecuted(tx, tenantId, { id, decisionId, at: now }))) throw approvalInvalid()
+      await tellMove(tx, callerOf(call), { id, from: 'approved', to: 'executed' })
+    },
   }
 }
-
-const scopeOf = ({ tenantId, userId }: GuardedCall) => ({ tenantId, userId })
 
 const isFor = (call: GuardedCall, row: RequestRow): boolean =>
   row.requester_id === call.userId && row.action === call.action && row.digest === digestOf(call)

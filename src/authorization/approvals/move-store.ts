@@ -86,23 +86,6 @@ async function moved(tx: Tx, update: FragmentSqlToken): Promise<boolean> {
   return (await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`${update} returning id`)) !== null
 }
 
-/** Whether the approval was used up under this decision. */
-export function wasExecutedUnder(
-  tx: Tx,
-  tenantId: string,
-  { id, decisionId }: { id: string; decisionId: string },
-): Promise<boolean> {
-  return tx.exists(sql.unsafe`
-    select from approval_requests
-    where tenant_id = ${tenantId} and id = ${id} and executed_decision = ${decisionId}`)
-}
-
-/** Whether the transaction has written or locked anything so far. */
-export function hasWritten(tx: Tx): Promise<boolean> {
-  return tx.oneFirst(sql.type(z.object({ wrote: z.boolean() }))`
-    select pg_current_xact_id_if_assigned() is not null as wrote`)
-}
-
 const expiredRow = z.object({ tenant_id: z.uuid(), id: z.uuid(), was: z.enum(['pending', 'approved']) })
 
 /** Writes down at most `most` expiries of all tenants; gives the requests, each to one caller; as the worker role. */

@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { showRequest } from './show-request.ts'
@@ -43,17 +42,14 @@ function pageOf(deps: Deps, caller: Caller, query: ListQuery, { path, view }: { 
   return answerPage(deps, caller, requestList, { path, query }, load, showRequest)
 }
 
-/** One request; throws 404, also to a member for one that is neither theirs nor theirs to decide. */
-export async function readRequest(deps: Deps, caller: Caller, id: string) {
+/** One request, as one of the reader's own where they may decide it; null where it is neither theirs nor theirs to decide. */
+export async function loadReadable(deps: Deps, caller: Caller, id: string) {
   const now = deps.clock()
   const reader = readerOf(caller)
   const { row, decides } = await inTenant(deps.db, caller, async (tx) => ({
     row: await findRequest(tx, caller.tenantId, id, now),
     decides: await mayDecide(tx, reader, id),
   }))
-  if (!row || !(row.requester_id === caller.userId || decides || readsAll(caller))) throw notFound()
-  // Whoever may decide it reads it as one of their own.
-  const ownerId = decides ? caller.userId : row.requester_id
-  caller.permit({ type: 'approval_request', id, ownerId, fields: { ...showRequest(row) } })
-  return showRequest(row)
+  if (!row || !(row.requester_id === caller.userId || decides || readsAll(caller))) return null
+  return { row, ownerId: decides ? caller.userId : row.requester_id }
 }

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import type { Decision } from '../../platform/access/decision.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
-import type { GuardedCall, MetGate } from '../../platform/http/approval-gate.ts'
+import type { GuardedCall, MetGate } from '../../platform/http/approvals.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { type Approver, listEligible } from './approver-store.ts'
 import {
@@ -41,7 +41,7 @@ const maxTries = 3
  * call; null where nobody is eligible. However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a
  * person, 413 for a body that nobody would read.
  */
-export async function requestApproval(deps: GateDeps, gated: Gated): Promise<OpenRow | null> {
+export async function requestApproval(tx: Tx, deps: GateDeps, gated: Gated): Promise<OpenRow | null> {
   const { call, decision } = gated
   const { tenantId, userId, now } = call
   const spec = decision.approval
@@ -50,26 +50,23 @@ export async function requestApproval(deps: GateDeps, gated: Gated): Promise<Ope
   const key = keyOf(gated)
   const gates = gatesOf(decision)
   const needed = gated.mends ? spec.quorum : 1
-  const attempt = async (tx: Tx): Promise<OpenRow | 'nobody' | 'overtaken'> => {
+  const asked = { approvers: spec.approvers, requesterId: userId, most: maxMails }
+  for (let tries = 0; tries < maxTries; tries++) {
     const open = await findOpen(tx, key, gates, now)
     if (open?.status === 'approved') return open
-    const asked = { approvers: spec.approvers, requesterId: userId, most: maxMails }
     const approvers = await listEligible(tx, tenantId, asked)
-    if (approvers.length < needed) return 'nobody'
+    if (approvers.length < needed) return null
     if (open) return open
     await lockRequester(tx, key)
     await retire(tx, call, key, gates)
     if ((await countPendingOf(tx, key, now)) >= maxPending) throw tooMany()
     const mailed = await notMailedLately(tx, deps, key, approvers, now)
     const request = newRequest(gated, key, gates, mailed)
-    if (!(await insertRequest(tx, request))) return (await findOpen(tx, key, gates, now)) ?? 'overtaken'
+    // The same call, made at the same time, may have been faster.
+    if (!(await insertRequest(tx, request))) continue
     await tellMove(tx, callerOf(call), { id: request.id, from: null, to: 'pending' })
     await tellApprovers(tx, deps, { request, approvers: mailed, requestId: call.requestInfo.requestId })
     return { id: request.id, status: 'pending', expires_at: request.expiresAt }
-  }
-  for (let tries = 0; tries < maxTries; tries++) {
-    const made = await inTenant(deps.db, { tenantId, userId }, attempt)
-    if (made !== 'overtaken') return made === 'nobody' ? null : made
   }
   throw unavailable('overloaded', 'Others decide about this call at the same time. Try again.', 1)
 }

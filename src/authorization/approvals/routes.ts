@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
 import { cancelRequest } from './cancel-request.ts'
-import { pageOfPending, pageOfRequests, readRequest } from './read-requests.ts'
+import { lockRequest } from './move-store.ts'
+import { loadReadable, pageOfPending, pageOfRequests } from './read-requests.ts'
 import { requestSchema, showRequest } from './show-request.ts'
-import { requestList } from './store.ts'
+import { findRequest, type RequestRow, requestList } from './store.ts'
 import { vote } from './vote.ts'
 
 const voteBody = z.object({
@@ -20,73 +22,95 @@ const tag = 'Approvals'
 const list = '/api/v1/approval-requests'
 const one = `${list}/:id`
 
-export const approvalRoutes = (deps: Deps): Route[] => [
-  route({
-    method: 'GET',
-    path: list,
-    action: 'approval_request:list',
-    tag,
-    summary: 'List approval requests',
-    description: 'Members see their own, and those they may decide.',
-    query: requestList.query,
-    status: 200,
-    answer: pageOf(requestSchema),
-    handle: ({ caller, query }) => pageOfRequests(deps, caller, query),
-  }),
-  route({
-    method: 'GET',
-    path: `${list}/pending`,
-    action: 'approval_request:list_pending',
-    tag,
-    summary: 'List the approval requests that you may decide now',
-    query: requestList.query,
-    status: 200,
-    answer: pageOf(requestSchema),
-    handle: ({ caller, query }) => pageOfPending(deps, caller, query),
-  }),
-  route({
-    method: 'GET',
-    path: one,
-    action: 'approval_request:read',
-    decides: 'resource',
-    tag,
-    summary: 'Read an approval request',
-    status: 200,
-    answer: requestSchema,
-    handle: ({ caller, params }) => readRequest(deps, caller, pathId(params.id)),
-  }),
-  ...(['approve', 'reject'] as const).map((decision) =>
+const requestResource = ({ id, requester_id: ownerId }: RequestRow) => ({
+  type: 'approval_request',
+  id,
+  ownerId,
+})
+
+export function approvalRoutes(deps: Deps): Route[] {
+  /** The request of the path, which nobody else moves until the transaction ends. */
+  const lockedRequest = async (tx: Tx, { caller, params }: Target): Promise<RequestRow | null> => {
+    const id = pathId(params.id)
+    await lockRequest(tx, caller.tenantId, id)
+    return findRequest(tx, caller.tenantId, id, deps.clock())
+  }
+  return [
     route({
-      method: 'POST',
-      path: `${one}/${decision}`,
-      action: `approval_request:${decision}`,
-      decides: 'resource',
+      method: 'GET',
+      path: list,
+      action: 'approval_request:list',
       tag,
-      summary: decision === 'approve' ? 'Approve a request' : 'Reject a request',
-      description: voteTexts[decision],
-      body: voteBody,
+      summary: 'List approval requests',
+      description: 'Members see their own, and those they may decide.',
+      query: requestList.query,
+      status: 200,
+      answer: pageOf(requestSchema),
+      handle: ({ caller, query }) => pageOfRequests(deps, caller, query),
+    }),
+    route({
+      method: 'GET',
+      path: `${list}/pending`,
+      action: 'approval_request:list_pending',
+      tag,
+      summary: 'List the approval requests that you may decide now',
+      query: requestList.query,
+      status: 200,
+      answer: pageOf(requestSchema),
+      handle: ({ caller, query }) => pageOfPending(deps, caller, query),
+    }),
+    resourceRoute({
+      method: 'GET',
+      path: one,
+      action: 'approval_request:read',
+      tag,
+      summary: 'Read an approval request',
+      status: 200,
+      answer: requestSchema,
+      load: ({ caller, params }) => loadReadable(deps, caller, pathId(params.id)),
+      resource: ({ row, ownerId }) => ({
+        type: 'approval_request',
+        id: row.id,
+        ownerId,
+        fields: showRequest(row),
+      }),
+      handle: ({ row }) => showRequest(row),
+    }),
+    ...(['approve', 'reject'] as const).map((decision) =>
+      changeRoute({
+        method: 'POST',
+        path: `${one}/${decision}`,
+        action: `approval_request:${decision}`,
+        tag,
+        summary: decision === 'approve' ? 'Approve a request' : 'Reject a request',
+        description: voteTexts[decision],
+        body: voteBody,
+        status: 200,
+        answer: requestSchema,
+        refusals: [409],
+        load: lockedRequest,
+        resource: requestResource,
+        act: async (tx, { caller, body: { comment } }, request) =>
+          showRequest(await vote(tx, deps, caller, request, { decision, comment })),
+      }),
+    ),
+    changeRoute({
+      method: 'POST',
+      path: `${one}/cancel`,
+      action: 'approval_request:cancel',
+      tag,
+      summary: 'Cancel a request',
+      description: 'The requester, an owner or an admin; once it is approved, the requester alone.',
+      body: voteBody.pick({}),
       status: 200,
       answer: requestSchema,
       refusals: [409],
-      handle: async ({ caller, params, body: { comment } }) =>
-        showRequest(await vote(deps, caller, { id: pathId(params.id), decision, comment })),
+      load: lockedRequest,
+      resource: requestResource,
+      act: async (tx, { caller }, request) => showRequest(await cancelRequest(tx, deps, caller, request)),
     }),
-  ),
-  route({
-    method: 'POST',
-    path: `${one}/cancel`,
-    action: 'approval_request:cancel',
-    decides: 'resource',
-    tag,
-    summary: 'Cancel a request',
-    description: 'The requester, an owner or an admin; once it is approved, the requester alone.',
-    body: voteBody.pick({}),
-    status: 200,
-    answer: requestSchema,
-    refusals: [409],
-    handle: async ({ caller, params }) => showRequest(await cancelRequest(deps, caller, pathId(params.id))),
-  }),
-]
+  ]
+}
 
 const voteTexts = {
   approve: 'It is approved once as many as the policy asks for, who still may, have said so.',

@@ -1,6 +1,6 @@
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { GuardedCall } from '../../platform/http/approval-gate.ts'
+import type { GuardedCall } from '../../platform/http/approvals.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'

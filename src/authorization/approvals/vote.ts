@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { ApiError, invalidState, notFound } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { ApiError, invalidState } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { listEligible } from './approver-store.ts'
-import { insertVote, lockRequest, markApproved, markRejected } from './move-store.ts'
+import { insertVote, markApproved, markRejected } from './move-store.ts'
 import { readerOf } from './read-requests.ts'
 import { findRequest, mayDecide, type RequestRow } from './store.ts'
 import { tellRequester } from './tell.ts'
@@ -17,7 +17,6 @@ const notEligible = () =>
 
 /** What somebody says about a request. */
 export interface Vote {
-  id: string
   decision: 'approve' | 'reject'
   comment: string
 }
@@ -27,23 +26,23 @@ export interface Vote {
  * are still eligible, have given theirs. 404; 403 `self_approval_forbidden` or for whom the policy does not name;
  * 409 `invalid_state` for a second, contrary vote and once it is decided. The same vote again changes nothing.
  */
-export function vote(deps: Deps, caller: Caller, said: Vote): Promise<RequestRow> {
+export async function vote(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  request: RequestRow,
+  said: Vote,
+): Promise<RequestRow> {
   const { tenantId } = caller
-  const { id } = said
+  const { id } = request
   const at = deps.clock()
-  return inTenant(deps.db, caller, async (tx) => {
-    await lockRequest(tx, tenantId, id)
-    const request = await findRequest(tx, tenantId, id, at)
-    if (!request) throw notFound()
-    caller.permit({ type: 'approval_request', id, ownerId: request.requester_id })
-    await assertMayVote(tx, caller, request)
-    if (repeats(request, caller, said)) return request
-    if (request.status !== 'pending') throw invalidState(`This request is ${request.status}.`, request.status)
-    const approver = { id: caller.userId, email: caller.auth.user.email }
-    await insertVote(tx, { ...said, tenantId, requestId: id, approver, at })
-    await decide(tx, deps, caller, { request, said, at })
-    return (await findRequest(tx, tenantId, id, at)) ?? request
-  })
+  await assertMayVote(tx, caller, request)
+  if (repeats(request, caller, said)) return request
+  if (request.status !== 'pending') throw invalidState(`This request is ${request.status}.`, request.status)
+  const approver = { id: caller.userId, email: caller.auth.user.email }
+  await insertVote(tx, { ...said, tenantId, requestId: id, approver, at })
+  await decide(tx, deps, caller, { request, said, at })
+  return (await findRequest(tx, tenantId, id, at)) ?? request
 }
 
 async function assertMayVote(tx: Tx, caller: Caller, request: RequestRow): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { DataType, Scalar } from '../../platform/access/conditions.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -10,7 +10,6 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
-import { permitDefinition } from './read-attributes.ts'
 import {
   countDefinitions,
   type DefinitionRow,
@@ -27,6 +26,7 @@ const maxDefinitions = 500
 
 /** Defines an attribute. 400 for allowed values of another type; 409 `key_taken`, `limit_reached` beyond 500. */
 export async function defineAttribute(
+  tx: Tx,
   deps: Deps,
   caller: Caller,
   body: DefinitionBody,
@@ -35,39 +35,39 @@ export async function defineAttribute(
   const { tenantId } = caller
   const at = deps.clock()
   const row = { ...body, id: timeOrderedId(at), display_name: body.display_name ?? body.key }
-  return inTenant(deps.db, caller, async (tx) => {
-    await growPolicyRevision(tx, tenantId)
-    if (
-      isBuiltInName(`${body.category}.${body.key}`) ||
-      !(await insertDefinition(tx, tenantId, { ...row, at }))
-    )
-      throw new ApiError(409, 'key_taken', `There is an attribute ${body.category}.${body.key} already.`)
-    if ((await countDefinitions(tx, tenantId)) > maxDefinitions)
-      throw new ApiError(409, 'limit_reached', `A tenant may define ${maxDefinitions} attributes.`)
-    const made = { ...row, created_at: at }
-    await tellOf(tx, caller, { type: 'created', row: made, at })
-    return made
-  })
+  await growPolicyRevision(tx, tenantId)
+  if (
+    isBuiltInName(`${body.category}.${body.key}`) ||
+    !(await insertDefinition(tx, tenantId, { ...row, at }))
+  )
+    throw new ApiError(409, 'key_taken', `There is an attribute ${body.category}.${body.key} already.`)
+  if ((await countDefinitions(tx, tenantId)) > maxDefinitions)
+    throw new ApiError(409, 'limit_reached', `A tenant may define ${maxDefinitions} attributes.`)
+  const made = { ...row, created_at: at }
+  await tellOf(tx, caller, { type: 'created', row: made, at })
+  return made
 }
 
 /** Deletes a definition. 403 for a built-in one; 409 `attribute_in_use` where a policy or a member has it. */
-export async function removeDefinition(deps: Deps, caller: Caller, id: string): Promise<void> {
+export async function removeDefinition(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  row: DefinitionRow,
+): Promise<void> {
   const at = deps.clock()
-  const found = await inTenant(deps.db, caller, (tx) => findDefinition(tx, caller.tenantId, id))
-  const row = permitDefinition(caller, id, found)
+  const { id } = row
   if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute stays.')
-  await inTenant(deps.db, caller, async (tx) => {
-    await growPolicyRevision(tx, caller.tenantId)
-    if (!(await deleteDefinition(tx, caller.tenantId, id))) {
-      if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
-      throw new ApiError(
-        409,
-        'attribute_in_use',
-        'A policy or a member has this attribute. Take it out there first.',
-      )
-    }
-    await tellOf(tx, caller, { type: 'deleted', row, at })
-  })
+  await growPolicyRevision(tx, caller.tenantId)
+  if (!(await deleteDefinition(tx, caller.tenantId, id))) {
+    if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
+    throw new ApiError(
+      409,
+      'attribute_in_use',
+      'A policy or a member has this attribute. Take it out there first.',
+    )
+  }
+  await tellOf(tx, caller, { type: 'deleted', row, at })
 }
 
 function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): void {

@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
@@ -33,16 +32,21 @@ export function listAttributes(deps: Deps, caller: Caller, query: ListQuery) {
   return answerPage(deps, caller, definitionList, asked, load, showDefinition)
 }
 
-/** One definition, built in or the tenant's own; throws 404. */
-export async function readAttribute(deps: Deps, caller: Caller, id: string) {
-  const found = await inTenant(deps.db, caller, (tx) => findDefinition(tx, caller.tenantId, id))
-  return showDefinition(permitDefinition(caller, id, found))
-}
+/** One definition, built in or the tenant's own. */
+export const loadDefinition = (deps: Deps, caller: Caller, id: string): Promise<DefinitionRow | null> =>
+  inTenant(deps.db, caller, (tx) => findAnyDefinition(tx, caller.tenantId, id))
 
-/** Decides the action of the request about this definition: 404 where there is none, 403 where not permitted. */
-export function permitDefinition(caller: Caller, id: string, found: DefinitionRow | null): DefinitionRow {
-  const definition = found ?? builtInDefinitions.find((builtIn) => builtIn.id === id)
-  if (!definition) throw notFound()
-  caller.permit({ type: 'attribute_definition', id, fields: showDefinition(definition) })
-  return definition
-}
+/** As {@link loadDefinition}, in a transaction. */
+export const findAnyDefinition = async (
+  tx: Tx,
+  tenantId: string,
+  id: string,
+): Promise<DefinitionRow | null> =>
+  (await findDefinition(tx, tenantId, id)) ?? builtInDefinitions.find((builtIn) => builtIn.id === id) ?? null
+
+/** A definition, as policies see it. */
+export const definitionResource = (definition: DefinitionRow) => ({
+  type: 'attribute_definition',
+  id: definition.id,
+  fields: showDefinition(definition),
+})

@@ -3,10 +3,16 @@ import type { Deps } from '../../deps.ts'
 import { dataTypes } from '../../platform/access/conditions.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { defineAttribute, removeDefinition } from './define-attribute.ts'
-import { listAttributes, readAttribute, showDefinition } from './read-attributes.ts'
+import {
+  definitionResource,
+  findAnyDefinition,
+  listAttributes,
+  loadDefinition,
+  showDefinition,
+} from './read-attributes.ts'
 import { categories, definitionList } from './store.ts'
 
 const scalar = z.union([z.string().max(1024), z.number(), z.boolean()])
@@ -70,7 +76,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     answer: pageOf(definitionSchema),
     handle: ({ caller, query }) => listAttributes(deps, caller, query),
   }),
-  route({
+  changeRoute({
     method: 'POST',
     path: '/api/v1/attribute-definitions',
     action: 'attribute_definition:create',
@@ -81,32 +87,31 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: definitionSchema,
     refusals: [409],
-    handle: async ({ caller, body }) => showDefinition(await defineAttribute(deps, caller, body)),
+    act: async (tx, { caller, body }) => showDefinition(await defineAttribute(tx, deps, caller, body)),
   }),
-  route({
+  resourceRoute({
     method: 'GET',
     path: one,
     action: 'attribute_definition:list',
-    decides: 'resource',
     tag,
     summary: 'Read the definition of an attribute',
     status: 200,
     answer: definitionSchema,
-    handle: ({ caller, params }) => readAttribute(deps, caller, pathId(params.id)),
+    load: ({ caller, params }) => loadDefinition(deps, caller, pathId(params.id)),
+    resource: definitionResource,
+    handle: showDefinition,
   }),
-  route({
+  changeRoute({
     method: 'DELETE',
     path: one,
     action: 'attribute_definition:delete',
-    decides: 'resource',
     tag,
     summary: 'Delete the definition of an attribute',
     status: 204,
     answer: null,
     refusals: [409],
-    handle: async ({ caller, params }) => {
-      await removeDefinition(deps, caller, pathId(params.id))
-      return undefined
-    },
+    load: (tx, { caller, params }: Target) => findAnyDefinition(tx, caller.tenantId, pathId(params.id)),
+    resource: definitionResource,
+    act: (tx, { caller }, definition) => removeDefinition(tx, deps, caller, definition),
   }),
 ]

@@ -9,15 +9,14 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { findVersion } from '../policies/version-store.ts'
 import { readVocabulary, roleFinder } from '../policies/vocabulary.ts'
 import { queryFrom } from './facts.ts'
-import { loadDecision, showDecision } from './read-decisions.ts'
+import { type LoadedDecision, showDecision } from './read-decisions.ts'
 import type { DecisionRow } from './store.ts'
 
 /**
  * A decision with why it came out so, in sentences, and the conditions of the policies that had a say with the values
- * they met. Who may read only their own learns the reasons without what is the tenant's. Throws 404.
+ * they met. A reader of only their own decisions learns the reasons, without what is the tenant's.
  */
-export async function explainDecision(deps: Deps, caller: Caller, id: string) {
-  const { row, whole } = await loadDecision(deps, caller, id)
+export async function explainDecision(deps: Deps, caller: Caller, { row, whole }: LoadedDecision) {
   if (!whole) {
     const explanation = [asked(row), ...row.reasons.map(({ code }) => reasonSentence(code))]
     return { ...showDecision(row, whole), explanation, trace: [] }

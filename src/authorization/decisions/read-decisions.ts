@@ -1,10 +1,9 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { tell } from '../../platform/http/decide.ts'
 import { answerPage } from '../../platform/http/lists.ts'
+import { tell } from '../../platform/http/refusal.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { type DecisionRow, decisionList, findDecision, listDecisions } from './store.ts'
 
@@ -38,18 +37,23 @@ export function pageOfDecisions(deps: Deps, caller: Caller, query: ListQuery) {
   return answerPage(deps, caller, decisionList, asked, load, (row) => showDecision(row, whole))
 }
 
-/** One decision; throws 404, also to a member for what is about somebody else. */
-export async function readDecision(deps: Deps, caller: Caller, id: string) {
-  const { row, whole } = await loadDecision(deps, caller, id)
-  return showDecision(row, whole)
+/** A decision; `whole` says whether its reader may read everybody's. */
+export interface LoadedDecision {
+  row: DecisionRow
+  whole: boolean
 }
 
-/** The decision behind an id, decided; `whole` says whether its reader may read everybody's. */
-export async function loadDecision(deps: Deps, caller: Caller, id: string) {
+/** Loads a decision; null, too, for a member's question about a decision that is not theirs: ids are not confirmed. */
+export async function loadDecision(deps: Deps, caller: Caller, id: string): Promise<LoadedDecision | null> {
   const row = await inTenant(deps.db, caller, (tx) => findDecision(tx, caller.tenantId, id))
   const whole = caller.may({ type: 'decision' })
-  // A member is not told which ids exist.
-  if (!row || (!whole && row.subject_id !== caller.userId)) throw notFound()
-  caller.permit({ type: 'decision', id, ownerId: row.subject_id, fields: { action: row.action } })
-  return { row, whole }
+  return row && (whole || row.subject_id === caller.userId) ? { row, whole } : null
 }
+
+/** A decision, as policies see it. */
+export const decisionResource = ({ row }: LoadedDecision) => ({
+  type: 'decision',
+  id: row.id,
+  ownerId: row.subject_id,
+  fields: { action: row.action },
+})

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { uncountedPageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { explainDecision } from './explain-decision.ts'
-import { pageOfDecisions, readDecision } from './read-decisions.ts'
+import { decisionResource, loadDecision, pageOfDecisions, showDecision } from './read-decisions.ts'
 import { decisionList } from './store.ts'
 
 const effect = z.enum(['allow', 'deny', 'require_approval'])
@@ -63,26 +63,28 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     answer: uncountedPageOf(decisionSchema),
     handle: ({ caller, query }) => pageOfDecisions(deps, caller, query),
   }),
-  route({
+  resourceRoute({
     method: 'GET',
     path: one,
     action: 'decision:read',
-    decides: 'resource',
     tag,
     summary: 'Read a decision',
     status: 200,
     answer: decisionSchema,
-    handle: ({ caller, params }) => readDecision(deps, caller, pathId(params.id)),
+    load: ({ caller, params }) => loadDecision(deps, caller, pathId(params.id)),
+    resource: decisionResource,
+    handle: ({ row, whole }) => showDecision(row, whole),
   }),
-  route({
+  resourceRoute({
     method: 'GET',
     path: `${one}/explain`,
     action: 'decision:explain',
-    decides: 'resource',
     tag,
     summary: 'Say why something was decided as it was',
     status: 200,
     answer: explained,
-    handle: ({ caller, params }) => explainDecision(deps, caller, pathId(params.id)),
+    load: ({ caller, params }) => loadDecision(deps, caller, pathId(params.id)),
+    resource: decisionResource,
+    handle: (loaded, { caller }) => explainDecision(deps, caller, loaded),
   }),
 ]

@@ -3,18 +3,29 @@ import type { Deps } from '../../deps.ts'
 import type { Decision } from '../../platform/access/decision.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { tell } from '../../platform/http/decide.ts'
+import { tell } from '../../platform/http/refusal.ts'
 import { actionOf, type Question, queryOf } from './question.ts'
-import { findSubject } from './store.ts'
+import { findSubject, type KnownSubject } from './store.ts'
+
+/** The subject of a question: a member, or null for one that the application alone knows. */
+export interface AskedSubject {
+  known: KnownSubject | null
+}
+
+/** Finds whom a question is about. */
+export const loadSubject = async (deps: Deps, caller: Caller, asked: Question): Promise<AskedSubject> => ({
+  known: await inTenant(deps.db, caller, (tx) => findSubject(tx, caller.tenantId, asked.subject.id)),
+})
+
+/** The right to ask, as policies see it: members own the questions about themselves. */
+export const accessResource = ({ known }: AskedSubject) => ({ type: 'access', ownerId: known?.id ?? null })
 
 /**
- * Answers one question about the tenant of the token (AuthZEN 1.0 §6.2). 403 for a member who asks about somebody
- * else; a denial is an answer, with its reasons in `context`.
+ * Answers one question about the tenant of the token (AuthZEN 1.0 §6.2); a denial is an answer, with its reasons in
+ * `context`.
  */
-export async function evaluate(deps: Deps, caller: Caller, asked: Question) {
-  const { tenantId, auth } = caller
-  const known = await inTenant(deps.db, caller, (tx) => findSubject(tx, tenantId, asked.subject.id))
-  caller.permit({ type: 'access', ownerId: known?.id ?? null })
+export async function evaluate(deps: Deps, caller: Caller, asked: Question, { known }: AskedSubject) {
+  const { auth } = caller
   const policies = await deps.loadPolicies(caller, auth.tenant?.policyRevision ?? 0)
   const now = deps.clock()
   const action = actionOf(asked.action.name, asked.resource.type) ?? ''

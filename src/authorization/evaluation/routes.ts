@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { publicRoute, type Route, route } from '../../platform/http/route.ts'
-import { evaluate } from './evaluate.ts'
+import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
+import { accessResource, evaluate, loadSubject } from './evaluate.ts'
 import { question } from './question.ts'
 
 const reason = z.object({
@@ -34,11 +34,10 @@ const metadata = z.object({
 const tag = 'Evaluation'
 
 export const evaluationRoutes = (deps: Deps): Route[] => [
-  route({
+  resourceRoute({
     method: 'POST',
     path: '/access/v1/evaluation',
     action: 'access:evaluate',
-    decides: 'resource',
     tag,
     summary: 'Ask whether a subject may do something',
     description:
@@ -46,7 +45,9 @@ export const evaluationRoutes = (deps: Deps): Route[] => [
     body: question,
     status: 200,
     answer,
-    handle: ({ caller, body }) => evaluate(deps, caller, body),
+    load: ({ caller, body }) => loadSubject(deps, caller, body),
+    resource: accessResource,
+    handle: (subject, { caller, body }) => evaluate(deps, caller, body, subject),
   }),
   publicRoute({
     method: 'GET',

@@ -1,56 +1,69 @@
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
+import type { Target } from '../../platform/http/route.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { draftOf } from './draft-of.ts'
-import { permitPolicy } from './permit-policy.ts'
-import type { Draft, NewPolicyBody, PolicyChange } from './policy-body.ts'
+import type { NewPolicyBody, PolicyChange } from './policy-body.ts'
+import { findTarget, type PolicyTarget } from './policy-target.ts'
 import { findVersion } from './version-store.ts'
-import { type PolicyDeps, type Written, writePolicy } from './write-policy.ts'
+import type { Vocabulary } from './vocabulary.ts'
+import { type Plan, type PolicyDeps, planOf } from './write-policy.ts'
 
-/** Creates a policy, which counts from the next request on. 409 `limit_reached` beyond 500; 422 `policy_invalid`. */
-export function createPolicy(
+/** Plans a new policy, which counts from the request after the writing on. Throws 422 `policy_invalid`. */
+export const planCreation = (
   deps: PolicyDeps,
   caller: Caller,
-  { change_reason, ...body }: NewPolicyBody,
+  vocabulary: Vocabulary,
+  { change_reason: reason, ...body }: NewPolicyBody,
   text: () => string,
-): Promise<Written> {
-  const id = timeOrderedId(deps.clock())
-  return writePolicy(deps, caller, { id: null, text }, () => ({ id, body, reason: change_reason }))
-}
+): Promise<Plan> =>
+  planOf(deps, caller, { id: timeOrderedId(deps.clock()), current: null, vocabulary, body, reason, text })
 
-/** Writes the next version of a policy; what the change does not name stays as it is. 412 beside `ifMatch`. */
-export function changePolicy(
+/** Plans the next version of a policy; what the change does not name stays as it is. 412 beside `ifMatch`, 422. */
+export async function planChange(
   deps: PolicyDeps,
   caller: Caller,
-  id: string,
-  asked: { change: PolicyChange; ifMatch: Versions; text: () => string },
-): Promise<Written> {
-  const { change_reason, kind: _kind, ...change } = asked.change
+  { row, vocabulary }: PolicyTarget,
+  asked: { body: PolicyChange; ifMatch: Versions; text: () => string },
+): Promise<Plan> {
+  assertAmong(asked.ifMatch, row.version)
+  const { change_reason: reason, kind: _kind, ...change } = asked.body
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-  return writePolicy(deps, caller, { id, text: asked.text }, (current, { roles }) => {
-    permitPolicy(caller, current, roles)
-    assertAmong(asked.ifMatch, current.version)
-    return { id, body: { ...draftOf(current), ...given }, reason: change_reason }
-  })
+  const body = { ...draftOf(row), ...given }
+  return planOf(deps, caller, { id: row.id, current: row, vocabulary, body, reason, text: asked.text })
 }
 
-/** Writes an earlier version again, as the newest. 404 for a version that never was. */
-export async function rollBackPolicy(
+/** A policy of the path, and the earlier version of it that is to be written again. */
+export type RollbackTarget = PolicyTarget & { earlier: Awaited<ReturnType<typeof findVersion>> }
+
+/** Finds the policy of the path and a version of it; null where there is no such policy. */
+export async function findRollback(
+  tx: Tx,
+  target: Target & { caller: Caller },
+  version: number,
+): Promise<RollbackTarget | null> {
+  const found = await findTarget(tx, target)
+  return found && { ...found, earlier: await findVersion(tx, target.caller.tenantId, found.row.id, version) }
+}
+
+/** Plans to write an earlier version again, as the newest. 404 for a version that never was. */
+export async function planRollback(
   deps: PolicyDeps,
   caller: Caller,
-  id: string,
-  version: number,
-  reason: string,
+  { row, vocabulary, earlier }: RollbackTarget,
+  { version, change_reason: reason }: { version: number; change_reason: string },
   text: () => string,
-): Promise<Written> {
-  const earlier = await inTenant(deps.db, caller, (tx) => findVersion(tx, caller.tenantId, id, version))
-  return writePolicy(deps, caller, { id, text }, (current, { roles }) => {
-    permitPolicy(caller, current, roles)
-    if (!earlier) throw notFound()
-    const body: Draft = { ...earlier.source, kind: 'json' }
-    return { id, body, reason: reason || `Back to version ${version}` }
+): Promise<Plan> {
+  if (!earlier) throw notFound()
+  return planOf(deps, caller, {
+    id: row.id,
+    current: row,
+    vocabulary,
+    body: { ...earlier.source, kind: 'json' },
+    reason: reason || `Back to version ${version}`,
+    text,
   })
 }

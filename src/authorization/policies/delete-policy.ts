@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -9,31 +9,35 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { draftOf } from './draft-of.ts'
-import { readPolicy } from './read-policy.ts'
+import type { PolicyTarget } from './policy-target.ts'
 import { deletePolicy } from './store.ts'
 
 /** Deletes a policy, which counts for nothing from the next request on; its versions stay to explain the past. */
-export async function removePolicy(deps: Deps, caller: Caller, id: string, ifMatch: Versions): Promise<void> {
+export async function removePolicy(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  { row }: PolicyTarget,
+  ifMatch: Versions,
+): Promise<void> {
   const { tenantId } = caller
-  const { row } = await readPolicy(deps, caller, id)
+  const { id } = row
   assertAmong(ifMatch, row.version)
   const at = deps.clock()
-  await inTenant(deps.db, caller, async (tx) => {
-    await growPolicyRevision(tx, tenantId)
-    const version = await deletePolicy(tx, tenantId, id, ifMatch)
-    // Changed or gone since it was read a moment ago.
-    if (version === null) throw ifMatch ? preconditionFailed() : notFound()
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: 'authorization.policy_deleted',
-      subject: id,
-      data: { policy_id: id, version },
-    })
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'policy:delete',
-      target: { type: 'policy', id },
-      changes: changesBetween(draftOf(row), null),
-    })
+  await growPolicyRevision(tx, tenantId)
+  const version = await deletePolicy(tx, tenantId, id, ifMatch)
+  // Changed or gone since it was read a moment ago.
+  if (version === null) throw ifMatch ? preconditionFailed() : notFound()
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'authorization.policy_deleted',
+    subject: id,
+    data: { policy_id: id, version },
+  })
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'policy:delete',
+    target: { type: 'policy', id },
+    changes: changesBetween(draftOf(row), null),
   })
 }

@@ -3,7 +3,7 @@ import type { Slice, SlicePolicy } from '../../platform/access/compiled-policy.t
 import { AuthorizationUnavailable } from '../../platform/access/engine.ts'
 import { buildSlice, concerns, emptySlice } from '../../platform/access/slice.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { LoadPolicies, PoliciesInForce } from '../../platform/http/decide.ts'
+import type { LoadPolicies, PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { listActivePolicies, type PolicyInStore } from './store.ts'
 
 const maxBytes = 64 * 1024 * 1024

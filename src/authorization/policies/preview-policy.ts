@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { queryFrom } from '../decisions/facts.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
+import type { PolicyTarget } from './policy-target.ts'
 import { startTrial, type Trial } from './trial.ts'
 import type { PolicyDeps } from './write-policy.ts'
 
@@ -38,11 +39,11 @@ const atOnce = 20
 export async function previewPolicy(
   deps: PolicyDeps,
   caller: Caller,
-  id: string,
+  target: PolicyTarget,
   { draft, limit }: z.output<typeof policyPreview>,
   text: () => string,
 ) {
-  const trial = await startTrial(deps, caller, id, draft, text)
+  const trial = await startTrial(deps, caller, target, draft, text)
   const rows = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
   const flips: Flip[] = []
   let notReplayable = 0

@@ -3,20 +3,15 @@ import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
-import { permitPolicy } from './permit-policy.ts'
+import type { Target } from '../../platform/http/route.ts'
+import { findTarget, type PolicyTarget } from './policy-target.ts'
 import { showPolicy, showVersion } from './show-policy.ts'
-import { countPolicies, findPolicy, listPolicies, listRoleNames, policyList } from './store.ts'
+import { countPolicies, listPolicies, listRoleNames, policyList } from './store.ts'
 import { listVersions, versionList } from './version-store.ts'
 
-/** One policy, decided; throws 404 and 403. */
-export async function readPolicy(deps: Deps, caller: Caller, id: string) {
-  const { row, roles } = await inTenant(deps.db, caller, async (tx) => ({
-    row: await findPolicy(tx, caller.tenantId, id),
-    roles: await listRoleNames(tx, caller.tenantId),
-  }))
-  permitPolicy(caller, row, roles)
-  return { row, roles }
-}
+/** The policy of the path, or null. */
+export const loadPolicy = (deps: Deps, target: Target): Promise<PolicyTarget | null> =>
+  inTenant(deps.db, target.caller, (tx) => findTarget(tx, target))
 
 /** A page of the tenant's policies. */
 export async function pageOfPolicies(deps: Deps, caller: Caller, query: ListQuery) {
@@ -32,9 +27,14 @@ export async function pageOfPolicies(deps: Deps, caller: Caller, query: ListQuer
 }
 
 /** The versions of a policy, newest first. */
-export async function pageOfVersions(deps: Deps, caller: Caller, id: string, query: ListQuery) {
-  const { row, roles } = await readPolicy(deps, caller, id)
+export function pageOfVersions(
+  deps: Deps,
+  caller: Caller,
+  { row, vocabulary: { roles } }: PolicyTarget,
+  query: ListQuery,
+) {
   const { tenantId } = caller
+  const { id } = row
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => ({
       rows: await listVersions(tx, tenantId, id, page),

@@ -2,20 +2,29 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { patternCost } from '../../platform/access/pattern-cost.ts'
 import { policyEffects } from '../../platform/access/policy-document.ts'
-import { pathId } from '../../platform/http/authenticate.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
-import { changePolicy, createPolicy, rollBackPolicy } from './change-policy.ts'
+import {
+  changeRoute,
+  overtaken,
+  type Route,
+  resourceRoute,
+  route,
+  type Target,
+} from '../../platform/http/route.ts'
+import { findRollback, planChange, planCreation, planRollback } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { newPolicy, policyChange } from './policy-body.ts'
+import { findTarget, policyResource } from './policy-target.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
-import { pageOfPolicies, pageOfVersions, readPolicy } from './read-policy.ts'
+import { loadPolicy, pageOfPolicies, pageOfVersions } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
 import { policyList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
 import { versionList } from './version-store.ts'
-import type { PolicyDeps, Written } from './write-policy.ts'
+import { readVocabulary } from './vocabulary.ts'
+import { type Plan, type PolicyDeps, writePolicy } from './write-policy.ts'
 
 const rollback = z.object({
   version: z.int('Give the version as a whole number.').min(1, 'Versions begin at 1.').max(2_000_000_000),
@@ -70,13 +79,15 @@ const previewAnswer = z
   })
   .meta({ id: 'PolicyPreview' })
 
-const answerOf = ({ row, roles, warnings }: Written) => showPolicy(row, roles, warnings)
-
 const one = '/api/v1/policies/:id'
 const tag = 'Policies'
 
 export const policyRoutes = (shared: Deps): Route[] => {
   const deps: PolicyDeps = { ...shared, patternCostUs: patternCost() }
+  const write = async (tx: Tx, { caller }: Pick<Target, 'caller'>, _loaded: unknown, plan: Plan) => {
+    const written = await writePolicy(tx, deps, caller, plan)
+    return written === overtaken ? overtaken : showPolicy(written.row, written.roles, written.warnings)
+  }
   return [
     route({
       method: 'GET',
@@ -89,7 +100,7 @@ export const policyRoutes = (shared: Deps): Route[] => {
       answer: pageOf(policySchema),
       handle: ({ caller, query }) => pageOfPolicies(deps, caller, query),
     }),
-    route({
+    changeRoute({
       method: 'POST',
       path: '/api/v1/policies',
       action: 'policy:create',
@@ -100,29 +111,28 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 201,
       answer: policySchema,
       refusals: [409, 422],
-      handle: async ({ caller, body, text }) => answerOf(await createPolicy(deps, caller, body, text)),
+      load: (tx: Tx, { caller }: Target) => readVocabulary(tx, caller.tenantId),
+      prepare: (vocabulary, { caller, body, text }) => planCreation(deps, caller, vocabulary, body, text),
+      act: write,
     }),
-    route({
+    resourceRoute({
       method: 'GET',
       path: one,
       action: 'policy:read',
-      decides: 'resource',
       tag,
       summary: 'Read a policy',
       status: 200,
       answer: policySchema,
       versioned: true,
-      handle: async ({ caller, params }) => {
-        const { row, roles } = await readPolicy(deps, caller, pathId(params.id))
-        return new Versioned(row.version, showPolicy(row, roles))
-      },
+      load: (ask) => loadPolicy(deps, ask),
+      resource: policyResource,
+      handle: ({ row, vocabulary: { roles } }) => new Versioned(row.version, showPolicy(row, roles)),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
-      route({
+      changeRoute({
         method,
         path: one,
         action: 'policy:update',
-        decides: 'resource',
         tag,
         summary: 'Change a policy',
         description: 'Writes its next version; what is absent stays as it is.',
@@ -131,58 +141,57 @@ export const policyRoutes = (shared: Deps): Route[] => {
         answer: policySchema,
         refusals: [422],
         versioned: true,
-        handle: async ({ caller, params, body, ifMatch, text }) =>
-          answerOf(await changePolicy(deps, caller, pathId(params.id), { change: body, ifMatch, text })),
+        load: findTarget,
+        resource: policyResource,
+        prepare: (target, ask) => planChange(deps, ask.caller, target, ask),
+        act: write,
       }),
     ),
-    route({
+    changeRoute({
       method: 'DELETE',
       path: one,
       action: 'policy:delete',
-      decides: 'resource',
       tag,
       summary: 'Delete a policy',
       status: 204,
       answer: null,
       versioned: true,
-      handle: async ({ caller, params, ifMatch }) => {
-        await removePolicy(deps, caller, pathId(params.id), ifMatch)
-        return undefined
-      },
+      load: findTarget,
+      resource: policyResource,
+      act: (tx, { caller, ifMatch }, target) => removePolicy(tx, deps, caller, target, ifMatch),
     }),
-    route({
+    resourceRoute({
       method: 'GET',
       path: `${one}/versions`,
       action: 'policy:read',
-      decides: 'resource',
       tag,
       summary: 'List the versions of a policy, newest first',
       query: versionList.query,
       status: 200,
       answer: pageOf(versionSchema),
-      handle: ({ caller, params, query }) => pageOfVersions(deps, caller, pathId(params.id), query),
+      load: (ask) => loadPolicy(deps, ask),
+      resource: policyResource,
+      handle: (target, { caller, query }) => pageOfVersions(deps, caller, target, query),
     }),
-    route({
+    changeRoute({
       method: 'POST',
       path: `${one}/rollback`,
       action: 'policy:update',
-      decides: 'resource',
       tag,
       summary: 'Write an earlier version of a policy again',
       body: rollback,
       status: 200,
       answer: policySchema,
       refusals: [422],
-      handle: async ({ caller, params, body, text }) =>
-        answerOf(
-          await rollBackPolicy(deps, caller, pathId(params.id), body.version, body.change_reason, text),
-        ),
+      load: (tx: Tx, ask: Target & { body: { version: number } }) => findRollback(tx, ask, ask.body.version),
+      resource: policyResource,
+      prepare: (target, { caller, body, text }) => planRollback(deps, caller, target, body, text),
+      act: write,
     }),
-    route({
+    resourceRoute({
       method: 'POST',
       path: `${one}/test`,
       action: 'policy:test',
-      decides: 'resource',
       tag,
       summary: 'Try a policy, or a draft in its place',
       description: 'Writes nothing. `{}` asks for yourself and the first action of the policy.',
@@ -190,20 +199,23 @@ export const policyRoutes = (shared: Deps): Route[] => {
       status: 200,
       answer: testAnswer,
       refusals: [422],
-      handle: ({ caller, params, body, text }) => testPolicy(deps, caller, pathId(params.id), body, text),
+      load: (ask) => loadPolicy(deps, ask),
+      resource: policyResource,
+      handle: (target, { caller, body, text }) => testPolicy(deps, caller, target, body, text),
     }),
-    route({
+    resourceRoute({
       method: 'POST',
       path: `${one}/preview`,
       action: 'policy:test',
-      decides: 'resource',
       tag,
       summary: 'Say which recorded decisions a policy, or a draft in its place, would turn',
       body: policyPreview,
       status: 200,
       answer: previewAnswer,
       refusals: [422],
-      handle: ({ caller, params, body, text }) => previewPolicy(deps, caller, pathId(params.id), body, text),
+      load: (ask) => loadPolicy(deps, ask),
+      resource: policyResource,
+      handle: (target, { caller, body, text }) => previewPolicy(deps, caller, target, body, text),
     }),
   ]
 }

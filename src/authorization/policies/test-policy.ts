@@ -5,11 +5,12 @@ import type { AnyQuery } from '../../platform/access/query.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { tell, tellMatched } from '../../platform/http/decide.ts'
+import { tell, tellMatched } from '../../platform/http/refusal.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import { actionOf, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
 import { draftPolicy } from './policy-body.ts'
+import type { PolicyTarget } from './policy-target.ts'
 import { startTrial, type Trial } from './trial.ts'
 import type { PolicyDeps } from './write-policy.ts'
 
@@ -58,12 +59,12 @@ export type PolicyTest = z.output<typeof policyTest>
 export async function testPolicy(
   deps: PolicyDeps,
   caller: Caller,
-  id: string,
+  target: PolicyTarget,
   { cases, draft, ...single }: PolicyTest,
   text: () => string,
 ) {
   const begun = performance.now()
-  const trial = await startTrial(deps, caller, id, draft, text)
+  const trial = await startTrial(deps, caller, target, draft, text)
   const alone = Object.values(single).some((part) => part !== undefined) || !cases
   const top = alone ? explained(deps, trial, await questionOf(deps, caller, trial, single, '')) : {}
   const results: CaseResult[] = []

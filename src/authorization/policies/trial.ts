@@ -2,15 +2,15 @@ import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
 import type { ExplainedPolicy } from '../../platform/access/explain.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce } from '../../platform/http/decide.ts'
+import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
 import { draftOf } from './draft-of.ts'
 import { policiesInForce } from './load-slice.ts'
-import { permitPolicy } from './permit-policy.ts'
 import type { Draft } from './policy-body.ts'
+import type { PolicyTarget } from './policy-target.ts'
 import { overBudget } from './slice-budget.ts'
-import { findPolicy, listActivePolicies } from './store.ts'
-import { readVocabulary, type Vocabulary } from './vocabulary.ts'
+import { listActivePolicies } from './store.ts'
+import type { Vocabulary } from './vocabulary.ts'
 import type { PolicyDeps } from './write-policy.ts'
 
 /** A policy being tried, among the others of its tenant, as if it were active and enforced. Nothing of it is kept. */
@@ -22,23 +22,19 @@ export interface Trial {
 }
 
 /**
- * Puts a policy, or a draft in its place, among those in force. Throws 404 and 403 for the policy, and 422
- * `policy_invalid` for the draft, with its place in `text`.
+ * Puts a policy, or a draft in its place, among those in force. Throws 422 `policy_invalid` for the
+ * draft, with its place in `text`.
  */
 export async function startTrial(
   deps: PolicyDeps,
   caller: Caller,
-  id: string,
+  { row, vocabulary }: PolicyTarget,
   draft: Draft | undefined,
   text: () => string,
 ): Promise<Trial> {
   const { tenantId } = caller
-  const { row, vocabulary, active } = await inTenant(deps.db, caller, async (tx) => ({
-    row: await findPolicy(tx, tenantId, id),
-    vocabulary: await readVocabulary(tx, tenantId),
-    active: await listActivePolicies(tx, tenantId),
-  }))
-  permitPolicy(caller, row, vocabulary.roles)
+  const { id } = row
+  const active = await inTenant(deps.db, caller, (tx) => listActivePolicies(tx, tenantId))
   // What is stored was measured when it was written.
   const cost = draft ? deps.patternCostUs : undefined
   const body = draft ?? draftOf(row)

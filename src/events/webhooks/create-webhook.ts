@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -10,7 +10,8 @@ import { auditedWebhook, type NewWebhook } from './webhook-schemas.ts'
 
 /** Creates a webhook, which gets what happens from now on; 409 `limit_reached`. The secret is told this once. */
 export async function createWebhook(
-  { db, clock, config, sealer }: Deps,
+  tx: Tx,
+  { clock, config, sealer }: Deps,
   caller: Caller,
   body: NewWebhook,
 ): Promise<{ row: WebhookRow; secret: string }> {
@@ -18,19 +19,16 @@ export async function createWebhook(
   const at = clock()
   const id = timeOrderedId(at)
   const { secret, sealed } = newSecret(sealer, tenantId, id)
-  const row = await inTenant(db, caller, async (tx) => {
-    await insertWebhook(tx, { ...body, tenantId, id, secretSealed: sealed, at })
-    if ((await countWebhooks(tx, tenantId)) > config.LIMIT_WEBHOOKS)
-      throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_WEBHOOKS} webhooks.`)
-    const made = await findWebhook(tx, tenantId, id)
-    if (!made) throw new Error('The webhook just made cannot be seen')
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'webhook:create',
-      target: { type: 'webhook', id },
-      changes: changesBetween(null, auditedWebhook(made)),
-    })
-    return made
+  await insertWebhook(tx, { ...body, tenantId, id, secretSealed: sealed, at })
+  if ((await countWebhooks(tx, tenantId)) > config.LIMIT_WEBHOOKS)
+    throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_WEBHOOKS} webhooks.`)
+  const row = await findWebhook(tx, tenantId, id)
+  if (!row) throw new Error('The webhook just made cannot be seen')
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'webhook:create',
+    target: { type: 'webhook', id },
+    changes: changesBetween(null, auditedWebhook(row)),
   })
   return { row, secret }
 }

@@ -1,31 +1,29 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { permitWebhook } from './permit-webhook.ts'
-import { deleteWebhook, holdWebhook } from './store.ts'
+import { deleteWebhook, type WebhookRow } from './store.ts'
 import { auditedWebhook } from './webhook-schemas.ts'
 
 /** Deletes a webhook with what waits for it: nothing is sent there any more but what is on its way. */
-export function removeWebhook(
-  { db, clock }: Deps,
+export async function removeWebhook(
+  tx: Tx,
+  { clock }: Deps,
   caller: Caller,
-  id: string,
+  webhook: WebhookRow,
   versions: Versions,
 ): Promise<void> {
   const { tenantId } = caller
   const at = clock()
-  return inTenant(db, caller, async (tx) => {
-    const webhook = permitWebhook(caller, await holdWebhook(tx, tenantId, id))
-    assertAmong(versions, webhook.version)
-    await deleteWebhook(tx, tenantId, id)
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'webhook:delete',
-      target: { type: 'webhook', id },
-      changes: changesBetween(auditedWebhook(webhook), null),
-    })
+  const { id } = webhook
+  assertAmong(versions, webhook.version)
+  await deleteWebhook(tx, tenantId, id)
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'webhook:delete',
+    target: { type: 'webhook', id },
+    changes: changesBetween(auditedWebhook(webhook), null),
   })
 }

@@ -5,14 +5,12 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { type DeliveryRow, deliveryList, listDeliveries } from './asked-store.ts'
-import { permitWebhook } from './permit-webhook.ts'
 import { countListed, findWebhook, listWebhooks, type WebhookRow, webhookList } from './store.ts'
 import { showWebhook } from './webhook-schemas.ts'
 
-/** One webhook, decided; throws 404 and 403. */
-export async function readWebhook(deps: Deps, caller: Caller, id: string): Promise<WebhookRow> {
-  return permitWebhook(caller, await inTenant(deps.db, caller, (tx) => findWebhook(tx, caller.tenantId, id)))
-}
+/** One webhook, or null. */
+export const loadWebhook = (deps: Deps, caller: Caller, id: string): Promise<WebhookRow | null> =>
+  inTenant(deps.db, caller, (tx) => findWebhook(tx, caller.tenantId, id))
 
 /** A page of the tenant's webhooks. */
 export function pageOfWebhooks(deps: Deps, caller: Caller, query: ListQuery) {
@@ -26,9 +24,8 @@ export function pageOfWebhooks(deps: Deps, caller: Caller, query: ListQuery) {
 }
 
 /** A page of the deliveries of a webhook, newest first. */
-export async function pageOfDeliveries(deps: Deps, caller: Caller, id: string, query: ListQuery) {
+export function pageOfDeliveries(deps: Deps, caller: Caller, id: string, query: ListQuery) {
   const { tenantId } = caller
-  await readWebhook(deps, caller, id)
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
   const asked = { path: `/api/v1/webhooks/${id}/deliveries`, query }

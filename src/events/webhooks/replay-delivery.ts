@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { gone, invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { findState, reopenDelivery } from './asked-store.ts'
-import { permitWebhook } from './permit-webhook.ts'
 import { sendOnce } from './send-once.ts'
-import { holdWebhook } from './store.ts'
+import type { WebhookRow } from './store.ts'
 import { stateOf } from './webhook-schemas.ts'
 
 /**
@@ -14,28 +13,32 @@ import { stateOf } from './webhook-schemas.ts'
  * and where the webhook is inactive or disabled; 409 `limit_reached` where too many tests and replays wait; 410 `gone`
  * where the event was deleted after `EVENT_RETENTION_DAYS`.
  */
-export function replayDelivery({ db, clock }: Deps, caller: Caller, webhookId: string, id: string) {
+export async function replayDelivery(
+  tx: Tx,
+  { clock }: Deps,
+  caller: Caller,
+  webhook: WebhookRow,
+  id: string,
+): Promise<void> {
   const { tenantId } = caller
   const at = clock()
+  const { id: webhookId } = webhook
   const asked = { tenantId, webhookId, id, at }
-  return inTenant(db, caller, async (tx) => {
-    const webhook = permitWebhook(caller, await holdWebhook(tx, tenantId, webhookId))
-    const delivery = await findState(tx, asked)
-    if (!delivery) throw notFound()
-    if (!delivery.event_is_kept) throw gone('The event of this delivery is no longer kept.')
-    const state = stateOf(webhook)
-    if (state !== 'active')
-      throw invalidState(`The webhook is ${state}. Set is_active to true, then replay.`, state)
-    if (!(await reopenDelivery(tx, asked)))
-      throw invalidState(
-        'This delivery has not ended yet.',
-        (await findState(tx, asked))?.status ?? delivery.status,
-      )
-    await sendOnce(tx, { tenantId, webhookId, deliveryId: id, requestId: caller.requestInfo.requestId, at })
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'webhook:replay',
-      target: { type: 'webhook_delivery', id },
-    })
+  const delivery = await findState(tx, asked)
+  if (!delivery) throw notFound()
+  if (!delivery.event_is_kept) throw gone('The event of this delivery is no longer kept.')
+  const state = stateOf(webhook)
+  if (state !== 'active')
+    throw invalidState(`The webhook is ${state}. Set is_active to true, then replay.`, state)
+  if (!(await reopenDelivery(tx, asked)))
+    throw invalidState(
+      'This delivery has not ended yet.',
+      (await findState(tx, asked))?.status ?? delivery.status,
+    )
+  await sendOnce(tx, { tenantId, webhookId, deliveryId: id, requestId: caller.requestInfo.requestId, at })
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'webhook:replay',
+    target: { type: 'webhook_delivery', id },
   })
 }

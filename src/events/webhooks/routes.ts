@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { pageOf, uncountedPageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { deliveryList, deliveryStatuses } from './asked-store.ts'
 import { createWebhook } from './create-webhook.ts'
 import { removeWebhook } from './delete-webhook.ts'
-import { pageOfDeliveries, pageOfWebhooks, readWebhook } from './read-webhooks.ts'
+import { loadWebhook, pageOfDeliveries, pageOfWebhooks } from './read-webhooks.ts'
 import { replayDelivery } from './replay-delivery.ts'
 import { rotateSecret } from './rotate-secret.ts'
-import { webhookList } from './store.ts'
+import { holdWebhook, type WebhookRow, webhookList } from './store.ts'
 import { testWebhook } from './test-webhook.ts'
 import { updateWebhook } from './update-webhook.ts'
 import {
@@ -43,6 +44,12 @@ const tag = 'Webhooks'
 const all = '/api/v1/webhooks'
 const one = `${all}/:id`
 
+/** The webhook of the path, which nobody else changes until the transaction ends. */
+const heldWebhook = (tx: Tx, { caller, params }: Target): Promise<WebhookRow | null> =>
+  holdWebhook(tx, caller.tenantId, pathId(params.id))
+
+const webhookResource = (row: WebhookRow) => ({ type: 'webhook', id: row.id, fields: showWebhook(row) })
+
 export const webhookRoutes = (deps: Deps): Route[] => {
   const { newWebhook, webhookChange } = webhookBodies(deps.config.WEBHOOK_ALLOW_PRIVATE)
   return [
@@ -57,7 +64,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       answer: pageOf(webhookSchema),
       handle: ({ caller, query }) => pageOfWebhooks(deps, caller, query),
     }),
-    route({
+    changeRoute({
       method: 'POST',
       path: all,
       action: 'webhook:create',
@@ -69,32 +76,29 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       answer: createdWebhook,
       refusals: [409],
       secret: true,
-      handle: async ({ caller, body }) => {
-        const { row, secret } = await createWebhook(deps, caller, body)
+      act: async (tx, { caller, body }) => {
+        const { row, secret } = await createWebhook(tx, deps, caller, body)
         return { ...showWebhook(row), secret }
       },
     }),
-    route({
+    resourceRoute({
       method: 'GET',
       path: one,
       action: 'webhook:list',
-      decides: 'resource',
       tag,
       summary: 'Read a webhook',
       status: 200,
       answer: webhookSchema,
       versioned: true,
-      handle: async ({ caller, params }) => {
-        const row = await readWebhook(deps, caller, pathId(params.id))
-        return new Versioned(row.version, showWebhook(row))
-      },
+      load: ({ caller, params }) => loadWebhook(deps, caller, pathId(params.id)),
+      resource: webhookResource,
+      handle: (row) => new Versioned(row.version, showWebhook(row)),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
-      route({
+      changeRoute({
         method,
         path: one,
         action: 'webhook:update',
-        decides: 'resource',
         tag,
         summary: 'Change a webhook',
         description: '`is_active: true` opens one again that the service has disabled.',
@@ -102,30 +106,28 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         status: 200,
         answer: webhookSchema,
         versioned: true,
-        handle: async ({ caller, params, body, ifMatch }) =>
-          showWebhook(await updateWebhook(deps, caller, pathId(params.id), body, ifMatch)),
+        load: heldWebhook,
+        resource: webhookResource,
+        act: async (tx, ask, webhook) => showWebhook(await updateWebhook(tx, deps, ask.caller, webhook, ask)),
       }),
     ),
-    route({
+    changeRoute({
       method: 'DELETE',
       path: one,
       action: 'webhook:delete',
-      decides: 'resource',
       tag,
       summary: 'Delete a webhook',
       status: 204,
       answer: null,
       versioned: true,
-      handle: async ({ caller, params, ifMatch }) => {
-        await removeWebhook(deps, caller, pathId(params.id), ifMatch)
-        return undefined
-      },
+      load: heldWebhook,
+      resource: webhookResource,
+      act: (tx, { caller, ifMatch }, webhook) => removeWebhook(tx, deps, caller, webhook, ifMatch),
     }),
-    route({
+    changeRoute({
       method: 'POST',
       path: `${one}/test`,
       action: 'webhook:test',
-      decides: 'resource',
       tag,
       summary: 'Send a test to a webhook',
       description:
@@ -133,49 +135,52 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: deliveryId,
       refusals: [409],
-      handle: async ({ caller, params }) => ({
-        delivery_id: await testWebhook(deps, caller, pathId(params.id)),
-      }),
+      load: heldWebhook,
+      resource: webhookResource,
+      act: async (tx, { caller }, webhook) => ({ delivery_id: await testWebhook(tx, deps, caller, webhook) }),
     }),
-    route({
+    changeRoute({
       method: 'POST',
       path: `${one}/rotate-secret`,
       action: 'webhook:rotate',
-      decides: 'resource',
       tag,
       summary: 'Give a webhook a new secret',
       description: 'For 24 hours both sign, so that receivers can change over.',
       status: 200,
       answer: rotatedSecret,
       secret: true,
-      handle: ({ caller, params }) => rotateSecret(deps, caller, pathId(params.id)),
+      load: heldWebhook,
+      resource: webhookResource,
+      act: (tx, { caller }, webhook) => rotateSecret(tx, deps, caller, webhook),
     }),
-    route({
+    resourceRoute({
       method: 'GET',
       path: `${one}/deliveries`,
       action: 'webhook:list',
-      decides: 'resource',
       tag,
       summary: 'List what was sent to a webhook, newest first',
       query: deliveryList.query,
       status: 200,
       answer: uncountedPageOf(deliverySchema),
-      handle: ({ caller, params, query }) => pageOfDeliveries(deps, caller, pathId(params.id), query),
+      load: ({ caller, params }) => loadWebhook(deps, caller, pathId(params.id)),
+      resource: webhookResource,
+      handle: ({ id }, { caller, query }) => pageOfDeliveries(deps, caller, id, query),
     }),
-    route({
+    changeRoute({
       method: 'POST',
       path: `${one}/deliveries/:did/replay`,
       action: 'webhook:replay',
-      decides: 'resource',
       tag,
       summary: 'Send an event to a webhook once more',
       description: 'One attempt, beside the order of the others.',
       status: 200,
       answer: deliveryId,
       refusals: [409, 410],
-      handle: async ({ caller, params }) => {
+      load: heldWebhook,
+      resource: webhookResource,
+      act: async (tx, { caller, params }, webhook) => {
         const id = pathId(params.did)
-        await replayDelivery(deps, caller, pathId(params.id), id)
+        await replayDelivery(tx, deps, caller, webhook, id)
         return { delivery_id: id }
       },
     }),

@@ -1,43 +1,40 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { restart } from './asked-store.ts'
-import { permitWebhook } from './permit-webhook.ts'
-import { changeWebhook, findWebhook, holdWebhook, type WebhookRow } from './store.ts'
+import { changeWebhook, findWebhook, type WebhookRow } from './store.ts'
 import { auditedWebhook, stateOf, type WebhookChange } from './webhook-schemas.ts'
 
 /**
  * Changes a webhook; what the change does not name stays as it is. `is_active: true` opens one again that the service
  * has disabled, forgets its failures, and what waits for it is tried at once.
  */
-export function updateWebhook(
-  { db, clock }: Deps,
+export async function updateWebhook(
+  tx: Tx,
+  { clock }: Deps,
   caller: Caller,
-  id: string,
-  change: WebhookChange,
-  versions: Versions,
+  webhook: WebhookRow,
+  { body: change, ifMatch }: { body: WebhookChange; ifMatch: Versions },
 ): Promise<WebhookRow> {
   const { tenantId } = caller
   const at = clock()
-  return inTenant(db, caller, async (tx) => {
-    const webhook = permitWebhook(caller, await holdWebhook(tx, tenantId, id))
-    assertAmong(versions, webhook.version)
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    const reopen = change.is_active === true
-    const changed = await changeWebhook(tx, { ...webhook, ...given, tenantId, reopen, at })
-    const wasActive = stateOf(webhook) === 'active'
-    if (reopen) await restart(tx, { tenantId, webhookId: id, wasActive, now: at })
-    if (!changed) return webhook
-    const now = (await findWebhook(tx, tenantId, id)) ?? webhook
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'webhook:update',
-      target: { type: 'webhook', id },
-      changes: changesBetween(auditedWebhook(webhook), auditedWebhook(now)),
-    })
-    return now
+  const { id } = webhook
+  assertAmong(ifMatch, webhook.version)
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  const reopen = change.is_active === true
+  const changed = await changeWebhook(tx, { ...webhook, ...given, tenantId, reopen, at })
+  const wasActive = stateOf(webhook) === 'active'
+  if (reopen) await restart(tx, { tenantId, webhookId: id, wasActive, now: at })
+  if (!changed) return webhook
+  const now = (await findWebhook(tx, tenantId, id)) ?? webhook
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'webhook:update',
+    target: { type: 'webhook', id },
+    changes: changesBetween(auditedWebhook(webhook), auditedWebhook(now)),
   })
+  return now
 }

@@ -1,7 +1,7 @@
 import { type ZodType, z } from 'zod'
 import { ApiError, validationError } from '../../platform/errors.ts'
+import { fieldErrors } from '../../platform/http/receive.ts'
 import { bodyId } from '../../platform/http/schemas.ts'
-import { fieldErrors } from '../../platform/http/serve.ts'
 import { deviceTypes } from './channels.ts'
 
 interface Property {

@@ -3,17 +3,16 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { countMembers, userList } from '../../tenancy/members/list-store.ts'
 import { emailAddress, personName, presentedPassword } from '../person.ts'
 import { readProfile, rereadProfile } from './read-profile.ts'
-import { findUserOf, listUsersOf } from './store.ts'
+import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
 import { updateProfile } from './update-profile.ts'
 import { memberUserSchema, profileSchema, showMemberUser } from './user-schemas.ts'
 
@@ -36,95 +35,92 @@ function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
   return answerPage(deps, caller, userList, { path: '/api/v1/users', query }, load, showMemberUser)
 }
 
-async function readUser(deps: Deps, caller: Caller, id: string) {
-  const user = await readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
-  if (!user) throw notFound()
-  const shown = showMemberUser(user)
-  caller.permit({ type: 'user', id: user.id, ownerId: user.id, fields: shown })
-  return new Versioned(user.version, shown)
-}
+const userResource = (user: MemberUserRow) => ({
+  type: 'user',
+  id: user.id,
+  ownerId: user.id,
+  fields: showMemberUser(user),
+})
 
-/** Only oneself: whoever else is named, known or not, the answer is the engine's refusal. */
-async function updateUser(
-  deps: Deps,
-  caller: Caller,
-  id: string,
-  change: z.output<typeof profileChange>,
-  versions: Versions,
-) {
-  caller.permit({ type: 'user', id, ownerId: id })
-  await updateProfile(deps, caller, change, versions)
-  const user = await readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
-  if (!user) throw notFound()
-  return new Versioned(user.version, showMemberUser(user))
-}
+const versionedUser = (user: MemberUserRow) => new Versioned(user.version, showMemberUser(user))
 
-export const userRoutes = (deps: Deps): Route[] => [
-  route({
-    method: 'GET',
-    path: '/api/v1/users',
-    action: 'user:list',
-    tag: 'Users',
-    summary: 'List the people of your tenant',
-    query: userList.query,
-    status: 200,
-    answer: pageOf(memberUserSchema),
-    handle: ({ caller, query }) => pageOfUsers(deps, caller, query),
-  }),
-  route({
-    method: 'GET',
-    path: '/api/v1/users/me',
-    action: 'profile:read',
-    tag: 'Users',
-    summary: 'Read your own profile',
-    status: 200,
-    answer: profileSchema,
-    versioned: true,
-    handle: ({ caller }) => readProfile(deps, caller),
-  }),
-  ...(['PUT', 'PATCH'] as const).map((method) =>
+export function userRoutes(deps: Deps): Route[] {
+  const loadUser = (caller: Caller, id: string) =>
+    readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
+  return [
     route({
-      method,
-      path: '/api/v1/users/me',
-      action: 'profile:update',
+      method: 'GET',
+      path: '/api/v1/users',
+      action: 'user:list',
       tag: 'Users',
-      summary: 'Change your own profile',
-      body: profileChange,
+      summary: 'List the people of your tenant',
+      query: userList.query,
+      status: 200,
+      answer: pageOf(memberUserSchema),
+      handle: ({ caller, query }) => pageOfUsers(deps, caller, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/users/me',
+      action: 'profile:read',
+      tag: 'Users',
+      summary: 'Read your own profile',
       status: 200,
       answer: profileSchema,
       versioned: true,
-      handle: async ({ caller, body, ifMatch }) => {
-        await updateProfile(deps, caller, body, ifMatch)
-        return rereadProfile(deps, caller)
-      },
+      handle: ({ caller }) => readProfile(deps, caller),
     }),
-  ),
-  route({
-    method: 'GET',
-    path: '/api/v1/users/:id',
-    action: 'user:read',
-    decides: 'resource',
-    tag: 'Users',
-    summary: 'Read a person of your tenant',
-    status: 200,
-    answer: memberUserSchema,
-    versioned: true,
-    handle: ({ caller, params }) => readUser(deps, caller, pathId(params.id)),
-  }),
-  ...(['PUT', 'PATCH'] as const).map((method) =>
-    route({
-      method,
+    ...(['PUT', 'PATCH'] as const).map((method) =>
+      route({
+        method,
+        path: '/api/v1/users/me',
+        action: 'profile:update',
+        tag: 'Users',
+        summary: 'Change your own profile',
+        body: profileChange,
+        status: 200,
+        answer: profileSchema,
+        versioned: true,
+        handle: async ({ caller, body, ifMatch }) => {
+          await updateProfile(deps, caller, body, ifMatch)
+          return rereadProfile(deps, caller)
+        },
+      }),
+    ),
+    resourceRoute({
+      method: 'GET',
       path: '/api/v1/users/:id',
-      action: 'profile:update',
-      decides: 'resource',
+      action: 'user:read',
       tag: 'Users',
-      summary: 'Change a profile, which is only ever your own',
-      body: profileChange,
+      summary: 'Read a person of your tenant',
       status: 200,
       answer: memberUserSchema,
       versioned: true,
-      handle: ({ caller, params, body, ifMatch }) =>
-        updateUser(deps, caller, pathId(params.id), body, ifMatch),
+      load: ({ caller, params }) => loadUser(caller, pathId(params.id)),
+      resource: userResource,
+      handle: versionedUser,
     }),
-  ),
-]
+    ...(['PUT', 'PATCH'] as const).map((method) =>
+      resourceRoute({
+        method,
+        path: '/api/v1/users/:id',
+        action: 'profile:update',
+        tag: 'Users',
+        summary: 'Change a profile, which is only ever your own',
+        body: profileChange,
+        status: 200,
+        answer: memberUserSchema,
+        versioned: true,
+        // Of another person, known or not, the answer is the engine's refusal.
+        load: async ({ params }) => pathId(params.id),
+        resource: (id) => ({ type: 'user', id, ownerId: id }),
+        handle: async (id, { caller, body, ifMatch }) => {
+          await updateProfile(deps, caller, body, ifMatch)
+          const user = await loadUser(caller, id)
+          if (!user) throw notFound()
+          return versionedUser(user)
+        },
+      }),
+    ),
+  ]
+}

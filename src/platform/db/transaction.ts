@@ -25,8 +25,6 @@ export interface Databases {
 export interface Scope {
   tenantId: string
   userId: string
-  /** What has to commit with the work, or undo it by throwing; called once the work is done. */
-  beforeCommit?(tx: Tx): Promise<void>
 }
 
 const scopeSet = z.object({ tenant: z.string(), person: z.string() })
@@ -45,9 +43,7 @@ export function inTenant<T>(
       select set_config('app.tenant_id', ${scope.tenantId}, true) as tenant,
              set_config('app.user_id', ${scope.userId}, true) as person`)
     if (set.tenant !== scope.tenantId || set.person !== scope.userId) throw new Error('The scope was not set')
-    const value = await work(tx)
-    await scope.beforeCommit?.(tx)
-    return value
+    return work(tx)
   }
   return inPostgresSpan('transaction', { 'bailiwick.role': 'api' }, () =>
     transact(db.api, scoped, patienceMs),

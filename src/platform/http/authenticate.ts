@@ -1,37 +1,12 @@
+import { randomUUIDv7 } from 'node:crypto'
 import type { Context } from 'koa'
-import type { TokenSigner } from '../crypto/token-signer.ts'
-import {
-  ApiError,
-  insufficientAuthentication,
-  notFound,
-  sessionRevoked,
-  tokenNotValid,
-  unauthorized,
-} from '../errors.ts'
-import type { Turnstile } from '../turnstile.ts'
-import type { AuthContext, LoadAuthContext } from './caller.ts'
+import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNotValid } from '../errors.ts'
+import type { AuthContext, Caller } from './caller.ts'
+import { resourceIn, weigh } from './decide.ts'
+import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
-
-/** A token whose signature, kind and session were checked, and the tenant the request is scoped to. */
-export interface Bearer {
-  userId: string
-  sessionId: string
-  /** The refresh family that the token came with; null where it names none. */
-  familyId: string | null
-  tokenTenantId: string
-  tenantId: string
-  token: 'access' | 'otp_pending'
-  jti: string
-  auth: AuthContext
-}
-
-export interface AuthenticateDeps {
-  signer: TokenSigner
-  loadAuthContext: LoadAuthContext
-  budget: CallBudget
-  turns: { ofTenant: Turnstile }
-  clock: () => number
-}
+import type { Claims } from './verify-token.ts'
+import { viewRows } from './view-rows.ts'
 
 /** Counts the calls of people and tenants. */
 export interface CallBudget {
@@ -42,62 +17,51 @@ export interface CallBudget {
 }
 
 /**
- * Gives the bearer of a request, whose token says `claims`; throws 401, and for another tenant's path 403
- * `tenant_mismatch` or 404.
+ * Reads what the database says about the caller, and the policies in force for them. Throws 401; 429; and for the path
+ * of another tenant 403 `tenant_mismatch` or 404.
  */
 export async function authenticate(
-  deps: AuthenticateDeps,
-  ctx: Context,
-  route: Route,
+  deps: PathDeps,
+  http: Context,
+  route: DecidedRoute,
   claims: Claims,
-): Promise<Bearer> {
-  const tenantId = scopeOf(route, claims.tenantId, ctx.params)
+): Promise<RequestContext> {
+  const tenantId = scopeOf(route, claims.tenantId, http.params)
   const auth = await deps.loadAuthContext({ ...claims, tenantId })
   assertAlive(claims.token, auth)
-  // Only now: whoever keeps a token of an ended session could else spend what its owner has.
-  ctx.set(deps.budget.spend(claims))
+  // Only now: the token of an ended session must not spend what its owner has left.
+  http.set(deps.budget.spend(claims))
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
   if (tenantId !== claims.tenantId) assertMayReachIn(route, auth)
-  return { ...claims, tokenTenantId: claims.tenantId, tenantId, auth }
+
+  const decisionId = randomUUIDv7()
+  Object.assign(http.state, { userId: claims.userId, tenantId, decisionId })
+  const may: Caller['may'] = (resource) =>
+    weigh(deps, request, 'resource', resourceIn(request, resource)).decision.effect === 'allow'
+  const { requestInfo } = http.state
+  const viewOfRows = () => viewRows(deps, request)
+  const caller: Caller = {
+    ...claims,
+    tokenTenantId: claims.tenantId,
+    tenantId,
+    auth,
+    requestInfo,
+    decisionId,
+    may,
+    viewOfRows,
+  }
+  const { tenant } = auth
+  const loading = tenant && deps.loadPolicies(caller, tenant.policyRevision)
+  const policies = loading instanceof Promise ? await loading : loading
+  const request: RequestContext = { http, route, caller, policies, now: deps.clock(), decided: null }
+  return request
 }
 
 /** A temporary token that was used, or ended with the sessions of its person, is a token no longer. */
-function assertAlive(token: Bearer['token'], auth: AuthContext | null): asserts auth is AuthContext {
+function assertAlive(token: Caller['token'], auth: AuthContext | null): asserts auth is AuthContext {
   if (auth && !auth.user.isActive) throw sessionRevoked()
   if (auth && !auth.session.over) return
   throw token === 'otp_pending' ? tokenNotValid() : sessionRevoked()
-}
-
-/** RFC 6750 §2.1; the scheme in any case. */
-function bearerToken(ctx: Context): string {
-  const [, token] = /^bearer +([\w.~+/=-]+)$/i.exec(ctx.get('authorization').trim()) ?? []
-  if (token) return token
-  throw ctx.get('authorization') === ''
-    ? unauthorized('not_authenticated', 'Send an access token: Authorization: Bearer <token>.')
-    : tokenNotValid('The Authorization header has to be: Bearer <token>.')
-}
-
-/** What a token says of whom it was issued to, before anything is known of their session. */
-export type Claims = Pick<Bearer, 'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token'>
-
-/** The claims of the token that a request bears; throws 401, and 429 where its person or tenant has no calls left. */
-export async function readClaims({ signer, clock, budget }: AuthenticateDeps, ctx: Context): Promise<Claims> {
-  const token = bearerToken(ctx)
-  // The kind is read from the header to choose the rules, which then demand it of header, claims and signature.
-  const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
-  const claims = await signer.verify(kind, token, clock())
-  const caller = { userId: claims.sub, tenantId: claims.tenant_id }
-  budget.assertLeft(caller)
-  const familyId = 'fid' in claims && typeof claims.fid === 'string' ? claims.fid : null
-  return { ...caller, sessionId: claims.sid, familyId, jti: claims.jti, token: kind }
-}
-
-function tokenType(token: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).typ
-  } catch {
-    return undefined
-  }
 }
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

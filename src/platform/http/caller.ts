@@ -1,7 +1,7 @@
 import type { TokenKind } from '../access/actions.ts'
-import type { Membership, Resource, TenantFacts } from '../access/query.ts'
-import type { Tx } from '../db/transaction.ts'
+import type { Membership, TenantFacts } from '../access/query.ts'
 import type { RequestInfo } from './request-info.ts'
+import type { ResourceOf } from './route.ts'
 import type { RowView } from './row-view.ts'
 
 /** What the database says about the bearer of a token, read in one query on each request. */
@@ -46,7 +46,7 @@ export type LoadAuthContext = (bearer: {
   token: TokenKind
 }) => Promise<AuthContext | null>
 
-/** Who acts: authenticated and admitted to the route. Usable as the scope of a transaction. */
+/** The authenticated caller of a request. Usable as the scope of a transaction. */
 export interface Caller {
   userId: string
   /** The tenant this request is scoped to: the token's, or that of the path for `/tenants/<id>/`. */
@@ -57,16 +57,13 @@ export interface Caller {
   /** The refresh family that the token came with; null where it names none. */
   familyId: string | null
   token: TokenKind
+  jti: string
   auth: AuthContext
   requestInfo: RequestInfo
-  /** Of the decision that admitted the request. */
+  /** The id of whatever is decided about this request: in its audit rows, and in each denial. */
   decisionId: string
-  /** Decides the route's action about this very resource; throws 403, or 404 for what is another tenant's. */
-  permit(resource: Partial<Resource> & { type: string }): void
-  /** Whether `permit` would let it pass; for verbs that show less to some. Obligations aside. */
-  may(resource: Partial<Resource> & { type: string }): boolean
-  /** How the rows of this route's list are seen, by what was decided so far. */
+  /** Whether the request's action would be allowed about this resource; for answers that show less to some. */
+  may(resource: ResourceOf): boolean
+  /** How the rows of the request's list are seen, by what was decided so far. */
   viewOfRows(): RowView
-  /** Uses up the approval by which this was permitted, with the first change that is written. */
-  beforeCommit(tx: Tx): Promise<void>
 }

@@ -1,71 +1,67 @@
-import type { ActionName } from '../access/actions.ts'
-import type { Slice } from '../access/compiled-policy.ts'
-import type { Decision, Matched, Reason } from '../access/decision.ts'
-import type { AccessEngine } from '../access/engine.ts'
-import type { AnyQuery, DecisionQuery, GrantedApproval, Resource, Subject } from '../access/query.ts'
-import { reasonSentence } from '../access/reasons.ts'
-import { ApiError, notFound, unauthorized } from '../errors.ts'
-import type { Approvals } from './approval-gate.ts'
-import type { Bearer } from './authenticate.ts'
-import type { RequestInfo } from './request-info.ts'
+import type { Decision } from '../access/decision.ts'
+import type { DecisionQuery, GrantedApproval, Resource, Subject } from '../access/query.ts'
+import { emptySlice } from '../access/slice.ts'
+import type { Caller } from './caller.ts'
+import { refusal } from './refusal.ts'
+import type { PathDeps, RequestContext } from './request-context.ts'
+import type { ResourceOf } from './route.ts'
+import { collectionOf, fieldsOf, resourceOf } from './route-resources.ts'
+import { traceDecision } from './trace-requests.ts'
 
-/** A tenant's policies at one revision. */
-export interface PoliciesInForce {
-  readonly tenantId: string
-  readonly revision: number
-  /** Those that an action on a type of resource can meet at `now` (ms). */
-  slice(resourceType: string, action: string, now: number): Slice
+/** What an approval adds to a question. */
+interface Granted {
+  approval?: GrantedApproval | null
+  othersCanApprove?: boolean
 }
 
-/** Gives a tenant's policies at the revision that its standing names; at once where they are in memory. */
-export type LoadPolicies = (
-  scope: { tenantId: string; userId: string },
-  revision: number,
-) => PoliciesInForce | Promise<PoliciesInForce>
+type EngineDeps = Pick<PathDeps, 'access'>
 
-/** A decision on its way to the log. */
-export interface DecisionRecord {
-  id: string
-  query: AnyQuery
-  decision: Decision
-  /** Changes, denials and gates are always kept, allowed reads as a sample. */
-  always: boolean
+/** Asks whether the route could be permitted to the caller at all; throws 401, 403 and 404. */
+export function decideRoute(deps: EngineDeps, request: RequestContext): void {
+  const decision = decide(deps, request, 'route', collectionOf(request.route, request.caller))
+  // An approval gate is met once the call is known whole: what it is about, and with which body.
+  if (decision.effect === 'deny') throw refusal(decision, request.caller.decisionId)
 }
 
-/** Keeps a decision; resolved once it is kept where it has to be. Never rejects: an answer does not wait for ever. */
-export type RecordDecision = (record: DecisionRecord) => Promise<void>
-
-export interface DecideDeps {
-  access: AccessEngine
-  clock: () => number
-  loadPolicies: LoadPolicies
-  recordDecision: RecordDecision
-  approvals: Approvals
+/** Decides the request's action about a resource; the decision is from now on that of the request. */
+export function decide(
+  deps: EngineDeps,
+  request: RequestContext,
+  phase: DecisionQuery['phase'],
+  resource: Resource,
+  granted: Granted = {},
+): Decision {
+  request.decided = weigh(deps, request, phase, resource, granted)
+  traceDecision(request.http, phase, request.decided.decision)
+  return request.decided.decision
 }
 
-/** One question about an action; the id goes into the answer, the log and, for denials, to the caller. */
-export interface Asked {
-  action: ActionName
-  phase: DecisionQuery['phase']
-  bearer: Bearer
-  requestInfo: RequestInfo
-  resource: Resource
-  slice: Slice
-  approval: GrantedApproval | null
-  othersCanApprove: boolean
-  now: number
+/** As {@link decide}, for one of several resources: it does not become the decision of the request. */
+export function weigh(
+  deps: EngineDeps,
+  { caller, route, policies, now }: RequestContext,
+  phase: DecisionQuery['phase'],
+  resource: Resource,
+  { approval = null, othersCanApprove = true }: Granted = {},
+): { query: DecisionQuery; decision: Decision } {
+  const { requestInfo, auth } = caller
+  const query: DecisionQuery = {
+    action: route.action,
+    phase,
+    resource,
+    now,
+    approval,
+    othersCanApprove,
+    slice: policies?.slice(resource.type, route.action, now) ?? emptySlice(caller.tenantId, 0),
+    requestId: requestInfo.requestId,
+    subject: subjectOf(caller),
+    tenant: auth.tenant,
+    environment: { ip: requestInfo.ip, userAgent: requestInfo.userAgent },
+  }
+  return { query, decision: deps.access.decide(query) }
 }
 
-/** The question as the engine takes it. */
-export const queryOf = ({ bearer, requestInfo, ...asked }: Asked): DecisionQuery => ({
-  ...asked,
-  requestId: requestInfo.requestId,
-  subject: subjectOf(bearer),
-  tenant: bearer.auth.tenant,
-  environment: { ip: requestInfo.ip, userAgent: requestInfo.userAgent },
-})
-
-const subjectOf = ({ auth, userId, tenantId, sessionId, token }: Bearer): Subject => ({
+const subjectOf = ({ auth, userId, tenantId, sessionId, token }: Omit<Caller, 'may'>): Subject => ({
   type: 'user',
   id: userId,
   email: auth.user.email,
@@ -81,52 +77,19 @@ const subjectOf = ({ auth, userId, tenantId, sessionId, token }: Bearer): Subjec
   },
 })
 
-/** Reasons that are error codes of their own; any other denial is `permission_denied`. */
-const namedRefusals: ReadonlySet<string> = new Set([
-  'no_active_membership',
-  'tenant_suspended',
-  'tenant_archived',
-])
-
-/** What a caller is told who is not permitted: 401, 403, or 404 for what is another tenant's; `hint`: what to do. */
-export function refusal(decision: Decision, decisionId: string, hint = ''): ApiError {
-  const { reasons } = decision
-  const first = reasons[0]
-  if (first?.code === 'tenant_isolation') return notFound()
-  if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
-  const code = first && namedRefusals.has(first.code) ? first.code : 'permission_denied'
-  const detail = first ? reasonSentence(first.code) : 'You are not permitted to do this.'
-  return new ApiError(403, code, detail + hint, {
-    members: {
-      decision_id: decisionId,
-      reasons: reasons.map(tell),
-    },
-  })
-}
-
-/** A decision whose demand this call does not meet: a denial that says which one. */
-export const deniedBecause = (
-  code: 'no_eligible_approver' | 'step_up_impossible' | 'masked_field',
-  decision: Decision,
-): Decision => ({
-  ...decision,
-  effect: 'deny',
-  approval: null,
-  reasons: [{ code, layer: 'policy' }, ...decision.reasons],
+/** A resource as a route names it, completed with what it shares with the request. */
+export const resourceIn = (request: RequestContext, resource: ResourceOf): Resource => ({
+  ...collectionOf(request.route, request.caller),
+  ownerId: null,
+  ...resource,
 })
 
-/** A reason as callers read it. */
-export const tell = ({ code, layer, policy_id }: Reason) => ({
-  code,
-  layer,
-  message: reasonSentence(code),
-  ...(policy_id && { policy_id }),
+/** What is about to be made: of a thing that does not exist yet, what was sent is all there is. */
+export const sentResource = (request: RequestContext, body: unknown): Resource => ({
+  ...collectionOf(request.route, request.caller),
+  fields: request.route.status === 201 ? fieldsOf(body) : {},
 })
 
-/** A policy that had a say, as callers read it. */
-export const tellMatched = ({ policy_id, version, name, effect }: Matched) => ({
-  policy_id,
-  version,
-  name,
-  effect,
-})
+/** An object, or a row of a list, as policies see it. */
+export const shownResource = (request: RequestContext, row: unknown): Resource =>
+  resourceOf(request.route.action, collectionOf(request.route, request.caller), request.caller.userId, row)

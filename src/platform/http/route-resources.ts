@@ -1,17 +1,17 @@
 import { type ActionName, actions } from '../access/actions.ts'
 import type { Resource } from '../access/query.ts'
-import type { Bearer } from './authenticate.ts'
+import type { Caller } from './caller.ts'
 import type { Route } from './route.ts'
 
 /** What a route is about before anything is loaded: the caller's own, inside the tenant of the request. */
 export const collectionOf = (
   { action, scope }: Pick<Route, 'action' | 'scope'>,
-  bearer: Bearer,
+  { tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>,
 ): Resource => ({
   type: action.split(':')[0] ?? '',
-  id: scope === 'path' ? bearer.tenantId : null,
-  tenantId: bearer.tenantId,
-  ownerId: bearer.userId,
+  id: scope === 'path' ? tenantId : null,
+  tenantId,
+  ownerId: userId,
 })
 
 /** What a row, or an object, is as a resource: what the API answers about it. */

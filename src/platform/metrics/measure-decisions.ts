@@ -1,6 +1,6 @@
 import { isServiceAction } from '../access/actions.ts'
 import type { AccessEngine } from '../access/engine.ts'
-import type { LoadPolicies, RecordDecision } from '../http/decide.ts'
+import type { LoadPolicies, RecordDecision } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
 /** The same engine, whose evaluations are timed; those that gave no answer are counted. */

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -17,8 +17,9 @@ import {
 } from './store.ts'
 
 /** Creates a department; 400 on `parent_id` for an unknown parent, 409 `limit_reached`. */
-export function createDepartment(
-  { db, clock, config }: Deps,
+export async function createDepartment(
+  tx: Tx,
+  { clock, config }: Deps,
   caller: Caller,
   body: NewDepartment,
 ): Promise<DepartmentRow> {
@@ -26,28 +27,26 @@ export function createDepartment(
   const at = clock()
   const id = timeOrderedId(at)
   const most = config.LIMIT_DEPARTMENTS
-  return inTenant(db, caller, async (tx) => {
-    await lockTenant(tx, tenantId)
-    await holdParent(tx, tenantId, body.parent_id)
-    if ((await countDepartments(tx, tenantId)) >= most)
-      throw new ApiError(409, 'limit_reached', `A tenant may have ${most} departments.`)
-    await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: 'tenant.department_created',
-      subject: id,
-      data: { department_id: id },
-    })
-    const department = await findDepartment(tx, tenantId, id)
-    if (!department) throw new Error('The department just made cannot be seen')
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'department:create',
-      target: { type: 'department', id: id },
-      changes: changesBetween(null, auditedDepartment(department)),
-    })
-    return department
+  await lockTenant(tx, tenantId)
+  await holdParent(tx, tenantId, body.parent_id)
+  if ((await countDepartments(tx, tenantId)) >= most)
+    throw new ApiError(409, 'limit_reached', `A tenant may have ${most} departments.`)
+  await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'tenant.department_created',
+    subject: id,
+    data: { department_id: id },
   })
+  const department = await findDepartment(tx, tenantId, id)
+  if (!department) throw new Error('The department just made cannot be seen')
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'department:create',
+    target: { type: 'department', id: id },
+    changes: changesBetween(null, auditedDepartment(department)),
+  })
+  return department
 }
 
 /** Keeps the parent until the transaction ends; 400 on `parent_id` where there is none of this id. */

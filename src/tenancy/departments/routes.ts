@@ -1,16 +1,24 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
+import { lockTenant } from '../tenants/store.ts'
 import { createDepartment } from './create-department.ts'
 import { deleteDepartment } from './delete-department.ts'
 import { departmentChange, departmentSchema, newDepartment, showDepartment } from './department-schemas.ts'
-import { countListed, departmentList, findDepartment, listDepartments } from './store.ts'
+import {
+  countListed,
+  type DepartmentRow,
+  departmentList,
+  findDepartment,
+  listDepartments,
+  lockDepartment,
+} from './store.ts'
 import { updateDepartment } from './update-department.ts'
 
 function pageOfDepartments(deps: Deps, caller: Caller, query: ListQuery) {
@@ -30,6 +38,23 @@ async function readDepartment(deps: Deps, caller: Caller, id: string) {
   return new Versioned(department.version, showDepartment(department))
 }
 
+/**
+ * The department of the path, into which nobody is put until the transaction ends; departments of the tenant move one
+ * at a time.
+ */
+async function lockedDepartment(tx: Tx, { caller, params }: Target): Promise<DepartmentRow | null> {
+  const [tenantId, id] = [caller.tenantId, pathId(params.did)]
+  await lockTenant(tx, tenantId)
+  await lockDepartment(tx, tenantId, id)
+  return findDepartment(tx, tenantId, id)
+}
+
+const departmentResource = (department: DepartmentRow) => ({
+  type: 'department',
+  id: department.id,
+  fields: showDepartment(department),
+})
+
 export const departmentRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
@@ -43,7 +68,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     answer: pageOf(departmentSchema),
     handle: ({ caller, query }) => pageOfDepartments(deps, caller, query),
   }),
-  route({
+  changeRoute({
     method: 'POST',
     path: '/api/v1/tenants/:id/departments',
     action: 'department:create',
@@ -54,7 +79,7 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: departmentSchema,
     refusals: [409],
-    handle: async ({ caller, body }) => showDepartment(await createDepartment(deps, caller, body)),
+    act: async (tx, { caller, body }) => showDepartment(await createDepartment(tx, deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -69,37 +94,36 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     handle: ({ caller, params }) => readDepartment(deps, caller, pathId(params.did)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    route({
+    changeRoute({
       method,
       path: '/api/v1/tenants/:id/departments/:did',
       action: 'department:update',
       scope: 'inside',
-      decides: 'resource',
       tag: 'Departments',
       summary: 'Change or move a department',
       body: departmentChange,
       status: 200,
       answer: departmentSchema,
       versioned: true,
-      handle: async ({ caller, params, body, ifMatch }) =>
-        showDepartment(await updateDepartment(deps, caller, pathId(params.did), body, ifMatch)),
+      load: lockedDepartment,
+      resource: departmentResource,
+      act: async (tx, ask, department) =>
+        showDepartment(await updateDepartment(tx, deps, ask.caller, department, ask)),
     }),
   ),
-  route({
+  changeRoute({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/departments/:did',
     action: 'department:delete',
     scope: 'inside',
-    decides: 'resource',
     tag: 'Departments',
     summary: 'Delete an empty department',
     status: 204,
     answer: null,
     refusals: [409],
     versioned: true,
-    handle: async ({ caller, params, ifMatch }) => {
-      await deleteDepartment(deps, caller, pathId(params.did), ifMatch)
-      return undefined
-    },
+    load: lockedDepartment,
+    resource: departmentResource,
+    act: (tx, { caller, ifMatch }, department) => deleteDepartment(tx, deps, caller, department, ifMatch),
   }),
 ]

@@ -1,33 +1,28 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, type Doer, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { permitInvitation } from './permit-invitation.ts'
 import { cancelPending, cancelPendingTo, findInvitation, type InvitationRow } from './store.ts'
 
-/** Cancels an invitation, one's own or as somebody who may; one that was cancelled stays so, any other is 409. */
+/** Cancels an invitation; one that was cancelled stays so, any other that is not pending is 409 `invalid_state`. */
 export async function cancelInvitation(
-  { db, clock }: Deps,
+  tx: Tx,
+  { clock }: Deps,
   caller: Caller,
-  id: string,
+  { id }: InvitationRow,
 ): Promise<InvitationRow> {
   const { tenantId } = caller
   const at = clock()
-  const found = await inTenant(db, caller, (tx) => findInvitation(tx, tenantId, id, at))
-  if (!found) throw notFound()
-  permitInvitation(caller, found)
-  return inTenant(db, caller, async (tx) => {
-    const cancelled = await cancelPending(tx, tenantId, id, at)
-    const invitation = await findInvitation(tx, tenantId, id, at)
-    if (!invitation) throw notFound()
-    if (invitation.status !== 'cancelled')
-      throw invalidState(`An invitation that is ${invitation.status} cannot be cancelled.`, invitation.status)
-    if (cancelled) await tellCancelled(tx, caller, id, at)
-    return invitation
-  })
+  const cancelled = await cancelPending(tx, tenantId, id, at)
+  const invitation = await findInvitation(tx, tenantId, id, at)
+  if (!invitation) throw notFound()
+  if (invitation.status !== 'cancelled')
+    throw invalidState(`An invitation that is ${invitation.status} cannot be cancelled.`, invitation.status)
+  if (cancelled) await tellCancelled(tx, caller, id, at)
+  return invitation
 }
 
 /** Cancels what somebody who was removed could come back by: an invitation that was pending beside their membership. */

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -29,7 +29,12 @@ import {
  * `invitation_pending` or `limit_reached`, 429 `throttled` for too many mails to the address, whoever sends them,
  * or to too many strangers.
  */
-export function createInvitation(deps: Deps, caller: Caller, body: NewInvitation): Promise<InvitationRow> {
+export async function createInvitation(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  body: NewInvitation,
+): Promise<InvitationRow> {
   const { tenantId, userId, auth } = caller
   const { email, message } = body
   const at = deps.clock()
@@ -37,45 +42,42 @@ export function createInvitation(deps: Deps, caller: Caller, body: NewInvitation
   const { token, hash: tokenHash } = makeOneTimeToken()
   const most = deps.config.LIMIT_PENDING_INVITATIONS
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
-  const invite = async (tx: Tx) => {
-    await lockTenant(tx, tenantId)
-    const roles = await rolesAsked(tx, tenantId, body.roles)
-    const departmentId = await departmentAsked(tx, tenantId, body.department_id)
-    const tenant = await findTenant(tx, tenantId, userId)
-    if (!tenant) throw notFound()
-    assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
-    assertGivable(holderOf(caller), roles)
-    await makeRoom(tx, caller, { email, most, at })
-    const roleIds = roles.map((role) => role.id)
-    const inviter = { id: userId, email: auth.user.email }
-    const invitation = {
-      tenantId,
-      id,
-      email,
-      tokenHash,
-      roleIds,
-      departmentId,
-      message,
-      inviter,
-      at,
-      expiresAt,
-    }
-    if (!(await insertInvitation(tx, invitation))) throw invitationPending()
-    await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
-    const data = { invitation_id: id }
-    await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_created', subject: id, data })
-    const shown = { email, roles: roles.map((role) => role.name), department_id: departmentId, message }
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'invitation:create',
-      target: { type: 'invitation', id },
-      changes: changesBetween(null, shown),
-    })
-    const made = await findInvitation(tx, tenantId, id, at)
-    if (!made) throw new Error('The invitation just made cannot be seen')
-    return made
+  await lockTenant(tx, tenantId)
+  const roles = await rolesAsked(tx, tenantId, body.roles)
+  const departmentId = await departmentAsked(tx, tenantId, body.department_id)
+  const tenant = await findTenant(tx, tenantId, userId)
+  if (!tenant) throw notFound()
+  assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
+  assertGivable(holderOf(caller), roles)
+  await makeRoom(tx, caller, { email, most, at })
+  const roleIds = roles.map((role) => role.id)
+  const inviter = { id: userId, email: auth.user.email }
+  const invitation = {
+    tenantId,
+    id,
+    email,
+    tokenHash,
+    roleIds,
+    departmentId,
+    message,
+    inviter,
+    at,
+    expiresAt,
   }
-  return deps.limiters.mailing(caller, email, () => inTenant(deps.db, caller, invite))
+  if (!(await insertInvitation(tx, invitation))) throw invitationPending()
+  await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
+  const data = { invitation_id: id }
+  await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_created', subject: id, data })
+  const shown = { email, roles: roles.map((role) => role.name), department_id: departmentId, message }
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'invitation:create',
+    target: { type: 'invitation', id },
+    changes: changesBetween(null, shown),
+  })
+  const made = await findInvitation(tx, tenantId, id, at)
+  if (!made) throw new Error('The invitation just made cannot be seen')
+  return made
 }
 
 /** Whoever belongs here needs no invitation, and one that has run out does not stand in the way of another. */

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -12,7 +12,6 @@ import { findTenant, lockTenant } from '../tenants/store.ts'
 import { holdRoles } from './accept-store.ts'
 import { invitationPending } from './create-invitation.ts'
 import { mailInvitation } from './mail-invitation.ts'
-import { permitInvitation } from './permit-invitation.ts'
 import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } from './store.ts'
 
 /**
@@ -20,43 +19,39 @@ import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } 
  * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429
  * `throttled` for too many mails to the address, or to too many strangers.
  */
-export async function resendInvitation(deps: Deps, caller: Caller, id: string): Promise<InvitationRow> {
+export async function resendInvitation(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  { id }: InvitationRow,
+): Promise<InvitationRow> {
   const { tenantId, userId } = caller
   const at = deps.clock()
   const { token, hash: tokenHash } = makeOneTimeToken()
   const expiresAt = at + deps.config.INVITATION_VALIDITY_SECONDS * 1000
-  const resend = async (tx: Tx) => {
-    await lockTenant(tx, tenantId)
-    const found = await findInvitation(tx, tenantId, id, at)
-    const tenant = await findTenant(tx, tenantId, userId)
-    if (!found || !tenant) throw notFound()
-    permitInvitation(caller, found)
-    const { email, message } = found
-    assertGivable(holderOf(caller), await holdRoles(tx, tenantId, found.role_ids))
-    assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
-    if (await hasOtherPending(tx, tenantId, email, id)) throw invitationPending()
-    const renewed = await renewInvitation(tx, { tenantId, id, tokenHash, at, expiresAt })
-    const invitation = await findInvitation(tx, tenantId, id, at)
-    if (!invitation) throw notFound()
-    if (!renewed)
-      throw invalidState(
-        `An invitation that is ${invitation.status} cannot be sent again.`,
-        invitation.status,
-      )
-    await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
-    const data = { invitation_id: id }
-    await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_resent', subject: id, data })
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'invitation:resend',
-      target: { type: 'invitation', id },
-      changes: changesBetween(statesOf(found), statesOf(invitation)),
-    })
-    return invitation
-  }
-  const sent = await inTenant(deps.db, caller, (tx) => findInvitation(tx, tenantId, id, at))
-  if (!sent) throw notFound()
-  return deps.limiters.mailing(caller, sent.email, () => inTenant(deps.db, caller, resend))
+  await lockTenant(tx, tenantId)
+  const found = await findInvitation(tx, tenantId, id, at)
+  const tenant = await findTenant(tx, tenantId, userId)
+  if (!found || !tenant) throw notFound()
+  const { email, message } = found
+  assertGivable(holderOf(caller), await holdRoles(tx, tenantId, found.role_ids))
+  assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
+  if (await hasOtherPending(tx, tenantId, email, id)) throw invitationPending()
+  const renewed = await renewInvitation(tx, { tenantId, id, tokenHash, at, expiresAt })
+  const invitation = await findInvitation(tx, tenantId, id, at)
+  if (!invitation) throw notFound()
+  if (!renewed)
+    throw invalidState(`An invitation that is ${invitation.status} cannot be sent again.`, invitation.status)
+  await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
+  const data = { invitation_id: id }
+  await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_resent', subject: id, data })
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'invitation:resend',
+    target: { type: 'invitation', id },
+    changes: changesBetween(statesOf(found), statesOf(invitation)),
+  })
+  return invitation
 }
 
 const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({

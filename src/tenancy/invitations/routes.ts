@@ -1,12 +1,12 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { asSystem, inTenant } from '../../platform/db/transaction.ts'
+import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { cancelInvitation } from './cancel-invitation.ts'
 import { createInvitation } from './create-invitation.ts'
 import {
@@ -21,6 +21,7 @@ import {
   countInvitations,
   countInvitationsTo,
   findInvitation,
+  type InvitationRow,
   invitationList,
   listInvitations,
   listInvitationsTo,
@@ -60,84 +61,100 @@ function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
   return answerPage(deps, caller, ownInvitationList, asked, load, showReceived)
 }
 
-export const invitationRoutes = (deps: Deps): Route[] => [
-  route({
-    method: 'GET',
-    path: '/api/v1/users/me/invitations',
-    action: 'invitation:list_own',
-    tag: 'Invitations',
-    summary: 'List the invitations to your address',
-    description: 'Those that can be accepted now; none while the address is not verified.',
-    query: ownInvitationList.query,
-    status: 200,
-    answer: pageOf(receivedSchema),
-    handle: ({ caller, query }) => pageOfOwn(deps, caller, query),
-  }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tenants/:id/invitations',
-    action: 'invitation:list',
-    scope: 'inside',
-    tag: 'Invitations',
-    summary: 'List the invitations of your tenant',
-    query: invitationList.query,
-    status: 200,
-    answer: pageOf(invitationSchema),
-    handle: ({ caller, query }) => pageOfInvitations(deps, caller, query),
-  }),
-  route({
-    method: 'POST',
-    path: '/api/v1/tenants/:id/invitations',
-    action: 'invitation:create',
-    scope: 'inside',
-    tag: 'Invitations',
-    summary: 'Invite an address to your tenant',
-    description: 'The token is in the mail alone.',
-    body: newInvitation,
-    status: 201,
-    answer: invitationSchema,
-    refusals: [409],
-    handle: async ({ caller, body }) => showInvitation(await createInvitation(deps, caller, body)),
-  }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tenants/:id/invitations/:iid',
-    action: 'invitation:list',
-    scope: 'inside',
-    tag: 'Invitations',
-    summary: 'Read an invitation',
-    status: 200,
-    answer: invitationSchema,
-    versioned: true,
-    handle: ({ caller, params }) => readInvitation(deps, caller, pathId(params.iid)),
-  }),
-  route({
-    method: 'POST',
-    path: '/api/v1/tenants/:id/invitations/:iid/cancel',
-    action: 'invitation:cancel',
-    scope: 'inside',
-    decides: 'resource',
-    tag: 'Invitations',
-    summary: 'Cancel a pending invitation',
-    status: 200,
-    answer: invitationSchema,
-    refusals: [409],
-    handle: async ({ caller, params }) =>
-      showInvitation(await cancelInvitation(deps, caller, pathId(params.iid))),
-  }),
-  route({
-    method: 'POST',
-    path: '/api/v1/tenants/:id/invitations/:iid/resend',
-    action: 'invitation:resend',
-    scope: 'inside',
-    decides: 'resource',
-    tag: 'Invitations',
-    summary: 'Send an invitation again',
-    description: 'With a new token and its whole time; the token before is dead.',
-    status: 200,
-    answer: invitationSchema,
-    refusals: [409],
-    handle: async ({ caller, params }) =>
-      showInvitation(await resendInvitation(deps, caller, pathId(params.iid))),
-  }),
-]
+const invitationResource = (invitation: InvitationRow) => ({
+  type: 'invitation',
+  id: invitation.id,
+  ownerId: invitation.invited_by,
+  fields: showInvitation(invitation),
+})
+
+export function invitationRoutes(deps: Deps): Route[] {
+  const invitationOfPath = (tx: Tx, { caller, params }: Target) =>
+    findInvitation(tx, caller.tenantId, pathId(params.iid), deps.clock())
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/users/me/invitations',
+      action: 'invitation:list_own',
+      tag: 'Invitations',
+      summary: 'List the invitations to your address',
+      description: 'Those that can be accepted now; none while the address is not verified.',
+      query: ownInvitationList.query,
+      status: 200,
+      answer: pageOf(receivedSchema),
+      handle: ({ caller, query }) => pageOfOwn(deps, caller, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/tenants/:id/invitations',
+      action: 'invitation:list',
+      scope: 'inside',
+      tag: 'Invitations',
+      summary: 'List the invitations of your tenant',
+      query: invitationList.query,
+      status: 200,
+      answer: pageOf(invitationSchema),
+      handle: ({ caller, query }) => pageOfInvitations(deps, caller, query),
+    }),
+    changeRoute({
+      method: 'POST',
+      path: '/api/v1/tenants/:id/invitations',
+      action: 'invitation:create',
+      scope: 'inside',
+      tag: 'Invitations',
+      summary: 'Invite an address to your tenant',
+      description: 'The token is in the mail alone.',
+      body: newInvitation,
+      status: 201,
+      answer: invitationSchema,
+      refusals: [409],
+      around: (change, { ask: { caller, body } }) => deps.limiters.mailing(caller, body.email, change),
+      act: async (tx, { caller, body }) => showInvitation(await createInvitation(tx, deps, caller, body)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/v1/tenants/:id/invitations/:iid',
+      action: 'invitation:list',
+      scope: 'inside',
+      tag: 'Invitations',
+      summary: 'Read an invitation',
+      status: 200,
+      answer: invitationSchema,
+      versioned: true,
+      handle: ({ caller, params }) => readInvitation(deps, caller, pathId(params.iid)),
+    }),
+    changeRoute({
+      method: 'POST',
+      path: '/api/v1/tenants/:id/invitations/:iid/cancel',
+      action: 'invitation:cancel',
+      scope: 'inside',
+      tag: 'Invitations',
+      summary: 'Cancel a pending invitation',
+      status: 200,
+      answer: invitationSchema,
+      refusals: [409],
+      load: invitationOfPath,
+      resource: invitationResource,
+      act: async (tx, { caller }, invitation) =>
+        showInvitation(await cancelInvitation(tx, deps, caller, invitation)),
+    }),
+    changeRoute({
+      method: 'POST',
+      path: '/api/v1/tenants/:id/invitations/:iid/resend',
+      action: 'invitation:resend',
+      scope: 'inside',
+      tag: 'Invitations',
+      summary: 'Send an invitation again',
+      description: 'With a new token and its whole time; the token before is dead.',
+      status: 200,
+      answer: invitationSchema,
+      refusals: [409],
+      load: invitationOfPath,
+      resource: invitationResource,
+      around: (change, { ask: { caller }, loaded: { email } }) =>
+        deps.limiters.mailing(caller, email, change),
+      act: async (tx, { caller }, invitation) =>
+        showInvitation(await resendInvitation(tx, deps, caller, invitation)),
+    }),
+  ]
+}

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
@@ -23,46 +23,55 @@ import { findMember, findPerson, insertMember, type MemberRow } from './store.ts
  * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them, or
  * to too many strangers.
  */
-export async function addMember(deps: Deps, caller: Caller, body: NewMember): Promise<MemberRow> {
-  const { db, clock, limiters } = deps
+export async function addMember(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  user: Person,
+  body: NewMember,
+): Promise<MemberRow> {
   const { tenantId, userId } = caller
+  const at = deps.clock()
+  const id = timeOrderedId(at)
+  const roles = await rolesAsked(tx, tenantId, body.roles)
+  assertGivable(holderOf(caller), roles)
+  const departmentId = await departmentAsked(tx, tenantId, body.department_id ?? null)
+  const tenant = await findTenant(tx, tenantId, userId)
+  if (!tenant) throw notFound()
+  assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
+  const roleIds = roles.map((role) => role.id)
+  const { attributes } = body
+  if (attributes) await checkAttributes(tx, tenantId, attributes)
+  if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
+    throw new ApiError(409, 'already_member', 'This person is a member already.')
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'tenant.member_added',
+    subject: id,
+    data: { membership_id: id, user_id: user.id },
+  })
+  await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
+  const member = await findMember(tx, tenantId, id)
+  if (!member) throw new Error('The member just added cannot be seen')
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'member:create',
+    target: { type: 'member', id: id },
+    changes: changesBetween(null, auditedMember(member)),
+  })
+  return member
+}
+
+/** The person to be added, who belongs to other tenants as yet; 400 on `user_id` where there is none. */
+export async function personToAdd({ db }: Pick<Deps, 'db'>, { user_id: id }: NewMember): Promise<Person> {
   const user = await asSystem(db, 'a person to be added belongs to other tenants as yet', (tx) =>
-    findPerson(tx, body.user_id),
+    findPerson(tx, id),
   )
   if (!user) throw invalidField('user_id', 'There is nobody with this id.', 'unknown')
-  const at = clock()
-  const id = timeOrderedId(at)
-  const add = async (tx: Tx) => {
-    const roles = await rolesAsked(tx, tenantId, body.roles)
-    assertGivable(holderOf(caller), roles)
-    const departmentId = await departmentAsked(tx, tenantId, body.department_id ?? null)
-    const tenant = await findTenant(tx, tenantId, userId)
-    if (!tenant) throw notFound()
-    assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
-    const roleIds = roles.map((role) => role.id)
-    const { attributes } = body
-    if (attributes) await checkAttributes(tx, tenantId, attributes)
-    if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
-      throw new ApiError(409, 'already_member', 'This person is a member already.')
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: 'tenant.member_added',
-      subject: id,
-      data: { membership_id: id, user_id: user.id },
-    })
-    await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
-    const member = await findMember(tx, tenantId, id)
-    if (!member) throw new Error('The member just added cannot be seen')
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'member:create',
-      target: { type: 'member', id: id },
-      changes: changesBetween(null, auditedMember(member)),
-    })
-    return member
-  }
-  return limiters.mailing(caller, user.email, () => inTenant(db, caller, add))
+  return user
 }
+
+type Person = NonNullable<Awaited<ReturnType<typeof findPerson>>>
 
 interface Added {
   user: { id: string; email: string }

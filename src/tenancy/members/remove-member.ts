@@ -1,39 +1,27 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, type Doer, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { cancelInvitationOf } from '../invitations/cancel-invitation.ts'
-import { lockTenant } from '../tenants/store.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
-import { permitMember } from './permit-member.ts'
-import { deleteMember, findMember, type MemberRow } from './store.ts'
+import { deleteMember, type MemberRow } from './store.ts'
 
 /** Takes a person out of the tenant, or lets them leave it; 409 `last_owner`. The person stays what they are elsewhere. */
 export async function removeMember(
-  { db, clock }: Deps,
+  tx: Tx,
+  { clock }: Deps,
   caller: Caller,
-  memberId: string,
+  member: MemberRow,
   versions: Versions,
 ): Promise<void> {
-  const { tenantId } = caller
-  const found = await inTenant(db, caller, (tx) => findMember(tx, tenantId, memberId))
-  if (!found) throw notFound()
-  permitMember(caller, found)
-  const at = clock()
-  await inTenant(db, caller, async (tx) => {
-    await lockTenant(tx, tenantId)
-    const member = await findMember(tx, tenantId, memberId)
-    if (!member) throw notFound()
-    assertAmong(versions, member.version)
-    assertMayTouch(caller, member)
-    await endMembership(tx, caller, member, at)
-  })
+  assertAmong(versions, member.version)
+  assertMayTouch(caller, member)
+  await endMembership(tx, caller, member, clock())
 }
 
 /**

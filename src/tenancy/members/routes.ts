@@ -1,19 +1,20 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
-import { addMember } from './add-member.ts'
+import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
+import { lockTenant } from '../tenants/store.ts'
+import { addMember, personToAdd } from './add-member.ts'
 import { leaveTenant } from './leave-tenant.ts'
 import { countMembers, listMembers, memberList } from './list-store.ts'
 import { memberChange, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
-import { findMember } from './store.ts'
+import { findMember, type MemberRow } from './store.ts'
 import { updateMember } from './update-member.ts'
 
 function pageOfMembers(deps: Deps, caller: Caller, query: ListQuery) {
@@ -33,6 +34,19 @@ async function readMember(deps: Deps, caller: Caller, memberId: string) {
   return new Versioned(member.version, showMember(member))
 }
 
+/** The member of the path; members of the tenant change one at a time, so that an owner remains. */
+async function lockedMember(tx: Tx, { caller, params }: Target): Promise<MemberRow | null> {
+  await lockTenant(tx, caller.tenantId)
+  return findMember(tx, caller.tenantId, pathId(params.mid))
+}
+
+const memberResource = (member: MemberRow) => ({
+  type: 'member',
+  id: member.id,
+  ownerId: member.user_id,
+  fields: showMember(member),
+})
+
 export const memberRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
@@ -46,7 +60,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     answer: pageOf(memberSchema),
     handle: ({ caller, query }) => pageOfMembers(deps, caller, query),
   }),
-  route({
+  changeRoute({
     method: 'POST',
     path: '/api/v1/tenants/:id/members',
     action: 'member:create',
@@ -59,7 +73,11 @@ export const memberRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: memberSchema,
     refusals: [409],
-    handle: async ({ caller, body }) => showMember(await addMember(deps, caller, body)),
+    prepare: (_loaded, { body }) => personToAdd(deps, body),
+    around: (change, { ask: { caller }, prepared: { email } }) =>
+      deps.limiters.mailing(caller, email, change),
+    act: async (tx, { caller, body }, _loaded, person) =>
+      showMember(await addMember(tx, deps, caller, person, body)),
   }),
   route({
     method: 'GET',
@@ -74,12 +92,11 @@ export const memberRoutes = (deps: Deps): Route[] => [
     handle: ({ caller, params }) => readMember(deps, caller, pathId(params.mid)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    route({
+    changeRoute({
       method,
       path: '/api/v1/tenants/:id/members/:mid',
       action: 'member:update',
       scope: 'inside',
-      decides: 'resource',
       tag: 'Members',
       summary: "Change a member's roles, department, status or attributes",
       description: 'Counts from their next request on. Roles and attributes replace what was there.',
@@ -88,26 +105,25 @@ export const memberRoutes = (deps: Deps): Route[] => [
       answer: memberSchema,
       refusals: [409],
       versioned: true,
-      handle: async ({ caller, params, body, ifMatch }) =>
-        showMember(await updateMember(deps, caller, pathId(params.mid), body, ifMatch)),
+      load: lockedMember,
+      resource: memberResource,
+      act: async (tx, ask, member) => showMember(await updateMember(tx, deps, ask.caller, member, ask)),
     }),
   ),
-  route({
+  changeRoute({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/members/:mid',
     action: 'member:delete',
     scope: 'inside',
-    decides: 'resource',
     tag: 'Members',
     summary: 'Remove a member, or leave',
     status: 204,
     answer: null,
     refusals: [409],
     versioned: true,
-    handle: async ({ caller, params, ifMatch }) => {
-      await removeMember(deps, caller, pathId(params.mid), ifMatch)
-      return undefined
-    },
+    load: lockedMember,
+    resource: memberResource,
+    act: (tx, { caller, ifMatch }, member) => removeMember(tx, deps, caller, member, ifMatch),
   }),
   linkRoute({
     path: '/api/v1/tenants/leave',

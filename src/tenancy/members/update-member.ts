@@ -1,63 +1,55 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertGivable, holderOf, holds, refused } from '../roles/ceiling.ts'
 import type { RoleRow } from '../roles/store.ts'
-import { lockTenant } from '../tenants/store.ts'
 import { departmentAsked, rolesAsked } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
-import { permitMember } from './permit-member.ts'
 import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
  * Changes a membership, for its person from their next request on; nothing happens where it is so already. 403 above
  * the caller's own permissions and on owners by others, 409 `last_owner`.
  */
-export function updateMember(
-  { db, clock }: Deps,
+export async function updateMember(
+  tx: Tx,
+  { clock }: Deps,
   caller: Caller,
-  memberId: string,
-  change: MemberChange,
-  versions: Versions,
+  member: MemberRow,
+  { body: change, ifMatch }: { body: MemberChange; ifMatch: Versions },
 ): Promise<MemberRow> {
   const { tenantId } = caller
   const at = clock()
-  return inTenant(db, caller, async (tx) => {
-    await lockTenant(tx, tenantId)
-    const member = await findMember(tx, tenantId, memberId)
-    if (!member) throw notFound()
-    permitMember(caller, member)
-    assertAmong(versions, member.version)
-    assertMayTouch(caller, member)
-    const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
-    assertMayGive(caller, member, roles ?? [], change)
-    if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
-    if (!(await apply(tx, tenantId, member, roles, change, at))) return member
-    if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: 'tenant.member_updated',
-      subject: memberId,
-      data: { membership_id: memberId, user_id: member.user_id },
-    })
-    const changed = (await findMember(tx, tenantId, memberId)) ?? member
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'member:update',
-      target: { type: 'member', id: memberId },
-      changes: changesBetween(auditedMember(member), auditedMember(changed)),
-    })
-    return changed
+  const { id: memberId } = member
+  assertAmong(ifMatch, member.version)
+  assertMayTouch(caller, member)
+  const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
+  assertMayGive(caller, member, roles ?? [], change)
+  if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
+  if (!(await apply(tx, tenantId, member, roles, change, at))) return member
+  if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'tenant.member_updated',
+    subject: memberId,
+    data: { membership_id: memberId, user_id: member.user_id },
   })
+  const changed = (await findMember(tx, tenantId, memberId)) ?? member
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'member:update',
+    target: { type: 'member', id: memberId },
+    changes: changesBetween(auditedMember(member), auditedMember(changed)),
+  })
+  return changed
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -16,8 +16,9 @@ export const nameTaken = () =>
   new ApiError(409, 'name_taken', 'This tenant has a role of this name. Choose another name.')
 
 /** Creates a custom role; 403 for a permission the caller lacks, 409 `limit_reached` or `name_taken`. */
-export function createRole(
-  { db, clock, config }: Deps,
+export async function createRole(
+  tx: Tx,
+  { clock, config }: Deps,
   caller: Caller,
   body: z.output<typeof newRole>,
 ): Promise<RoleDetailRow> {
@@ -25,26 +26,24 @@ export function createRole(
   const at = clock()
   const id = timeOrderedId(at)
   assertHeld(holderOf(caller), body.permissions)
-  return inTenant(db, caller, async (tx) => {
-    await lockTenant(tx, tenantId)
-    if ((await countCustomRoles(tx, tenantId)) >= config.LIMIT_CUSTOM_ROLES)
-      throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_CUSTOM_ROLES} custom roles.`)
-    if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
-    await growPolicyRevision(tx, tenantId)
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: 'tenant.role_created',
-      subject: id,
-      data: { role_id: id },
-    })
-    const role = await findRole(tx, tenantId, id)
-    if (!role) throw new Error('The role just made cannot be seen')
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'role:create',
-      target: { type: 'role', id: id },
-      changes: changesBetween(null, auditedRole(role)),
-    })
-    return role
+  await lockTenant(tx, tenantId)
+  if ((await countCustomRoles(tx, tenantId)) >= config.LIMIT_CUSTOM_ROLES)
+    throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_CUSTOM_ROLES} custom roles.`)
+  if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
+  await growPolicyRevision(tx, tenantId)
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'tenant.role_created',
+    subject: id,
+    data: { role_id: id },
   })
+  const role = await findRole(tx, tenantId, id)
+  if (!role) throw new Error('The role just made cannot be seen')
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'role:create',
+    target: { type: 'role', id: id },
+    changes: changesBetween(null, auditedRole(role)),
+  })
+  return role
 }

@@ -1,16 +1,17 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
+import { lockTenant } from '../tenants/store.ts'
 import { createRole } from './create-role.ts'
 import { deleteRole } from './delete-role.ts'
 import { newRole, roleChange, roleSchema, showRole } from './role-schemas.ts'
-import { countRoles, findRole, listRoles, roleList } from './store.ts'
+import { countRoles, findRole, listRoles, lockRole, type RoleDetailRow, roleList } from './store.ts'
 import { updateRole } from './update-role.ts'
 
 function pageOfRoles(deps: Deps, caller: Caller, query: ListQuery) {
@@ -30,6 +31,16 @@ async function readRole(deps: Deps, caller: Caller, roleId: string) {
   return new Versioned(role.version, showRole(role))
 }
 
+/** The role of the path, which nobody else gives, changes or deletes until the transaction ends. */
+async function lockedRole(tx: Tx, { caller, params }: Target): Promise<RoleDetailRow | null> {
+  const [tenantId, id] = [caller.tenantId, pathId(params.rid)]
+  await lockTenant(tx, tenantId)
+  await lockRole(tx, tenantId, id)
+  return findRole(tx, tenantId, id)
+}
+
+const roleResource = (role: RoleDetailRow) => ({ type: 'role', id: role.id, fields: showRole(role) })
+
 export const roleRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
@@ -43,7 +54,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     answer: pageOf(roleSchema),
     handle: ({ caller, query }) => pageOfRoles(deps, caller, query),
   }),
-  route({
+  changeRoute({
     method: 'POST',
     path: '/api/v1/tenants/:id/roles',
     action: 'role:create',
@@ -55,7 +66,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: roleSchema,
     refusals: [409],
-    handle: async ({ caller, body }) => showRole(await createRole(deps, caller, body)),
+    act: async (tx, { caller, body }) => showRole(await createRole(tx, deps, caller, body)),
   }),
   route({
     method: 'GET',
@@ -70,12 +81,11 @@ export const roleRoutes = (deps: Deps): Route[] => [
     handle: ({ caller, params }) => readRole(deps, caller, pathId(params.rid)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    route({
+    changeRoute({
       method,
       path: '/api/v1/tenants/:id/roles/:rid',
       action: 'role:update',
       scope: 'inside',
-      decides: 'resource',
       tag: 'Roles',
       summary: 'Change a role',
       description: 'Its members have what it permits from their next request on.',
@@ -84,25 +94,24 @@ export const roleRoutes = (deps: Deps): Route[] => [
       answer: roleSchema,
       refusals: [409],
       versioned: true,
-      handle: async ({ caller, params, body, ifMatch }) =>
-        showRole(await updateRole(deps, caller, pathId(params.rid), body, ifMatch)),
+      load: lockedRole,
+      resource: roleResource,
+      act: async (tx, ask, role) => showRole(await updateRole(tx, deps, ask.caller, role, ask)),
     }),
   ),
-  route({
+  changeRoute({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/roles/:rid',
     action: 'role:delete',
     scope: 'inside',
-    decides: 'resource',
     tag: 'Roles',
     summary: 'Delete a role that nobody has',
     status: 204,
     answer: null,
     refusals: [409],
     versioned: true,
-    handle: async ({ caller, params, ifMatch }) => {
-      await deleteRole(deps, caller, pathId(params.rid), ifMatch)
-      return undefined
-    },
+    load: lockedRole,
+    resource: roleResource,
+    act: (tx, { caller, ifMatch }, role) => deleteRole(tx, deps, caller, role, ifMatch),
   }),
 ]

@@ -1,16 +1,16 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import { ApiError, notFound } from '../../platform/errors.ts'
+import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
+import { growPolicyRevision } from '../tenants/store.ts'
 import { assertHeld, holderOf } from './ceiling.ts'
 import { nameTaken } from './create-role.ts'
-import { auditedRole, type RoleChange, showRole } from './role-schemas.ts'
+import { auditedRole, type RoleChange } from './role-schemas.ts'
 import { changeRole, findRole, hasRoleNamed, type RoleDetailRow } from './store.ts'
 
 export const systemRole = () =>
@@ -20,44 +20,39 @@ export const systemRole = () =>
  * Changes a custom role, for its members from their next request on. 403 for an added permission that the caller
  * lacks, 409 `system_role` or `name_taken`; nothing happens where it is so already.
  */
-export function updateRole(
-  { db, clock }: Deps,
+export async function updateRole(
+  tx: Tx,
+  { clock }: Deps,
   caller: Caller,
-  roleId: string,
-  change: RoleChange,
-  versions: Versions,
+  role: RoleDetailRow,
+  { body: change, ifMatch }: { body: RoleChange; ifMatch: Versions },
 ): Promise<RoleDetailRow> {
   const { tenantId } = caller
   const at = clock()
-  return inTenant(db, caller, async (tx) => {
-    await lockTenant(tx, tenantId)
-    const role = await findRole(tx, tenantId, roleId)
-    if (!role) throw notFound()
-    caller.permit({ type: 'role', id: roleId, fields: showRole(role) })
-    assertAmong(versions, role.version)
-    if (role.is_system) throw systemRole()
-    const { name = role.name, description = role.description, permissions = role.permissions } = change
-    assertHeld(
-      holderOf(caller),
-      permissions.filter((permission) => !role.permissions.includes(permission)),
-    )
-    if (await hasRoleNamed(tx, tenantId, name, roleId)) throw nameTaken()
-    const next = { tenantId, id: roleId, name, description, permissions, at }
-    if (!(await changeRole(tx, next))) return role
-    await growPolicyRevision(tx, tenantId)
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: 'tenant.role_updated',
-      subject: roleId,
-      data: { role_id: roleId },
-    })
-    const changed = (await findRole(tx, tenantId, roleId)) ?? role
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'role:update',
-      target: { type: 'role', id: roleId },
-      changes: changesBetween(auditedRole(role), auditedRole(changed)),
-    })
-    return changed
+  const { id: roleId } = role
+  assertAmong(ifMatch, role.version)
+  if (role.is_system) throw systemRole()
+  const { name = role.name, description = role.description, permissions = role.permissions } = change
+  assertHeld(
+    holderOf(caller),
+    permissions.filter((permission) => !role.permissions.includes(permission)),
+  )
+  if (await hasRoleNamed(tx, tenantId, name, roleId)) throw nameTaken()
+  const next = { tenantId, id: roleId, name, description, permissions, at }
+  if (!(await changeRole(tx, next))) return role
+  await growPolicyRevision(tx, tenantId)
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'tenant.role_updated',
+    subject: roleId,
+    data: { role_id: roleId },
   })
+  const changed = (await findRole(tx, tenantId, roleId)) ?? role
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'role:update',
+    target: { type: 'role', id: roleId },
+    changes: changesBetween(auditedRole(role), auditedRole(changed)),
+  })
+  return changed
 }

@@ -1,21 +1,13 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { permitTenant } from './permit-tenant.ts'
-import {
-  findTenant,
-  lockTenant,
-  markDeleted,
-  type TenantRow,
-  type TenantStatus,
-  updateStatus,
-} from './store.ts'
+import { findTenant, markDeleted, type TenantRow, type TenantStatus, updateStatus } from './store.ts'
 import { auditedTenant } from './tenant-schemas.ts'
 
 // active ⇄ suspended; active or suspended → archived → active; any → deleted. Asking for the state a tenant is in is
@@ -29,63 +21,59 @@ const moves = {
 } as const satisfies Record<string, { from: TenantStatus[]; to: TenantStatus; event: string }>
 
 /** Moves the tenant of the path to another state; 409 `invalid_state` where none leads there from its present one. */
-export function moveTenant(
-  { db, clock }: Deps,
+export async function moveTenant(
+  tx: Tx,
+  { clock }: Deps,
   caller: Caller,
+  before: TenantRow,
   move: keyof typeof moves,
 ): Promise<TenantRow> {
   const { tenantId, userId } = caller
   const { from, to, event } = moves[move]
   const at = clock()
-  return inTenant(db, caller, async (tx) => {
-    await lockTenant(tx, tenantId)
-    const before = await findTenant(tx, tenantId, userId)
-    if (!before) throw notFound()
-    permitTenant(caller, before)
-    const moved = await updateStatus(tx, { id: tenantId, from, to, at })
-    const tenant = await findTenant(tx, tenantId, userId)
-    if (!tenant) throw notFound()
-    if (tenant.status !== to)
-      throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
-    if (!moved) return tenant
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: event,
-      subject: tenantId,
-      data: { tenant_id: tenantId },
-    })
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: `tenant:${move}`,
-      target: { type: 'tenant', id: tenantId },
-      changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
-    })
-    return tenant
+  const moved = await updateStatus(tx, { id: tenantId, from, to, at })
+  const tenant = await findTenant(tx, tenantId, userId)
+  if (!tenant) throw notFound()
+  if (tenant.status !== to)
+    throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
+  if (!moved) return tenant
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: event,
+    subject: tenantId,
+    data: { tenant_id: tenantId },
   })
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: `tenant:${move}`,
+    target: { type: 'tenant', id: tenantId },
+    changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
+  })
+  return tenant
 }
 
 /** Deletes the tenant of the path: gone for everybody at once, and from the database once the retention is over. */
-export function deleteTenant({ db, clock }: Deps, caller: Caller, versions: Versions): Promise<void> {
-  const { tenantId, userId } = caller
+export async function deleteTenant(
+  tx: Tx,
+  { clock }: Deps,
+  caller: Caller,
+  tenant: TenantRow,
+  versions: Versions,
+): Promise<void> {
+  const { tenantId } = caller
   const at = clock()
-  return inTenant(db, caller, async (tx) => {
-    await lockTenant(tx, tenantId)
-    const tenant = await findTenant(tx, tenantId, userId)
-    if (!tenant) throw notFound()
-    permitTenant(caller, tenant)
-    assertAmong(versions, tenant.version)
-    if (!(await markDeleted(tx, { id: tenantId, at }))) throw notFound()
-    await appendEvent(tx, {
-      ...causedBy(caller, at),
-      type: 'tenant.tenant_deleted',
-      subject: tenantId,
-      data: { tenant_id: tenantId },
-    })
-    await appendAudit(tx, {
-      ...doneBy(caller, at),
-      action: 'tenant:delete',
-      target: { type: 'tenant', id: tenantId },
-      changes: changesBetween(auditedTenant(tenant), null),
-    })
+  assertAmong(versions, tenant.version)
+  if (!(await markDeleted(tx, { id: tenantId, at }))) throw notFound()
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'tenant.tenant_deleted',
+    subject: tenantId,
+    data: { tenant_id: tenantId },
+  })
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'tenant:delete',
+    target: { type: 'tenant', id: tenantId },
+    changes: changesBetween(auditedTenant(tenant), null),
   })
 }

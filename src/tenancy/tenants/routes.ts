@@ -1,14 +1,14 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { asSystem, inTenant } from '../../platform/db/transaction.ts'
+import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
-import { type Route, route } from '../../platform/http/route.ts'
+import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { createTenant } from './create-tenant.ts'
 import { deleteTenant, moveTenant } from './move-tenant.ts'
-import { countTenantsOf, findTenant, listTenantsOf, tenantList } from './store.ts'
+import { countTenantsOf, findTenant, listTenantsOf, lockTenant, type TenantRow, tenantList } from './store.ts'
 import { newTenant, showTenant, tenantChange, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
 
@@ -27,6 +27,14 @@ async function readTenant(deps: Deps, caller: Caller) {
   if (!tenant) throw notFound()
   return new Versioned(tenant.version, showTenant(tenant))
 }
+
+/** The tenant of the path, locked. */
+async function lockedTenant(tx: Tx, { caller }: Target): Promise<TenantRow | null> {
+  await lockTenant(tx, caller.tenantId)
+  return findTenant(tx, caller.tenantId, caller.userId)
+}
+
+const tenantResource = (tenant: TenantRow) => ({ type: 'tenant', id: tenant.id, fields: showTenant(tenant) })
 
 export const tenantRoutes = (deps: Deps): Route[] => [
   route({
@@ -65,12 +73,11 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     handle: ({ caller }) => readTenant(deps, caller),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
-    route({
+    changeRoute({
       method,
       path: '/api/v1/tenants/:id',
       action: 'tenant:update',
       scope: 'path',
-      decides: 'resource',
       tag: 'Tenants',
       summary: "Change a tenant's name and settings",
       description: 'Settings are merged key by key. The slug stays what it is.',
@@ -78,41 +85,41 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       status: 200,
       answer: tenantSchema,
       versioned: true,
-      handle: async ({ caller, body, ifMatch }) =>
-        showTenant(await updateTenant(deps, caller, body, ifMatch)),
+      load: lockedTenant,
+      resource: tenantResource,
+      act: async (tx, ask, tenant) => showTenant(await updateTenant(tx, deps, ask.caller, tenant, ask)),
     }),
   ),
-  route({
+  changeRoute({
     method: 'DELETE',
     path: '/api/v1/tenants/:id',
     action: 'tenant:delete',
     scope: 'path',
-    decides: 'resource',
     tag: 'Tenants',
     summary: 'Delete a tenant',
     description: 'Nobody sees it from then on; after 30 days everything of it is erased.',
     status: 204,
     answer: null,
     versioned: true,
-    handle: async ({ caller, ifMatch }) => {
-      await deleteTenant(deps, caller, ifMatch)
-      return undefined
-    },
+    load: lockedTenant,
+    resource: tenantResource,
+    act: (tx, { caller, ifMatch }, tenant) => deleteTenant(tx, deps, caller, tenant, ifMatch),
   }),
   ...(['suspend', 'activate', 'archive'] as const).map((move) =>
-    route({
+    changeRoute({
       method: 'POST',
       path: `/api/v1/tenants/:id/${move}`,
       action: `tenant:${move}`,
       scope: 'path',
-      decides: 'resource',
       tag: 'Tenants',
       summary: `${move[0]!.toUpperCase()}${move.slice(1)} a tenant`,
       description: moveTexts[move],
       status: 200,
       answer: tenantSchema,
       refusals: [409],
-      handle: async ({ caller }) => showTenant(await moveTenant(deps, caller, move)),
+      load: lockedTenant,
+      resource: tenantResource,
+      act: async (tx, { caller }, tenant) => showTenant(await moveTenant(tx, deps, caller, tenant, move)),
     }),
   ),
 ]

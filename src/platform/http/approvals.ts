@@ -3,7 +3,7 @@ import type { Decision } from '../access/decision.ts'
 import type { GrantedApproval, Resource } from '../access/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import { ApiError } from '../errors.ts'
-import { refusal } from './decide.ts'
+import { refusal } from './refusal.ts'
 import type { RequestInfo } from './request-info.ts'
 
 /** A call as approvals are bound to it. `body` is the validated one, null where the route takes none. */
@@ -42,31 +42,17 @@ export interface MetGate {
   mends: boolean
 }
 
-/** Approvals as the gate needs them: who keeps them is handed in. */
+/** What the path of a request needs of approvals; authorization/approvals provides it. */
 export interface Approvals {
-  /** The request of this id, where it is the caller's for this very call. */
-  find(call: GuardedCall, id: string): Promise<Presented>
+  /** The request of this id, locked, where it is the caller's for this very call and still counts. */
+  find(tx: Tx, call: GuardedCall, id: string): Promise<Presented>
   /**
-   * Makes a request of the call, or gives the one that is open; null where nobody is eligible to approve, or for a call
-   * that nobody must be locked out of not as many as have to.
+   * Opens a request for the call, or gives the open one. Null where too few people are eligible: one, or with `mends`
+   * as many as the policy asks for.
    */
-  request(call: GuardedCall, gate: MetGate): Promise<OpenRequest | null>
-  /** Uses an approval up in the transaction of the effect, once; throws 403 `approval_invalid` where it is gone. */
-  use(tx: Tx, call: GuardedCall, id: string): Promise<void>
-  /** Uses up what a verb that changed nothing has left. */
-  useAlone(call: GuardedCall, id: string): Promise<void>
-}
-
-/** Leaves a verb, and its transaction, where a gate is met; never an answer of its own. */
-export class ApprovalNeeded extends Error {
-  readonly decision: Decision
-  readonly resource: Resource
-
-  constructor(decision: Decision, resource: Resource) {
-    super('an approval is needed')
-    this.decision = decision
-    this.resource = resource
-  }
+  request(tx: Tx, call: GuardedCall, gate: MetGate): Promise<OpenRequest | null>
+  /** Consumes an approval in the transaction of its effect, once; throws 403 `approval_invalid` where it is gone. */
+  consume(tx: Tx, call: GuardedCall, id: string): Promise<void>
 }
 
 /** 403: what was named answers no gate of this call. It does not tell why, for the request may be somebody else's. */

@@ -1,0 +1,92 @@
+import { actions } from '../access/actions.ts'
+import type { Decision } from '../access/decision.ts'
+import type { Resource } from '../access/query.ts'
+import type { Tx } from '../db/transaction.ts'
+import type { ApiError } from '../errors.ts'
+import { approvalInvalid, approvalRequired, type GuardedCall, type Presented } from './approvals.ts'
+import { decide } from './decide.ts'
+import { type StepUp, stepUpDue, stepUpRequired } from './obligations.ts'
+import { deniedBecause, refusal } from './refusal.ts'
+import type { PathDeps, RequestContext } from './request-context.ts'
+import { traceDecision } from './trace-requests.ts'
+
+/** What a decision means for its request. A refusal is a value, so that a transaction ends in its ordinary way. */
+export type Permit =
+  | { effect: 'allow' /** the approval that is consumed with the change */; approvalId: string | null }
+  | { effect: 'deny'; refusal: ApiError }
+  | { effect: 'require_approval'; refusal: ApiError }
+
+/** The permit of a request that no policy may gate. */
+export function permit(request: RequestContext, decision: Decision): Permit {
+  const { caller, now } = request
+  if (decision.effect !== 'allow') return { effect: 'deny', refusal: refusal(decision, caller.decisionId) }
+  const due = stepUpDue(decision.obligations, caller.auth.session, now)
+  return due ? stepUpFirst(request, decision, due) : { effect: 'allow', approvalId: null }
+}
+
+/** The denial of what asks for a newer or stronger sign-in first. */
+export const stepUpFirst = (request: RequestContext, decision: Decision, due: StepUp): Permit =>
+  due.possible
+    ? { effect: 'deny', refusal: stepUpRequired(due) }
+    : denyBecause(request, 'step_up_impossible', decision)
+
+/** A request that a policy may gate: bound to what was validated of it, with what it presents as its approval. */
+export interface Gateable {
+  call: GuardedCall
+  named: { id: string; presented: Presented } | null
+}
+
+/**
+ * The permit of a change, decided about `resource` inside of the change's transaction. Where a policy asks for an
+ * approval first, the request for it is opened in that transaction, which then changes nothing else.
+ */
+export async function permitChange(
+  tx: Tx,
+  deps: PathDeps,
+  request: RequestContext,
+  resource: Resource,
+  { call, named }: Gateable,
+): Promise<Permit> {
+  const { decisionId } = request.caller
+  const presented = named?.presented && isAbout(named.presented, resource) ? named.presented : null
+  const approval = presented && 'approval' in presented ? presented.approval : null
+  const decision = decide(deps, request, 'resource', resource, { approval })
+  if (decision.effect === 'deny') return permit(request, decision)
+  if (named && !presented) return { effect: 'deny', refusal: approvalInvalid() }
+  if (presented && 'pending' in presented)
+    return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, presented.pending) }
+  if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
+
+  const mends = isMendedByCaller(request)
+  const open = await deps.approvals.request(tx, call, { resource, decision, mends })
+  if (open) return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, open) }
+  if (!mends) return denyBecause(request, 'no_eligible_approver', decision)
+  // An owner who is alone could never mend the policies that gate mending them.
+  const alone = decide(deps, request, 'resource', resource, { approval, othersCanApprove: false })
+  return alone.effect === 'require_approval'
+    ? denyBecause(request, 'no_eligible_approver', alone)
+    : permit(request, alone)
+}
+
+const isAbout = (presented: NonNullable<Presented>, { type, id }: Resource) =>
+  presented.resource.type === type && presented.resource.id === id
+
+const withApproval = (permitted: Permit, named: Gateable['named']): Permit =>
+  permitted.effect === 'allow' ? { effect: 'allow', approvalId: named?.id ?? null } : permitted
+
+/** Whether the caller is an owner, and the action one by which owners mend policies. */
+const isMendedByCaller = ({ route, caller }: RequestContext) =>
+  actions[route.action].shield === 'owner' && (caller.auth.membership?.systemRoles.includes('owner') ?? false)
+
+/** A permission that asks for what this call does not meet is a denial, and is logged as one; `hint`: what to do. */
+export function denyBecause(
+  request: RequestContext,
+  code: Parameters<typeof deniedBecause>[0],
+  decision: Decision,
+  hint = '',
+): Permit & { effect: 'deny' } {
+  const denied = deniedBecause(code, decision)
+  traceDecision(request.http, 'resource', denied)
+  if (request.decided) request.decided = { ...request.decided, decision: denied }
+  return { effect: 'deny', refusal: refusal(denied, request.caller.decisionId, hint) }
+}

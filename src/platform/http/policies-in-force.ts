@@ -1,0 +1,29 @@
+import type { Slice } from '../access/compiled-policy.ts'
+import type { Decision } from '../access/decision.ts'
+import type { AnyQuery } from '../access/query.ts'
+
+/** A tenant's policies at one revision. */
+export interface PoliciesInForce {
+  readonly tenantId: string
+  readonly revision: number
+  /** Those that an action on a type of resource can meet at `now` (ms). */
+  slice(resourceType: string, action: string, now: number): Slice
+}
+
+/** Gives a tenant's policies at the revision that the auth context names; at once where they are in memory. */
+export type LoadPolicies = (
+  scope: { tenantId: string; userId: string },
+  revision: number,
+) => PoliciesInForce | Promise<PoliciesInForce>
+
+/** A decision on its way to the log. */
+export interface DecisionRecord {
+  id: string
+  query: AnyQuery
+  decision: Decision
+  /** Changes, denials and gates are always kept, allowed reads as a sample. */
+  always: boolean
+}
+
+/** Keeps a decision; resolves once it is stored, where it must be. Never rejects. */
+export type RecordDecision = (record: DecisionRecord) => Promise<void>

@@ -1,0 +1,89 @@
+import type { Context } from 'koa'
+import type { ZodError, ZodType } from 'zod'
+import { actions } from '../access/actions.ts'
+import type { Versions } from '../db/version.ts'
+import { ApiError, type FieldError, invalidField, validationError } from '../errors.ts'
+import { preconditionFailed, readIfMatch } from './etag.ts'
+import { bodyReader, bodyText } from './read-body.ts'
+import type { Input } from './request-context.ts'
+import type { Route } from './route.ts'
+
+/** What was received: the validated input, or the first fault found in it. */
+export type Received = { input: Input } | { fault: ApiError }
+
+const readSmallBody = bodyReader(16 * 1024)
+const readBody = bodyReader(1024 * 1024)
+
+/** Makes the step that reads and validates body, query and headers of a route. It keeps faults instead of throwing. */
+export function receiver(route: Route): (http: Context) => Promise<Received> {
+  const read = route.path.includes('/auth/') ? readSmallBody : readBody
+  return async (http): Promise<Received> => {
+    try {
+      const body = route.method === 'GET' ? undefined : parsed(route.body, await read(http))
+      const query = route.query ? parsed(route.query, flatQuery(http)) : undefined
+      const ifMatch = precondition(http, route)
+      const approvalId = namedApproval(http, route)
+      const { params } = http
+      const text = () => bodyText(http)
+      return {
+        input: { params, body, query, ifMatch, approvalId, text, requestInfo: http.state.requestInfo },
+      }
+    } catch (error) {
+      if (error instanceof ApiError) return { fault: error }
+      throw error
+    }
+  }
+}
+
+/** The input, or its fault thrown: 400, 412, 413, 415. */
+export function validInput(received: Received): Input {
+  if ('fault' in received) throw received.fault
+  return received.input
+}
+
+function parsed(schema: ZodType | undefined, value: unknown): unknown {
+  if (!schema) return value
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw validationError(...fieldErrors(result.error))
+}
+
+/** What a schema found, as the errors of a 400. */
+export const fieldErrors = (error: ZodError): FieldError[] =>
+  error.issues.map((issue) => ({
+    field: issue.path.join('.'),
+    code: issue.code === 'custom' || issue.code === 'invalid_key' ? 'invalid' : issue.code,
+    detail: issue.message,
+  }))
+
+/** A parameter given twice is refused: which one counts would be a guess. */
+function flatQuery(http: Context): Record<string, string> {
+  const flat: Record<string, string> = {}
+  for (const [name, value] of Object.entries(http.query)) {
+    if (Array.isArray(value)) throw invalidField(name, 'Give this parameter once.')
+    if (value?.includes('\0') || value?.isWellFormed() === false)
+      throw invalidField(name, 'Text may not contain NUL.')
+    if (value !== undefined) flat[name] = value
+  }
+  return flat
+}
+
+const conditional = new Set(['PUT', 'PATCH', 'DELETE'])
+
+/** A route without versions has nothing that a tag could match, so any tag is 412 there. */
+function precondition(http: Context, { method, versioned }: Route): Versions {
+  const versions = conditional.has(method) ? readIfMatch(http.get('if-match')) : null
+  if (versions !== null && !versioned) throw preconditionFailed()
+  return versions
+}
+
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** `Approval-Request` counts where a policy may gate the action; 400 where it is no id. */
+function namedApproval(http: Context, { action }: Route): string | null {
+  if (action === 'public' || !actions[action].gate) return null
+  const text = http.get('approval-request').trim().toLowerCase()
+  if (text === '') return null
+  if (idForm.test(text)) return text
+  throw invalidField('Approval-Request', 'Name one approval request by its id.')
+}

@@ -1,0 +1,53 @@
+import type { Decision, Matched, Reason } from '../access/decision.ts'
+import { reasonSentence } from '../access/reasons.ts'
+import { ApiError, notFound, unauthorized } from '../errors.ts'
+
+/** Reasons that are error codes of their own; any other denial is `permission_denied`. */
+const namedRefusals: ReadonlySet<string> = new Set([
+  'no_active_membership',
+  'tenant_suspended',
+  'tenant_archived',
+])
+
+/** The error that tells a caller of a denial: 401, 403, or 404 for what is another tenant's; `hint`: what to do. */
+export function refusal(decision: Decision, decisionId: string, hint = ''): ApiError {
+  const { reasons } = decision
+  const first = reasons[0]
+  if (first?.code === 'tenant_isolation') return notFound()
+  if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
+  const code = first && namedRefusals.has(first.code) ? first.code : 'permission_denied'
+  const detail = first ? reasonSentence(first.code) : 'You are not permitted to do this.'
+  return new ApiError(403, code, detail + hint, {
+    members: {
+      decision_id: decisionId,
+      reasons: reasons.map(tell),
+    },
+  })
+}
+
+/** A decision whose demand this call does not meet: a denial that says which one. */
+export const deniedBecause = (
+  code: 'no_eligible_approver' | 'step_up_impossible' | 'masked_field',
+  decision: Decision,
+): Decision => ({
+  ...decision,
+  effect: 'deny',
+  approval: null,
+  reasons: [{ code, layer: 'policy' }, ...decision.reasons],
+})
+
+/** A reason as callers read it. */
+export const tell = ({ code, layer, policy_id }: Reason) => ({
+  code,
+  layer,
+  message: reasonSentence(code),
+  ...(policy_id && { policy_id }),
+})
+
+/** A policy that had a say, as callers read it. */
+export const tellMatched = ({ policy_id, version, name, effect }: Matched) => ({
+  policy_id,
+  version,
+  name,
+  effect,
+})

@@ -1,0 +1,51 @@
+import type { Context, Middleware } from 'koa'
+import { authenticate } from './authenticate.ts'
+import { decideRoute } from './decide.ts'
+import { logDecision } from './log-decision.ts'
+import { measuredAs } from './measure-requests.ts'
+import { receiver, validInput } from './receive.ts'
+import type { DecidedRoute, PathDeps } from './request-context.ts'
+import { respond } from './respond.ts'
+import type { Route } from './route.ts'
+import { runRoute } from './run-route.ts'
+import { showAnswer } from './show-answer.ts'
+import { verifyToken } from './verify-token.ts'
+
+/**
+ * The path of one request to a route, from top to bottom. Before it stand the steps of every request (app.ts): its id,
+ * log line, metrics, headers, 404 and 405. The order of refusals is that of the contract: 401, 403, 400, 404, 403 for
+ * this resource, 409.
+ */
+export function requestPath(deps: PathDeps, route: Route): Middleware {
+  const receive = receiver(route)
+  const operation = measuredAs(route)
+
+  return async (http) => {
+    http.state.measuredAs = operation
+    http.state.action = route.action
+    if (isAnonymous(http, route)) {
+      const input = validInput(await receive(http)) //                        400, 412, 413, 415
+      respond(http, route, await route.handle({ ...input, caller: null }))
+      return
+    }
+    const claims = await verifyToken(deps, http) //                           401, 429
+    // A body comes as slowly as its sender likes: it is read before the request takes its tenant's turn. What is wrong
+    // with it is told once the caller is known to be permitted.
+    const received = await receive(http)
+    await deps.turns.ofTenant(claims.tenantId, async () => {
+      const request = await authenticate(deps, http, route as DecidedRoute, claims) // 401, 403, 404, 429
+      try {
+        decideRoute(deps, request) //                                         403: could it be permitted at all?
+        const input = validInput(received) //                                 400, 412, 413, 415
+        const answer = await runRoute(deps, request, input) //                404, 403, 409
+        respond(http, route, await showAnswer(deps, request, answer)) //            obligations: mask, step up (401)
+      } finally {
+        await logDecision(deps, request)
+      }
+    })
+  }
+}
+
+/** An Authorization header without a valid token is refused, never ignored. */
+const isAnonymous = (http: Context, route: Route): route is Route & { kind: 'handle' } =>
+  route.action === 'public' || (route.anonymous && http.get('authorization') === '')

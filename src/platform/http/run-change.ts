@@ -1,0 +1,114 @@
+import { actions } from '../access/actions.ts'
+import { inTenant, type Tx } from '../db/transaction.ts'
+import { notFound, unavailable } from '../errors.ts'
+import type { GuardedCall } from './approvals.ts'
+import { decide, resourceIn, sentResource } from './decide.ts'
+import { type Permit, permit, permitChange } from './permit.ts'
+import type { PathDeps, RequestContext } from './request-context.ts'
+import { type AnyAsk, type Changing, overtaken } from './route.ts'
+
+interface Change {
+  route: Changing
+  ask: AnyAsk
+  /** Of `Approval-Request`. */
+  approvalId: string | null
+}
+
+const maxTries = 5
+
+/**
+ * Loads, decides and changes in one transaction, which consumes the approval that permits the change. A route with
+ * slow work before its change, or a limit around it, has two. Throws what the decision refuses, and 404.
+ */
+export const runChange = (deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> =>
+  change.route.prepare || change.route.around
+    ? decideThenChange(deps, request, change)
+    : decideAndChange(deps, request, change)
+
+async function decideAndChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
+  const done = await inTenant(deps.db, request.caller, async (tx) => {
+    const { loaded, permitted } = await loadAndDecide(tx, deps, request, change)
+    if (permitted.effect !== 'allow') return { permitted, answer: undefined }
+    return { permitted, answer: await actAndConsume(tx, deps, request, change, { loaded, permitted }) }
+  })
+  return assertAllowed(done).answer
+}
+
+/** In two transactions: where `act` gives `overtaken` the whole begins again; 503 `overloaded` after five times. */
+async function decideThenChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
+  const { route, ask } = change
+  const { caller } = request
+  for (let tries = 0; tries < maxTries; tries++) {
+    const decided = await inTenant(deps.db, caller, (tx) => loadAndDecide(tx, deps, request, change))
+    const { loaded, permitted } = assertAllowed(decided)
+    const prepared = await route.prepare?.(loaded, ask)
+    const act = () =>
+      inTenant(deps.db, caller, (tx) =>
+        actAndConsume(tx, deps, request, change, { loaded, permitted, prepared }),
+      )
+    const answer = await (route.around ? route.around(act, { ask, loaded, prepared }) : act())
+    if (answer !== overtaken) return answer
+  }
+  throw unavailable('overloaded', 'Others change the same thing at the same time. Try again.', 1)
+}
+
+type Allowed = Permit & { effect: 'allow' }
+
+function assertAllowed<T extends { permitted: Permit }>(decided: T): T & { permitted: Allowed } {
+  if (decided.permitted.effect !== 'allow') throw decided.permitted.refusal
+  return decided as T & { permitted: Allowed }
+}
+
+async function loadAndDecide(
+  tx: Tx,
+  deps: PathDeps,
+  request: RequestContext,
+  { route, ask, approvalId }: Change,
+) {
+  const call = guardedCall(request, ask)
+  // First of all, and locked: of two calls with one approval the second waits here, and finds it used.
+  const presented = approvalId === null ? null : await deps.approvals.find(tx, call, approvalId)
+  const loaded = route.load ? await route.load(tx, ask) : undefined
+  if (loaded === null) throw notFound()
+  const resource = route.resource
+    ? resourceIn(request, route.resource(loaded, ask))
+    : sentResource(request, ask.body)
+  const permitted = actions[request.route.action].gate
+    ? await permitChange(tx, deps, request, resource, {
+        call,
+        named: approvalId === null ? null : { id: approvalId, presented },
+      })
+    : permit(request, decide(deps, request, 'resource', resource))
+  return { loaded, permitted }
+}
+
+async function actAndConsume(
+  tx: Tx,
+  deps: PathDeps,
+  request: RequestContext,
+  { route, ask }: Change,
+  decided: { loaded: unknown; permitted: Allowed; prepared?: unknown },
+): Promise<unknown> {
+  const answer = await route.act(tx, ask, decided.loaded, decided.prepared)
+  const { approvalId } = decided.permitted
+  if (approvalId !== null && answer !== overtaken)
+    await deps.approvals.consume(tx, guardedCall(request, ask), approvalId)
+  return answer
+}
+
+/** The call as approvals are bound to it. */
+function guardedCall({ http, route, caller, now }: RequestContext, { body }: AnyAsk): GuardedCall {
+  const { tenantId, userId, auth, requestInfo, decisionId } = caller
+  return {
+    tenantId,
+    userId,
+    email: auth.user.email,
+    requestInfo,
+    action: route.action,
+    method: route.method,
+    path: http.path,
+    body: route.body ? body : null,
+    decisionId,
+    now,
+  }
+}

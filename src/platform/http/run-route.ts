@@ -1,0 +1,41 @@
+import { notFound } from '../errors.ts'
+import { decide, resourceIn, sentResource } from './decide.ts'
+import { type Permit, permit } from './permit.ts'
+import type { Input, PathDeps, RequestContext } from './request-context.ts'
+import type { AnyAsk } from './route.ts'
+import { runChange } from './run-change.ts'
+
+/**
+ * Runs the functions of a route, each only after the decision it needs, and gives their answer. Throws what the
+ * decision refuses (401, 403, 404), and what the functions do.
+ */
+export async function runRoute(deps: PathDeps, request: RequestContext, input: Input): Promise<unknown> {
+  const { route } = request
+  const ask: AnyAsk = { ...input, caller: request.caller }
+  switch (route.kind) {
+    case 'handle':
+      assertAllowed(permitSent(deps, request, input.body))
+      return route.handle(ask)
+    case 'resource': {
+      const loaded = await route.load(ask)
+      if (loaded === null) throw notFound()
+      const resource = resourceIn(request, route.resource(loaded, ask))
+      assertAllowed(permit(request, decide(deps, request, 'resource', resource)))
+      return route.handle(loaded, ask)
+    }
+    case 'change':
+      return runChange(deps, request, { route, ask, approvalId: input.approvalId })
+  }
+}
+
+/** The permit for what was sent. What is only read is decided with the answer in hand (show-answer.ts). */
+function permitSent(deps: PathDeps, request: RequestContext, body: unknown): Permit {
+  const { decision } = request.decided!
+  if (!decision.provisional) return permit(request, decision)
+  if (request.route.method === 'GET') return { effect: 'allow', approvalId: null }
+  return permit(request, decide(deps, request, 'resource', sentResource(request, body)))
+}
+
+function assertAllowed(permitted: Permit): void {
+  if (permitted.effect !== 'allow') throw permitted.refusal
+}

@@ -1,0 +1,38 @@
+import { decide, shownResource } from './decide.ts'
+import { DecidedPage } from './lists.ts'
+import { carryOut } from './obligations.ts'
+import { type Permit, permit, stepUpFirst } from './permit.ts'
+import type { PathDeps, RequestContext } from './request-context.ts'
+import { mapBody } from './respond.ts'
+import { viewRows } from './view-rows.ts'
+
+/** What the caller may see of an answer: rows that are not permitted left out, masked fields null. Throws 401, 403. */
+export async function showAnswer(deps: PathDeps, request: RequestContext, answer: unknown): Promise<unknown> {
+  if (answer instanceof DecidedPage) return answer.body
+  if (isPage(answer)) return { ...answer, results: await shownRows(deps, request, answer.results) }
+  return mapBody(answer, (body) => shownObject(deps, request, body))
+}
+
+function shownObject(deps: PathDeps, request: RequestContext, body: unknown): unknown {
+  if (request.decided!.decision.provisional)
+    assertAllowed(permit(request, decide(deps, request, 'resource', shownResource(request, body))))
+  const { decision } = request.decided!
+  const carried = carryOut(decision, request.caller.auth.session, request.now, body)
+  if ('shown' in carried) return carried.shown
+  return assertAllowed(stepUpFirst(request, decision, carried.due))
+}
+
+async function shownRows(deps: PathDeps, request: RequestContext, rows: unknown[]): Promise<unknown[]> {
+  const visible = await viewRows(deps, request).visible(rows)
+  return visible.flatMap((row) => (row ? [row.shown] : []))
+}
+
+function assertAllowed(permitted: Permit): void {
+  if (permitted.effect !== 'allow') throw permitted.refusal
+}
+
+interface Page {
+  results: unknown[]
+}
+
+const isPage = (body: unknown): body is Page => Array.isArray((body as Partial<Page> | null)?.results)
