@@ -23,12 +23,12 @@ export interface Ask<Body, Query, C> {
   text: () => string
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a 204 has nothing to return
 type Answered<R extends ZodType> =
   | z.input<R>
   | Versioned<z.input<R>>
   | DecidedPage<z.input<R>>
   | undefined
+  // biome-ignore lint/suspicious/noConfusingVoidType: a 204 has nothing to return
   | void
 type Promised<T> = T | Promise<T>
 
