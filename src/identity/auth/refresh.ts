@@ -5,7 +5,7 @@ import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/err
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
-import { assertEnterable } from '../sessions/enter-tenant.ts'
+import { assertEnterable, isOverIn } from '../sessions/enter-tenant.ts'
 import {
   advanceFamily,
   type Entitled,
@@ -104,6 +104,7 @@ async function entitlement(
   const { user_id: userId, tenant_id: tenantId } = family
   const { id: sessionId, email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
   const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tenantId)
+  if (place && isOverIn(place, session.created_at)) throw sessionRevoked()
   assertEnterable(place)
   const tenantRequires = place.requires_mfa
   const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }

@@ -2,9 +2,10 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { sessionRevoked } from '../../platform/errors.ts'
+import { sessionsEnded } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { listPlacesOf, noteEntry } from '../../tenancy/members/store.ts'
-import { assertEnterable } from '../sessions/enter-tenant.ts'
+import { assertEnterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { beginFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
 import { findSession, lockSession } from '../sessions/refresh-store.ts'
 import { isChallenge, otpRequired, settleSecondFactor, signChallenge } from '../sessions/second-factor.ts'
@@ -23,6 +24,7 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
     if (!session || session.over) throw sessionRevoked()
     const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tenantId)
     assertEnterable(place)
+    if (isOverIn(place, session.created_at)) throw sessionsEnded()
     const { email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
     const tenantRequires = place.requires_mfa
     const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }

@@ -4,7 +4,7 @@ import { sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
-import { assertEnterable } from './enter-tenant.ts'
+import { assertEnterable, isOverIn } from './enter-tenant.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import { openSession } from './open-session.ts'
 import { completePendingSession } from './pending-store.ts'
@@ -59,7 +59,7 @@ async function enter(
 ): Promise<Grant> {
   const { userId, auth } = caller
   const raised = await raiseSession(tx, { id: sessionId, userId, kind: method[shown], at: now })
-  if (!raised) throw tokenNotValid()
+  if (!raised || isOverIn(place, raised.created_at)) throw tokenNotValid()
   const { amr, auth_time: authTime, expires_at: expiresAt } = raised
   const { tenant_id: tenantId, roles } = place
   await noteEntry(tx, { tenantId, userId, at: now })

@@ -11,6 +11,10 @@ export function assertEnterable(place: Place | undefined): asserts place is Plac
   throw new ApiError(403, `tenant_${place.tenant_status}`, `This tenant is ${place.tenant_status}.`)
 }
 
+/** Whether a session, begun at `begunAt` (ms), was ended in the tenant of this place. */
+export const isOverIn = (place: Place, begunAt: number): boolean =>
+  place.sessions_ended_at !== null && place.sessions_ended_at >= begunAt
+
 /**
  * Where a login without a tenant leads: the active membership in an active tenant that was entered last, else the
  * oldest such, else an own closed tenant. Undefined when there is none: then a new personal tenant is due.

@@ -40,6 +40,7 @@ const authContextOf = (row: AuthContextRow, config: OtpSettings): AuthContext =>
     secondFactorAt: row.second_factor_at,
     attainableAcr: canShowSecondFactor(config) ? 'aal2' : 'aal1',
     over: row.over,
+    overHere: row.over_here,
   },
   tenant:
     row.tenant_id === null || row.membership_id === null

@@ -101,6 +101,7 @@ const sessionRow = z.object({
   acr: z.enum(['aal1', 'aal2']),
   amr: z.array(z.string()),
   auth_time: z.number(),
+  created_at: z.number(),
   expires_at: z.number(),
   over: z.boolean(),
   email: z.string(),
@@ -125,7 +126,7 @@ export async function lockSession(tx: Tx, session: { id: string; at: number }): 
 /** A session and its person, before any tenant is known; as the system role. */
 export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {
   return tx.maybeOne(sql.type(sessionRow)`
-    select s.id, s.tenant_id, s.acr, s.amr, s.auth_time, s.expires_at, u.email, u.is_active,
+    select s.id, s.tenant_id, s.acr, s.amr, s.auth_time, s.created_at, s.expires_at, u.email, u.is_active,
            s.ended_at is not null or s.expires_at <= ${sql.timestamp(new Date(now))} as over
     from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`)
 }

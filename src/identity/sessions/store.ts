@@ -48,6 +48,7 @@ const authContextRow = z.object({
   auth_time: z.number(),
   second_factor_at: z.number().nullable(),
   over: z.boolean(),
+  over_here: z.boolean(),
   tenant_id: z.uuid().nullable(),
   tenant_status: z.enum(['active', 'suspended', 'archived']).nullable(),
   require_mfa: z.boolean().nullable(),
@@ -75,7 +76,7 @@ interface BearerKey {
 /** Everything a request needs to know of its bearer, in one query: session, person, tenant, membership, roles. */
 export function findAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
   const session = sql.fragment`
-    select acr, amr, auth_time, second_factor_at,
+    select acr, amr, auth_time, second_factor_at, created_at as begun_at,
            ended_at is not null or expires_at <= ${sql.timestamp(new Date(bearer.now))} as over
     from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`
   return standingWith(tx, bearer, session)
@@ -88,7 +89,7 @@ export function findAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContex
 export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
   const now = sql.timestamp(new Date(bearer.now))
   const session = sql.fragment`
-    select 'aal1' as acr, '{pwd}'::text[] as amr, p.auth_time, null::timestamptz as second_factor_at,
+    select 'aal1' as acr, '{pwd}'::text[] as amr, p.auth_time, null::timestamptz as second_factor_at, s.created_at as begun_at,
            p.ended_at is not null or p.expires_at <= ${now} or s.ended_at is not null or (s.expires_at <= ${now}) is true as over
     from pending_sessions p left join sessions s on s.id = p.session_id
     where p.id = ${bearer.sessionId} and p.user_id = ${bearer.userId}`
@@ -107,6 +108,7 @@ function standingWith(
            exists (select 1 from otp_devices d
                    where d.user_id = u.id and d.type = 'totp' and d.confirmed_at is not null) as mfa_enabled,
            s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
+           (m.sessions_ended_at >= s.begun_at) is true as over_here,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
            t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
            m.attributes,
@@ -129,6 +131,7 @@ function standingWith(
 
 const raisedRow = z.object({
   id: z.uuid(),
+  created_at: z.number(),
   amr: z.array(z.string()),
   auth_time: z.number(),
   expires_at: z.number(),
@@ -144,7 +147,7 @@ export function raiseSession(
     update sessions set acr = 'aal2', second_factor_at = ${at}, last_used_at = ${at},
       amr = array_remove(array_remove(amr, 'mfa'), ${session.kind}::text) || array[${session.kind}::text, 'mfa']
     where id = ${session.id} and user_id = ${session.userId} and ended_at is null and expires_at > ${at}
-    returning id, amr, auth_time, expires_at`)
+    returning id, created_at, amr, auth_time, expires_at`)
 }
 
 /** Why all of a person's sessions end. */

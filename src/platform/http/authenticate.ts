@@ -29,6 +29,7 @@ export async function authenticate(
   const tenantId = scopeOf(route, claims.tenantId, http.params)
   const auth = await deps.loadAuthContext({ ...claims, tenantId })
   assertAlive(claims.token, auth)
+  if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
   // Only now: the token of an ended session must not spend what its owner has left.
   http.set(deps.budget.spend(claims))
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
@@ -88,8 +89,13 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, aut
     )
 }
 
+/** 401: the session was ended in a tenant and lives on elsewhere; a new login leads in again. */
+export const sessionsEnded = () =>
+  insufficientAuthentication('aal1', null, 'Your session was ended in this tenant. Log in again.')
+
 /** Whoever changes a tenant without having entered it shows what entering it takes, else that would protect nothing. */
 function assertMayReachIn({ method }: Route, { tenant, session }: AuthContext) {
+  if (session.overHere) throw sessionsEnded()
   if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return
   throw insufficientAuthentication(
     'aal2',

@@ -29,6 +29,8 @@ export interface AuthContext {
     attainableAcr: 'aal1' | 'aal2' | null
     /** Ended, or past its absolute life. */
     over: boolean
+    /** Ended in the tenant of the request alone. */
+    overHere: boolean
   }
   /** Null where the tenant does not exist, was deleted, or the person does not belong to it. */
   tenant: (TenantFacts & { policyRevision: number }) | null

@@ -38,7 +38,7 @@ export const eventTypes = {
   ),
   ...family(
     'tenant.member',
-    ['added', 'updated', 'removed'],
+    ['added', 'updated', 'removed', 'sessions_ended'],
     z.strictObject({ membership_id: id, user_id: id }),
   ),
   ...family('tenant.role', ['created', 'updated', 'deleted'], z.strictObject({ role_id: id })),

@@ -10,6 +10,7 @@ import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { addMember, personToAdd } from './add-member.ts'
+import { endMemberSessions } from './end-member-sessions.ts'
 import { leaveTenant } from './leave-tenant.ts'
 import { countMembers, listMembers, memberList } from './list-store.ts'
 import { memberChange, memberSchema, newMember, showMember } from './member-schemas.ts'
@@ -110,6 +111,20 @@ export const memberRoutes = (deps: Deps): Route[] => [
       act: async (tx, ask, member) => showMember(await updateMember(tx, deps, ask.caller, member, ask)),
     }),
   ),
+  changeRoute({
+    method: 'DELETE',
+    path: '/api/v1/tenants/:id/members/:mid/sessions',
+    action: 'member:update',
+    scope: 'inside',
+    tag: 'Members',
+    summary: "End a member's sessions in your tenant",
+    description: 'Their tokens for it are refused from the next request on, until they log in again.',
+    status: 204,
+    answer: null,
+    load: lockedMember,
+    resource: memberResource,
+    act: (tx, { caller }, member) => endMemberSessions(tx, deps, caller, member),
+  }),
   changeRoute({
     method: 'DELETE',
     path: '/api/v1/tenants/:id/members/:mid',

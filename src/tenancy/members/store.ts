@@ -104,6 +104,16 @@ export async function replaceRoles(
     select exists (select from taken) or exists (select from given) as changed`)
 }
 
+/** Ends the sessions that a member has by now, in this tenant alone. */
+export async function endSessionsOfMember(
+  tx: Tx,
+  member: { tenantId: string; id: string; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update memberships set sessions_ended_at = ${sql.timestamp(new Date(member.at))}
+    where tenant_id = ${member.tenantId} and id = ${member.id}`)
+}
+
 /** Removes a membership with its roles. */
 export async function deleteMember(tx: Tx, tenantId: string, memberId: string): Promise<void> {
   await tx.query(sql.unsafe`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`)
@@ -129,6 +139,7 @@ const placeRow = z.object({
   membership_status: z.enum(['active', 'suspended']),
   is_owner: z.boolean(),
   requires_mfa: z.boolean(),
+  sessions_ended_at: z.number().nullable(),
   roles: z.array(z.string()),
 })
 
@@ -142,7 +153,7 @@ export type Place = z.infer<typeof placeRow>
 export function listPlacesOf(tx: Read, userId: string): Promise<readonly Place[]> {
   return tx.any(sql.type(placeRow)`
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status,
-           m.id as membership_id, m.status as membership_status, r.roles, r.is_owner, coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
+           m.id as membership_id, m.status as membership_status, m.sessions_ended_at, r.roles, r.is_owner, coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
     from memberships m
     join tenants t on t.id = m.tenant_id and t.deleted_at is null
     cross join lateral (

@@ -47,6 +47,64 @@ t.test('a member is read, changed field by field, and told of by one event per c
   t.same(events, ['tenant.member_added', ...Array(4).fill('tenant.member_updated'), 'tenant.member_removed'])
 })
 
+t.test('ended sessions of a member are over in this tenant alone, until the next login', async (t) => {
+  const { owner, path, id, hire } = await foundFirm(service)
+  const admin = await hire('admin')
+  const clerk = await hire('member')
+  const { memberships } = await expect(200, clerk.get('/api/v1/users/me/'))
+  const [own] = memberships.flatMap(({ tenant }: { tenant: { id: string } }) =>
+    tenant.id === id ? [] : [tenant.id],
+  )
+  const switchTo = (tenant_id: string, token = clerk.access) =>
+    service.call('POST', '/api/v1/auth/switch-tenant/', { token, body: { tenant_id } })
+  const elsewhere = await expect(200, switchTo(own))
+  const refresh = (token: string) =>
+    service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } })
+  const revoked = { status: 401, body: { code: 'session_revoked' } }
+  service.advance(1)
+
+  await expect(204, admin.delete(`${path}/members/${clerk.memberId}/sessions/`))
+  t.match(await clerk.get('/api/v1/users/me/'), revoked, 'the access token, at the next request')
+  t.match(await refresh(clerk.refresh), revoked)
+  t.match(await switchTo(own), revoked, 'nor does its token lead elsewhere')
+  const me = await service.call('GET', '/api/v1/users/me/', { token: elsewhere.access })
+  t.equal(me.status, 200, 'the session lives on in another tenant')
+  t.equal((await refresh(elsewhere.refresh)).status, 200)
+  const again = { status: 401, body: { code: 'insufficient_user_authentication' } }
+  t.match(await switchTo(id, elsewhere.access), again, 'but leads in no more')
+  for (const method of ['GET', 'PUT'])
+    t.match(
+      await service.call(method, `${path}/`, {
+        token: elsewhere.access,
+        body: method === 'PUT' ? {} : undefined,
+      }),
+      again,
+    )
+  service.advance(1)
+  const fresh = await service.logIn(clerk)
+  await fresh.switchTo(id)
+  t.equal((await fresh.get('/api/v1/users/me/')).status, 200, 'a new login does')
+  t.equal((await refresh(fresh.refresh)).status, 200)
+  t.same((await eventsOf(service, id, 'tenant.member_')).slice(-1), ['tenant.member_sessions_ended'])
+  const { results } = await expect(200, owner.get('/api/v1/audit-log/?action=member:update'))
+  t.match(results[0], {
+    actor: { id: admin.id },
+    target: { type: 'member', id: clerk.memberId },
+    changes: { sessions: { before: 'live', after: 'ended' } },
+  })
+
+  const [{ memberId: ownerId }] = await look(
+    service,
+    'select id as "memberId" from memberships where tenant_id = $1 and user_id = $2',
+    [id, owner.id],
+  )
+  t.match(await admin.delete(`${path}/members/${ownerId}/sessions/`), { status: 403 }, 'not of an owner')
+  t.match(await fresh.delete(`${path}/members/${admin.memberId}/sessions/`), { status: 403 })
+  t.match(await admin.delete(`${path}/members/${randomUUID()}/sessions/`), { status: 404 })
+  const stranger = await service.signUp()
+  t.match(await stranger.delete(`${path}/members/${clerk.memberId}/sessions/`), { status: 404 })
+})
+
 t.test('a change counts at the next request of its person', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const admin = await hire('admin')

@@ -1,0 +1,37 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { causedBy } from '../../platform/outbox/caused-by.ts'
+import { assertMayTouch } from './keep-owners.ts'
+import { endSessionsOfMember, type MemberRow } from './store.ts'
+
+/**
+ * Ends every session of a member in this tenant: their tokens for it are refused at the next request, and only a new
+ * login leads in again. Elsewhere the sessions live on. 403 for an owner, unless an owner does it.
+ */
+export async function endMemberSessions(
+  tx: Tx,
+  { clock }: Deps,
+  caller: Caller,
+  member: MemberRow,
+): Promise<void> {
+  const { tenantId } = caller
+  const { id, user_id } = member
+  const at = clock()
+  assertMayTouch(caller, member)
+  await endSessionsOfMember(tx, { tenantId, id, at })
+  await appendEvent(tx, {
+    ...causedBy(caller, at),
+    type: 'tenant.member_sessions_ended',
+    subject: id,
+    data: { membership_id: id, user_id },
+  })
+  await appendAudit(tx, {
+    ...doneBy(caller, at),
+    action: 'member:update',
+    target: { type: 'member', id },
+    changes: { sessions: { before: 'live', after: 'ended' } },
+  })
+}
