@@ -41,7 +41,7 @@ export interface Running {
   isRunning?(): boolean
 }
 
-/** What an operator plans with; docs/workers.md is compared with it. Times in ms. */
+/** What an operator plans with; docs/reference/workers.md is compared with it. Times in ms. */
 export interface ActorDescription {
   readonly queue: QueueName | null
   /** Between two runs, where no message asks for one. */

@@ -21,7 +21,7 @@ type RetentionSetting = keyof WorkerDeps['config'] & `${string}_RETENTION_DAYS`
 /** Deletes at most `most` of what is older than `before` (ms since 1970); gives how many. */
 type DeleteBefore = (tx: Tx, before: number, most: number) => Promise<number>
 
-/** What is kept for a number of days; docs/retention.md says of what and why. */
+/** What is kept for a number of days; docs/reference/retention.md says of what and why. */
 const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   decisions: ['DECISION_RETENTION_DAYS', deleteDecisionsBefore],
   deliveries: ['WEBHOOK_DELIVERY_RETENTION_DAYS', deleteEndedBefore],

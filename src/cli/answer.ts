@@ -73,6 +73,6 @@ function listOfCommands(): string {
     '',
     ...rows,
     '',
-    'Exit codes: 0 done, 1 failed or "no", 2 asked wrongly. More: docs/cli.md',
+    'Exit codes: 0 done, 1 failed or "no", 2 asked wrongly. More: docs/reference/cli.md',
   ].join('\n')
 }

@@ -18,7 +18,7 @@ const secretFields = [
  * The process's log on standard output: JSON lines in production; in development short readable ones. Fields that
  * may hold a secret are taken out wherever they stand, up to two levels deep. Lines in production are gathered, and
  * written after a fifth of a second at the latest, and when the process exits, be it by an uncaught error. `traced`
- * lines name the span at hand. docs/logs.md has every line.
+ * lines name the span at hand. docs/reference/logs.md has every line.
  */
 export function createLogger(level: string, production: boolean, traced = false): Logger {
   const redact = secretFields.flatMap((field) => [`*.${field}`, `*.*.${field}`])

@@ -4,20 +4,20 @@ import t from 'tap'
 import { helpOf } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
 
-const path = join(import.meta.dirname, '..', '..', 'docs', 'cli.md')
+const path = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'cli.md')
 const heading = '\n## Each command\n'
 
 /** What each command says of itself, as the document has it. */
 const sections = () =>
   commands.map((command) => `\n### ${command.name}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`).join('')
 
-t.test('docs/cli.md says of each command what its --help says', async (t) => {
+t.test('docs/reference/cli.md says of each command what its --help says', async (t) => {
   const [prose = '', described] = readFileSync(path, 'utf8').split(heading)
   if (process.env.UPDATE_CLI) writeFileSync(path, prose + heading + sections())
   else t.equal(described, sections(), 'UPDATE_CLI=1 writes them anew')
 })
 
-t.test('docs/cli.md names the database roles that each command acts as', async (t) => {
+t.test('docs/reference/cli.md names the database roles that each command acts as', async (t) => {
   const rows = readFileSync(path, 'utf8').matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)
   const told = [...rows].flatMap(([, names = '', roles = '']) =>
     [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => [name, roles] as const),

@@ -13,7 +13,7 @@ import { startService } from '../helpers/service.ts'
 
 t.setTimeout(120_000)
 const root = join(import.meta.dirname, '..', '..')
-const text = readFileSync(join(root, 'docs', 'events.md'), 'utf8')
+const text = readFileSync(join(root, 'docs', 'reference', 'events.md'), 'utf8')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const blocks = (of: string, language: string) =>
   [...of.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block]) => block ?? '')

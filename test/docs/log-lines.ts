@@ -196,7 +196,7 @@ export function faultsOf(line: { msg?: unknown }): { title: string; faults: stri
   return { title: kind.title, faults: error?.issues.map((i) => `${i.path.join('.')}: ${i.message}`) ?? [] }
 }
 
-/** The tables of docs/logs.md. */
+/** The tables of docs/reference/logs.md. */
 export const tables = (): string =>
   [
     ['Every line', 'These fields stand in all of them.', common] as const,

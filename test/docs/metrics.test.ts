@@ -44,7 +44,7 @@ function alertsOf(text: string): Record<string, string>[] {
     })
 }
 
-t.test('the table of docs/metrics.md is that of the catalogue', async (t) => {
+t.test('the table of docs/reference/metrics.md is that of the catalogue', async (t) => {
   const rows = Object.values(catalogue).map(
     ({ name, kind, labels, help }) =>
       `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
@@ -53,10 +53,10 @@ t.test('the table of docs/metrics.md is that of the catalogue', async (t) => {
   const written = /^\| Metric \|.*(?:\n\|.*)*/m
   if (process.env.UPDATE_METRICS)
     writeFileSync(
-      join(docs, 'metrics.md'),
-      read('metrics.md').replace(written, () => table),
+      join(docs, 'reference', 'metrics.md'),
+      read('reference/metrics.md').replace(written, () => table),
     )
-  t.equal(written.exec(read('metrics.md'))?.[0], table, 'UPDATE_METRICS=1 writes it anew')
+  t.equal(written.exec(read('reference/metrics.md'))?.[0], table, 'UPDATE_METRICS=1 writes it anew')
 })
 
 t.test('names say their unit, and counters that they count', async (t) => {

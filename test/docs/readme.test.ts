@@ -10,22 +10,20 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const readme = read('README.md')
 const manifest = JSON.parse(read('package.json'))
 
-/** The first cells of the tables under a heading, without their backticks. */
-function firstCells(heading: string): string[] {
-  const section = readme.split('\n## ').find((part) => part.startsWith(`${heading}\n`)) ?? ''
-  return [...section.matchAll(/^\| `([^`]+)` \| /gm)].map(([, cell]) => cell ?? '')
-}
+/** The first cells of the tables of a page, without their backticks. */
+const firstCells = (page: string): string[] =>
+  [...read(page).matchAll(/^\| `([^`]+)` \| /gm)].map(([, cell]) => cell ?? '')
 
 t.test('the table of settings is the one the schema prints', async (t) => {
   t.ok(
-    readme.includes(`\n${settingsTable()}\n`),
+    read('docs/reference/settings.md').endsWith(`\n${settingsTable()}\n`),
     'else put what `npm run cli -- settings` prints in its place',
   )
 })
 
 t.test('every dependency has its reason, and nothing else is listed', async (t) => {
   const names = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)]
-  t.strictSame(firstCells('Dependencies'), names, 'in the order of package.json')
+  t.strictSame(firstCells('docs/reference/dependencies.md'), names, 'in the order of package.json')
 })
 
 t.test('every command is listed, and nothing else is', async (t) => {
@@ -36,12 +34,26 @@ t.test('every command is listed, and nothing else is', async (t) => {
   const { stdout } = await promisify(execFile)(process.execPath, [entry, 'cli', '--help']).catch((e) => e)
   const commands = [...stdout.matchAll(/^ {2}(\S+) {2,}/gm)].map(([, name]) => `npm run cli -- ${name}`)
   t.ok(commands.length > 5)
-  t.strictSame(firstCells('Commands').sort(), [...scripts, ...commands].sort())
+  t.strictSame(firstCells('docs/reference/commands.md').sort(), [...scripts, ...commands].sort())
+})
+
+t.test('the README is read in five minutes', async (t) => {
+  t.ok(readme.split('\n').length <= 150)
+})
+
+t.test('the index of the documents lists every page', async (t) => {
+  const index = read('docs/README.md')
+  const pages = readdirSync(join(root, 'docs'), { recursive: true }).map(String)
+  const listed = (page: string) => index.includes(`](${page.replaceAll('\\', '/')})`)
+  const unlisted = pages.filter(
+    (page) => /\.md$/.test(page) && !/^(README|adr.\d+-)/.test(page) && !listed(page),
+  )
+  t.strictSame(unlisted, [])
 })
 
 t.test('no document links to a file that is not there', async (t) => {
-  const documents = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md']
-  const more = readdirSync(join(root, 'docs')).map((name) => join('docs', name))
+  const documents = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md']
+  const more = readdirSync(join(root, 'docs'), { recursive: true }).map((name) => join('docs', String(name)))
   for (const document of [...documents, ...more.filter((name) => name.endsWith('.md'))]) {
     for (const [, target = ''] of read(document).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
       if (/^\w+:/.test(target)) continue

@@ -4,13 +4,13 @@ import t from 'tap'
 import { settings } from '../../src/settings.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const rows = readFileSync(join(root, 'docs', 'retention.md'), 'utf8')
+const rows = readFileSync(join(root, 'docs', 'reference', 'retention.md'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('| ') && !line.startsWith('| What '))
   .map((line) => line.slice(2, -2).split(' | '))
 const named = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 
-t.test('docs/retention.md says of every table how long its rows are kept', async (t) => {
+t.test('docs/reference/retention.md says of every table how long its rows are kept', async (t) => {
   const folder = join(root, 'src', 'platform', 'db', 'migrations')
   const made = readdirSync(folder).flatMap((file) =>
     [...readFileSync(join(folder, file), 'utf8').matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(

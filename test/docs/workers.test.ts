@@ -47,19 +47,21 @@ const rowsOf = (text: string) => {
 }
 
 t.test('the table of actors says what their definitions say, of every actor', async (t) => {
-  const rows = rowsOf(read('docs/workers.md'))
+  const rows = rowsOf(read('docs/reference/workers.md'))
   const shown = rows.map((line) => `${line.split(' | ').slice(0, 8).join(' | ')} |`)
   t.strictSame(shown, actors.map(row), 'put these in their place')
   for (const line of rows) t.match(line.split(' | ')[8], /\S{2} \|$/, 'each says what it does')
 })
 
-t.test('the README names every actor', async (t) => {
-  const names = rowsOf(read('README.md')).map((line) => /^\| `([^`]+)`/.exec(line)?.[1])
+t.test('the page about the architecture names every actor', async (t) => {
+  const names = rowsOf(read('docs/explanation/architecture.md')).map(
+    (line) => /^\| `([^`]+)`/.exec(line)?.[1],
+  )
   t.same(names.toSorted(), actors.map(({ name }) => name).toSorted(), 'each has a line')
 })
 
 t.test('what is said of how often, how long and how many is so', async (t) => {
-  const text = read('docs/workers.md')
+  const text = read('docs/reference/workers.md')
   const consuming = actors.filter(({ description }) => description.queue)
   t.match(
     text,

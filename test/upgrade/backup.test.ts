@@ -8,12 +8,12 @@ import { findInstalled, runTool, startCluster, type Tool } from './installed-pos
 import { command, present, startRelease } from './release.ts'
 import { asking, expect, newPerson, walk } from './traffic.ts'
 
-// docs/backup-restore.md, done: a dump of a running service, restored into another cluster.
+// docs/how-to/backup-restore.md, done: a dump of a running service, restored into another cluster.
 
 const bin = findInstalled()
 t.setTimeout(300_000)
 const skip = bin ? false : 'no Postgres with pg_dump is installed'
-const document = readFileSync(join(present, 'docs', 'backup-restore.md'), 'utf8')
+const document = readFileSync(join(present, 'docs', 'how-to', 'backup-restore.md'), 'utf8')
 
 /** The SQL of the document's block that begins with `start`. */
 function documented(start: string): string {

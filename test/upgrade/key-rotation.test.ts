@@ -11,7 +11,7 @@ import { until } from '../workers/stage.ts'
 import { command, present, startRelease } from './release.ts'
 import { type Ask, asking, expect, newPerson, walk } from './traffic.ts'
 
-// docs/key-rotation.md, done: at every step processes of the step before and of the step after serve side by side.
+// docs/how-to/key-rotation.md, done: at every step processes of the step before and of the step after serve side by side.
 
 t.setTimeout(300_000)
 const { urls, drop } = await disposableDatabase()
@@ -21,7 +21,7 @@ t.teardown(async () => {
   await superuser.end()
   await drop()
 })
-const document = readFileSync(join(present, 'docs', 'key-rotation.md'), 'utf8')
+const document = readFileSync(join(present, 'docs', 'how-to', 'key-rotation.md'), 'utf8')
 const newKey = () => randomBytes(32).toString('base64url')
 const [older, newer] = [newKey(), newKey()]
 const env = {

@@ -6,7 +6,7 @@ import { addTest, addWebhook, startReceiver } from './receiver.ts'
 import { type BackendKind, hasRedis, openStage, type Stage, until } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
-// docs/workers.md, "Moving": the service goes on writing, workers end in the middle of their work on one backend, others
+// docs/reference/workers.md, "Moving": the service goes on writing, workers end in the middle of their work on one backend, others
 // begin on the other.
 
 t.setTimeout(300_000)

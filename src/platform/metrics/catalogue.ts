@@ -27,7 +27,7 @@ const waits = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2, 4]
 const hashes = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const jobs = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60]
 
-/** Every metric of our own; docs/metrics.md has the same table. */
+/** Every metric of our own; docs/reference/metrics.md has the same table. */
 export const catalogue = {
   buildInfo: gauge('build_info', 'Always 1; the version and the revision of the policies are in the labels', [
     'version',

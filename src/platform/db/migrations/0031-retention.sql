@@ -1,4 +1,4 @@
--- What is kept for a time and then deleted by the actor retention (docs/retention.md).
+-- What is kept for a time and then deleted by the actor retention (docs/reference/retention.md).
 
 -- Readers of the feed learn from this that events behind their place are gone, also where none is left.
 alter table event_sequences add column deleted_up_to bigint not null default 0;
