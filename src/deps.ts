@@ -112,7 +112,7 @@ export async function openDeps(
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
   const loadPolicies = measurePolicies(policyLoader({ db }), metrics)
-  const recordDecision = measureLog(decisionLog({ db, log }, access.revision), metrics)
+  const recordDecision = measureLog(decisionLog({ db, log, metrics, config }, access.revision), metrics)
   return {
     config,
     log,

@@ -40,6 +40,21 @@ export const limitSettings = {
   ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
   LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant may have'),
+  LIMIT_DELIVERIES_PER_DAY: setting(
+    wholeNumber(1, 1_000_000_000),
+    100_000,
+    'Deliveries to webhooks made in a day (UTC) for a tenant; further events are in the feed alone',
+  ),
+  LIMIT_DECISIONS_PER_DAY: setting(
+    wholeNumber(1, 1_000_000_000),
+    100_000,
+    'Decisions kept in a day (UTC) for a tenant: at 80 % no allowed reads, then one in a hundred of the rest',
+  ),
+  LIMIT_DECISION_FACTS_BYTES: setting(
+    wholeNumber(256, 16_384),
+    2_048,
+    'Bytes kept of the facts of a decision that an application asked for',
+  ),
   WEBHOOK_ALLOW_PRIVATE: setting(
     boolean,
     false,

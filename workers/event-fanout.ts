@@ -1,6 +1,7 @@
-import { insertDeliveries } from '../src/events/webhooks/delivery-store.ts'
+import { handOnEvents } from '../src/events/webhooks/hand-on-events.ts'
 import { listEventsOf } from '../src/platform/outbox/list-events-of.ts'
 import { settleTogether } from '../src/platform/outbox/settle-together.ts'
+import { sparingly } from '../src/platform/sparing-log.ts'
 import { defineActor } from './actor.ts'
 
 /** The relay that put it on the queue died before the number was committed; it comes again. */
@@ -16,11 +17,26 @@ export const eventFanout = defineActor({
   attempts: 10,
   backoff: { first: 500, longest: 60_000 },
   lockDuration: 15_000,
-  handler({ db, log, clock }) {
+  handler({ db, log, clock, config, metrics }) {
+    const tell = sparingly<{ count: number }>((tenant_id, sums) =>
+      log.warn(
+        { tenant_id, ...sums },
+        'deliveries of a tenant are not made: it has had its number for the day',
+      ),
+    )
     const settle = settleTogether(db, async (tx, messages) => {
       const events = await listEventsOf(tx, messages)
       if (events.some(({ sequence }) => sequence === null)) throw new EventWithoutSequence()
-      await insertDeliveries(tx, messages, clock())
+      const now = clock()
+      for (const { tenantId, count } of await handOnEvents(
+        tx,
+        messages,
+        now,
+        config.LIMIT_DELIVERIES_PER_DAY,
+      )) {
+        metrics.deliveriesDropped(count)
+        tell(tenantId, { count }, now)
+      }
       for (const event of events) log.debug({ event }, 'event is in the feed')
     })
     return async (message) => {

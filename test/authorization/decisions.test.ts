@@ -1,6 +1,9 @@
+import { pino } from 'pino'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
+import { seriesOf } from '../platform/metrics/series.ts'
+import { look } from '../tenancy/staff.ts'
 
 t.setTimeout(120_000)
 const service = await startService(t)
@@ -149,3 +152,98 @@ t.test('a preview lists the recorded decisions that would come out otherwise', a
     201,
   )
 })
+
+t.test(
+  'of what applications send 2 KB are kept at most, and an explanation does without the rest',
+  async (t) => {
+    const owner = await service.signUp()
+    for (const key of ['a', 'b', 'c'])
+      await owner.post('/api/v1/attribute-definitions/', { key, category: 'resource', data_type: 'string' })
+    const look_at = (key: string) => ({ attribute: `resource.${key}`, operator: 'eq', value: 'x' })
+    const conditions = { any: ['a', 'b', 'c'].map(look_at) }
+    const { body: policy } = await owner.post(policies, {
+      name: 'x',
+      effect: 'deny',
+      actions: ['doc:read'],
+      conditions,
+    })
+    const ask = async (length: number, id = '1') => {
+      const properties = { a: 'x', b: 'b'.repeat(length), c: 'c'.repeat(length) }
+      const question = {
+        subject: { type: 'user', id: owner.id },
+        action: { name: 'read' },
+        resource: { type: 'doc', id, properties },
+      }
+      const { body } = await owner.post('/access/v1/evaluation', question)
+      t.equal(body.decision, false)
+      const [{ facts }] = await look(service, 'select facts from decisions where id = $1', [body.context.id])
+      t.ok(Buffer.byteLength(JSON.stringify(facts)) <= 2_048, `${JSON.stringify(facts).length}`)
+      const { body: explained } = await owner.get(`${decisions}${body.context.id}/explain/`)
+      t.match(explained, { effect: 'deny', explanation: [/denied/] })
+      return { facts, explained }
+    }
+    t.equal((await ask(200)).facts.sent.resource.b.length, 200)
+    const large = await ask(1_000)
+    t.equal(large.facts.sent, undefined)
+    t.match(large.facts.subject, { id: owner.id })
+    t.match(await owner.post(`${policies}${policy.id}/preview/`, {}), { body: { not_replayable: Number } })
+    const ids = await ask(10, '\u{1f4c4}'.repeat(127))
+    t.ok(ids.facts.subject || ids.facts.cut)
+  },
+)
+
+t.test(
+  'a tenant that has its number for the day loses allowed reads first, then all but a sample, counted and logged',
+  async (t) => {
+    const lines: Record<string, unknown>[] = []
+    const logTo = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const limited = await startService(t, { env: { LIMIT_DECISIONS_PER_DAY: '40' }, workers: false, logTo })
+    const owner = await limited.signUp()
+    const member = await colleague(limited, owner)
+    const kept = async () =>
+      (
+        await look(limited, 'select count(*)::int as n from decisions where tenant_id = $1', [owner.tenantId])
+      )[0].n
+    const dropped = async (labels: string) =>
+      seriesOf(await limited.deps.metrics.scrape()).get(`bailiwick_decisions_dropped_total{${labels}}`) ?? 0
+    const ask = (name: string, times: number, asking = member) =>
+      Promise.all(
+        Array.from({ length: times }, () =>
+          asking.post('/access/v1/evaluation', {
+            subject: { type: 'user', id: asking.id },
+            action: { name },
+            resource: { type: 'doc', id: '1' },
+          }),
+        ),
+      )
+    while ((await kept()) < 32) await ask('doc:read', 4)
+    const readsDropped = () => dropped('effect="allow",reason="daily_limit"')
+    for (let n = 0; n < 20 && (await readsDropped()) === 0; n++) await ask('doc:read', 200, owner)
+    t.ok((await readsDropped()) > 0, 'at 80 % no sampled read is kept')
+    t.equal(await dropped('effect="deny",reason="daily_limit"'), 0)
+    t.ok((await kept()) <= 36)
+
+    const before = await kept()
+    for (let n = 0; n < 30; n++) await ask('doc:read', 10)
+    const after = await kept()
+    const lost = await dropped('effect="deny",reason="daily_limit"')
+    t.ok(after >= 40 && after < 60, `${after} are kept`)
+    t.equal(after - before + lost, 300, 'each of the others is counted')
+    t.match(lines, [
+      { msg: 'decisions of a tenant are not kept', tenant_id: owner.tenantId, count: 1, denials: 0 },
+    ])
+    limited.advance(60_000)
+    await ask('doc:read', 10)
+    const told = lines.slice(1).map(({ denials }) => denials as number)
+    t.equal(told.length, 1, 'one line a minute')
+    t.ok(told[0]! >= lost)
+
+    t.equal((await ask('doc:read', 1, await limited.signUp()))[0]?.status, 200)
+    limited.advance(86_400_000)
+    const tomorrow = await limited.logIn(member)
+    await tomorrow.switchTo(owner.tenantId)
+    const then = await kept()
+    await ask('doc:read', 10, tomorrow)
+    t.ok((await kept()) >= then + 10, 'the next day begins anew')
+  },
+)

@@ -177,6 +177,7 @@ export const kinds: Kind[] = [
       reason: text('Why a webhook was disabled: `gone` or `failing`', 'gone').optional(),
       decisions: field(z.array(z.string()), 'Ids of decisions', ['019ab7c4-…']).optional(),
       count: field(z.int(), 'How many', 3).optional(),
+      denials: field(z.int(), 'How many of them were denials or gates', 2).optional(),
       expired: field(z.int(), 'How many expired', 2).optional(),
       event: field(z.unknown(), 'An event without its data; level 20', {
         type: 'tenant.member_added',

@@ -74,6 +74,7 @@ const outcomes = { allow: 'allowed', deny: 'denied', require_approval: 'an appro
 /** Where roles fell short: which were held, and which would have done. */
 function rolesOf({ reasons, action, facts }: DecisionRow): string[] {
   if (!reasons.some(({ code }) => code === 'missing_permission' || code === 'not_owner')) return []
+  if ('cut' in facts) return []
   const { roles, systemRoles = [] } = facts.subject.membership ?? {}
   const held = (roles ?? systemRoles).join(', ') || 'none'
   const permitting = isServiceAction(action) ? actions[action].roles : ['owner', 'admin']

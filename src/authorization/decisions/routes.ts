@@ -57,7 +57,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'List what was decided, newest first',
     description:
-      'Denials and changes are all kept, allowed reads as a sample. Members see what is about them.',
+      'Denials and changes are kept, up to `LIMIT_DECISIONS_PER_DAY`, and a sample of allowed reads. Members see what is about them.',
     query: decisionList.query,
     status: 200,
     answer: uncountedPageOf(decisionSchema),

@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
+import { addToDay } from '../../platform/db/daily-counts.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Delivery } from '../../platform/outbox/settle.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -21,12 +22,18 @@ const subscription = z.object({
 
 /**
  * Makes a delivery of each of these numbered events for each webhook that wants it, and sees to it that the outbox
- * holds a message for each of these webhooks. `now` in ms. Both are there once the caller's transaction commits.
+ * holds a message for each of these webhooks. `now` in ms. Both are there once the caller's transaction commits. Gives
+ * what was not made because its tenant has `maxPerDay` on that day (UTC): those of the latest events.
  *
  * The message that is there already is locked, so that whoever is about to settle it waits, and then finds what was
  * added; one that is being settled is waited for, and made anew. Webhooks are locked against being deleted meanwhile.
  */
-export async function insertDeliveries(tx: Tx, events: readonly Delivery[], now: number): Promise<void> {
+export async function insertDeliveries(
+  tx: Tx,
+  events: readonly Delivery[],
+  now: number,
+  maxPerDay: number,
+): Promise<DroppedDeliveries[]> {
   const those = sql.unnest(
     events.map(({ tenantId, id }) => [tenantId, id]),
     ['uuid', 'uuid'],
@@ -35,7 +42,46 @@ export async function insertDeliveries(tx: Tx, events: readonly Delivery[], now:
     tx,
     sql.fragment`${those} as m (tenant_id, id) join events e on e.tenant_id = m.tenant_id and e.id = m.id`,
   )
-  await openDeliveries(tx, wanted, now, sql.fragment`do nothing`)
+  const dropped = await countDeliveries(tx, wanted, now, maxPerDay)
+  await openDeliveries(tx, withoutLatest(wanted, dropped), now, sql.fragment`do nothing`)
+  return dropped
+}
+
+type Subscription = z.infer<typeof subscription>
+
+/** Deliveries that are not made; `isFirst`: the tenant had some left until now. */
+export interface DroppedDeliveries {
+  tenantId: string
+  count: number
+  isFirst: boolean
+}
+
+/** Counts deliveries that are wanted; gives how many of each tenant are too many. */
+async function countDeliveries(
+  tx: Tx,
+  wanted: readonly Subscription[],
+  now: number,
+  maxPerDay: number,
+): Promise<DroppedDeliveries[]> {
+  const added = new Map<string, number>()
+  for (const { tenant_id } of wanted) added.set(tenant_id, (added.get(tenant_id) ?? 0) + 1)
+  const used = await addToDay(tx, 'deliveries', added, now)
+  return [...added].flatMap(([tenantId, count]) => {
+    const over = Math.max(0, (used.get(tenantId) ?? 0) - maxPerDay)
+    return over > 0 ? [{ tenantId, count: Math.min(over, count), isFirst: over <= count }] : []
+  })
+}
+
+/** What is left of `wanted`, in its order, without the last events of the tenants that want too many. */
+function withoutLatest(wanted: readonly Subscription[], dropped: readonly DroppedDeliveries[]) {
+  const left = new Set(wanted)
+  for (const { tenantId, count } of dropped)
+    for (const row of wanted
+      .filter((row) => row.tenant_id === tenantId)
+      .toSorted((one, other) => other.sequence - one.sequence)
+      .slice(0, count))
+      left.delete(row)
+  return wanted.filter((row) => left.has(row))
 }
 
 /** Numbered events of a tenant, `from` and `to` included, for one of its webhooks or for all. */
@@ -89,7 +135,7 @@ export function findReach(
 
 async function openDeliveries(
   tx: Tx,
-  wanted: readonly z.infer<typeof subscription>[],
+  wanted: readonly Subscription[],
   now: number,
   onConflict: FragmentSqlToken,
 ): Promise<number> {

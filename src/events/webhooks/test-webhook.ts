@@ -1,6 +1,8 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { addToDay } from '../../platform/db/daily-counts.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { insertTest } from './asked-store.ts'
 import { sendOnce } from './send-once.ts'
@@ -8,16 +10,18 @@ import type { WebhookRow } from './store.ts'
 
 /**
  * Sends an event that stands for none, once, also to a webhook that is inactive or disabled; gives the delivery's id.
- * 409 `limit_reached` where too many wait.
+ * 409 `limit_reached` where too many wait, or the tenant has had its number for the day.
  */
 export async function testWebhook(
   tx: Tx,
-  { clock }: Deps,
+  { clock, config }: Deps,
   caller: Caller,
   { id }: WebhookRow,
 ): Promise<string> {
   const { tenantId } = caller
   const at = clock()
+  const used = await addToDay(tx, 'deliveries', new Map([[tenantId, 1]]), at)
+  if ((used.get(tenantId) ?? 0) > config.LIMIT_DELIVERIES_PER_DAY) throw tooManyToday()
   const deliveryId = await insertTest(tx, {
     tenantId,
     webhookId: id,
@@ -28,3 +32,10 @@ export async function testWebhook(
   await appendAudit(tx, { ...doneBy(caller, at), action: 'webhook:test', target: { type: 'webhook', id } })
   return deliveryId
 }
+
+const tooManyToday = () =>
+  new ApiError(
+    409,
+    'limit_reached',
+    'The tenant has had its number of deliveries for today. Try again after midnight (UTC).',
+  )

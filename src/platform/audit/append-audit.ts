@@ -20,6 +20,7 @@ type Deed =
   | 'approval_request:execute'
   | 'approval_request:expire'
   | 'webhook:disable'
+  | 'webhook:throttle'
 
 /** By field, what it was and what it is. */
 export type Changes = Record<string, { before: unknown; after: unknown }>

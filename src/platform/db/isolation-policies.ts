@@ -16,6 +16,8 @@ export const frozenPolicies = [
   'audit_log worker_all: all to bailiwick_worker using true check true',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
+  'daily_counts system_all: all to bailiwick_system using true check true',
+  'daily_counts worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
   'decisions system_inserts: insert to bailiwick_system check true',
   'decisions worker_all: all to bailiwick_worker using true check true',

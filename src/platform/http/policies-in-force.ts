@@ -21,7 +21,7 @@ export interface DecisionRecord {
   id: string
   query: AnyQuery
   decision: Decision
-  /** Changes, denials and gates are always kept, allowed reads as a sample. */
+  /** Changes, denials and gates are kept, as far as the day of the tenant goes; allowed reads as a sample. */
   always: boolean
 }
 

@@ -51,6 +51,11 @@ export const catalogue = {
     'Requests and questions decided, by action (`application` for those of applications) and effect',
     ['action', 'effect'],
   ),
+  decisionsDropped: counter(
+    'decisions_dropped_total',
+    'Decisions that should have been kept and were not, by effect and reason (daily_limit, backlog, failed)',
+    ['effect', 'reason'],
+  ),
   decisionDuration: histogram(
     'decision_duration_seconds',
     'Time of one evaluation of the policies; a request may take several',
@@ -133,6 +138,10 @@ export const catalogue = {
     'Time of one attempt to deliver to a webhook',
     [],
     requests,
+  ),
+  deliveriesDropped: counter(
+    'webhook_deliveries_dropped_total',
+    'Deliveries to webhooks that were not made, because their tenant had reached LIMIT_DELIVERIES_PER_DAY',
   ),
   webhookCircuits: gauge(
     'webhook_circuits_open',

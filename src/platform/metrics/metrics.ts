@@ -13,6 +13,8 @@ export interface Metrics {
   /** `action` is a name of the catalogue of actions, an operation id, or `none`. */
   requestEnded(action: string, status: number, seconds: number): void
   decided(action: string, effect: string): void
+  /** `reason` says why a decision was not kept. */
+  decisionDropped(effect: string, reason: string): void
   evaluated(seconds: number): void
   evaluationFailed(): void
   policiesFound(inMemory: boolean): void
@@ -25,6 +27,8 @@ export interface Metrics {
   jobEnded(caller: string, outcome: JobOutcome, seconds: number): void
   mailEnded(outcome: 'sent' | 'failed'): void
   webhookAttempt(outcome: WebhookOutcome, seconds: number): void
+  /** Deliveries that were not made, for a tenant had its number for the day. */
+  deliveriesDropped(count: number): void
   /** The content hash of the policies in force. */
   policyRevision(revision: string): void
   /** Has `now` asked at each scrape: what this process knows of itself. */
@@ -87,6 +91,7 @@ const countingBy = (of: Instruments) =>
       of.httpDuration.add(seconds, action, status)
     },
     decided: (action, effect) => of.decisions.add(1, action, effect),
+    decisionDropped: (effect, reason) => of.decisionsDropped.add(1, effect, reason),
     evaluated: (seconds) => of.decisionDuration.add(seconds),
     evaluationFailed: () => of.decisionFailures.add(1),
     policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).add(1),
@@ -104,4 +109,5 @@ const countingBy = (of: Instruments) =>
       of.webhookAttempts.add(1, outcome)
       of.webhookDuration.add(seconds)
     },
+    deliveriesDropped: (count) => of.deliveriesDropped.add(count),
   }) satisfies Partial<Metrics>

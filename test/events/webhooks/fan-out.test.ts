@@ -56,6 +56,39 @@ t.test('an event goes to the webhooks of its tenant that are active and named it
   t.equal(await stage.count(`outbox where queue = 'webhook'`), wanting.length)
 })
 
+t.test(
+  'a tenant that had its deliveries of the day gets no more, which is told, and events stay in the feed',
+  async (t) => {
+    const room = await openPostRoom(t, { tenants: 2 })
+    const { stage } = room
+    const url = 'http://127.0.0.1:9/'
+    const other = stage.tenants[1]!
+    await addWebhook(stage, url)
+    await addWebhook(stage, url)
+    await addWebhook(stage, url, { tenantId: other })
+    const made = () =>
+      stage.rows('select sequence::int as n from webhook_deliveries order by sequence, webhook_id')
+    const { tenant: tenantId } = stage
+    t.same(await room.handOn(await room.happen(2), tenantId, 5), [])
+    t.same(await room.handOn(await room.happen(2), tenantId, 5), [{ tenantId, count: 3, isFirst: true }])
+    t.same(await room.handOn(await room.happen(), tenantId, 5), [{ tenantId, count: 2, isFirst: false }])
+    t.same(
+      (await made()).map(({ n }) => n),
+      [1, 1, 2, 2, 3],
+      'the latest are left out',
+    )
+    t.match(await stage.rows("select * from audit_log where action = 'webhook:throttle'"), [
+      { tenant_id: tenantId },
+    ])
+    t.equal(await stage.count('events'), 5)
+    t.same(await room.handOn(await room.happen(1, other), other, 5), [], 'others have their own')
+    room.now += 86_400_000
+    t.same(await room.handOn(await room.happen(), tenantId, 5), [])
+    t.equal((await made()).length, 8)
+    t.equal(await stage.count('daily_counts'), 2)
+  },
+)
+
 t.test('a message that is settled leaves nothing open behind, however events come meanwhile', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)

@@ -31,6 +31,16 @@ t.test('a tenant has 20 webhooks at most, however many are created at once', asy
   await expect(201, (await service.signUp()).post(all, { url }))
 })
 
+t.test('a test is a delivery of the day, too', async (t) => {
+  const service = await startService(t, { workers: false, env: { LIMIT_DELIVERIES_PER_DAY: '2' } })
+  const owner = await service.signUp()
+  const { id } = await expect(201, owner.post(all, { url }))
+  for (let n = 0; n < 2; n++) await expect(200, owner.post(`${all}${id}/test/`))
+  t.match(await owner.post(`${all}${id}/test/`), full)
+  service.advance(86_400_000)
+  await expect(200, (await service.logIn(owner)).post(`${all}${id}/test/`))
+})
+
 t.test('LIMIT_WEBHOOKS says how many', async (t) => {
   const service = await startService(t, { workers: false, env: { LIMIT_WEBHOOKS: '0' } })
   t.match(await (await service.signUp()).post(all, { url }), full)

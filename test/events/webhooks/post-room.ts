@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { DeliverDeps } from '../../../src/events/webhooks/attempt.ts'
 import { deliverInOrder } from '../../../src/events/webhooks/deliver-in-order.ts'
 import { deliverOnce } from '../../../src/events/webhooks/deliver-once.ts'
-import { insertDeliveries } from '../../../src/events/webhooks/delivery-store.ts'
+import { handOnEvents } from '../../../src/events/webhooks/hand-on-events.ts'
 import { openPoster } from '../../../src/events/webhooks/post-event.ts'
 import { asWorker } from '../../../src/platform/db/transaction.ts'
 import { numberEvents } from '../../../src/platform/outbox/number-events.ts'
@@ -41,13 +41,14 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
       return ids
     },
     /** What the fan-out does, in its transaction. */
-    async handOn(ids: string[], tenantId = stage.tenant): Promise<void> {
+    async handOn(ids: string[], tenantId = stage.tenant, maxPerDay = 100_000) {
       await stage.root.query('delete from outbox where id = any($1)', [ids])
-      await asWorker(stage.deps.db, (tx) =>
-        insertDeliveries(
+      return asWorker(stage.deps.db, (tx) =>
+        handOnEvents(
           tx,
           ids.map((id) => ({ tenantId, id })),
           room.now,
+          maxPerDay,
         ),
       )
     },

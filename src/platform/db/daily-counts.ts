@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { sql, type Tx } from './transaction.ts'
+
+const countRow = z.object({ tenant_id: z.string(), used: z.number() })
+
+/** The day of a moment (ms since 1970), in UTC: `2026-11-21`. */
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+/**
+ * Adds to what tenants used of a daily limit on the day of `at` (ms since 1970); gives what each has used by then. The
+ * rows are locked in one order, and until the transaction ends. A moment of an earlier day counts for the present one.
+ */
+export async function addToDay(
+  tx: Tx,
+  kind: 'decisions' | 'deliveries',
+  added: ReadonlyMap<string, number>,
+  at: number,
+): Promise<Map<string, number>> {
+  if (added.size === 0) return new Map()
+  const rows = await tx.any(sql.type(countRow)`
+    insert into daily_counts as c (tenant_id, kind, day, used)
+    select tenant_id, ${kind}, ${dayOf(at)}::date, used
+    from ${sql.unnest([...added], ['uuid', 'int8'])} as n (tenant_id, used) order by tenant_id
+    on conflict (tenant_id, kind) do update set
+      day = greatest(c.day, excluded.day),
+      used = excluded.used + case when c.day < excluded.day then 0 else c.used end
+    returning tenant_id, used`)
+  return new Map(rows.map(({ tenant_id, used }) => [tenant_id, used]))
+}
