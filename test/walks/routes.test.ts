@@ -3,6 +3,7 @@ import { SignJWT } from 'jose'
 import t from 'tap'
 import { listRoutes } from '../../src/app.ts'
 import { actions } from '../../src/platform/access/actions.ts'
+import { assertDecided } from '../../src/platform/http/registry.ts'
 import type { Route } from '../../src/platform/http/route.ts'
 import { type Call, claimsOf, startService, tokenIn } from '../helpers/service.ts'
 
@@ -43,6 +44,19 @@ t.test('the routes without a token are these', async (t) => {
     'POST /api/v1/tenants/leave',
   ])
 })
+
+t.test(
+  'a route whose action a policy may gate consumes approvals, or the service does not start',
+  async (t) => {
+    assertDecided(routes)
+    const gated = routes.find(({ action }) => action === 'role:create')!
+    t.throws(() => assertDecided([{ ...gated, kind: 'handle' } as Route]), /needs a changeRoute/)
+    t.throws(
+      () => assertDecided([{ ...gated, action: 'role:invent' } as unknown as Route]),
+      /nothing decides/,
+    )
+  },
+)
 
 t.test('no route is reached by nobody', async (t) => {
   for (const route of decided.filter(({ anonymous }) => !anonymous)) {

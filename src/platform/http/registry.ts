@@ -17,12 +17,19 @@ const open: ReadonlySet<string> = new Set([
   'GET /readyz',
 ])
 
-/** Throws for a route that is neither decided by an action of the catalogue nor listed as public. */
+/**
+ * Throws for a route that is neither decided by an action of the catalogue nor listed as public, and for one whose
+ * action a policy may gate although its route cannot consume an approval.
+ */
 export function assertDecided(routes: readonly Route[]): void {
-  for (const { method, path, action, anonymous } of routes) {
+  for (const { method, path, action, anonymous, kind } of routes) {
     const listed = open.has(`${method} ${path}`)
     const known =
       action === 'public' ? listed : Object.hasOwn(actions, action) && listed === Boolean(anonymous)
     if (!known) throw new Error(`${method} ${path} has the action ${action}, which nothing decides`)
+    if (action !== 'public' && actions[action].gate && kind !== 'change')
+      throw new Error(
+        `${method} ${path} has the action ${action}, which needs a changeRoute: a policy may gate it`,
+      )
   }
 }
