@@ -17,6 +17,7 @@ import { otpRoutes } from './identity/otp/routes.ts'
 import { authContextLoader } from './identity/sessions/load-auth-context.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
+import { serviceObjects } from './objects.ts'
 import { dispatch } from './platform/http/dispatch.ts'
 import { docsPages } from './platform/http/docs.ts'
 import { cors, refuseOddRequests, securityHeaders } from './platform/http/headers.ts'
@@ -55,7 +56,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...policyRoutes(deps),
   ...approvalRoutes(deps),
   ...decisionRoutes(deps),
-  ...evaluationRoutes(deps),
+  ...evaluationRoutes(deps, serviceObjects),
   ...auditLogRoutes(deps),
   ...feedRoutes(deps),
   ...webhookRoutes(deps),

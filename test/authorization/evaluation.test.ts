@@ -1,12 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { serviceObjects } from '../../src/objects.ts'
+import { serviceResources } from '../../src/platform/access/actions.ts'
 import { colleague } from '../helpers/colleague.ts'
-import { type Client, startService } from '../helpers/service.ts'
+import { type Client, startService, tokenIn } from '../helpers/service.ts'
 
 t.setTimeout(120_000)
 const service = await startService(t)
 const policies = '/api/v1/policies/'
 const evaluation = '/access/v1/evaluation'
 const user = (id: string, properties?: object) => ({ type: 'user', id, ...(properties && { properties }) })
+/** Somebody whom the application alone knows. */
+const customer = (id: string, properties?: object) => ({ ...user(id, properties), type: 'customer' })
 const record = (id: string, properties?: object) => ({
   type: 'record',
   id,
@@ -49,20 +54,20 @@ t.test('the questions of the AuthZEN certification are answered as it demands', 
   const archived = record('record-2', { status: 'archived' })
   const ask = (subject: object, name: string, resource: object, properties?: object) =>
     decisionOf(owner, { subject, action: { name, ...(properties && { properties }) }, resource })
-  t.equal(await ask(user('alice', { role: 'user' }), 'read', active), true)
-  t.equal(await ask(user('alice', { role: 'user' }), 'write', active), true)
-  t.equal(await ask(user('bob'), 'read', active), true)
-  t.equal(await ask(user('bob', { role: 'user' }), 'write', active), false)
-  t.equal(await ask(user('alice', { role: 'user' }), 'write', archived), false)
-  t.equal(await ask(user('bob', { role: 'admin' }), 'write', archived), true)
-  t.equal(await ask(user('alice'), 'delete', active, { soft: true }), true)
-  t.equal(await ask(user('alice'), 'delete', active, { soft: false }), false)
-  t.equal(await ask(user('mallory'), 'read', active), false)
+  t.equal(await ask(customer('alice', { role: 'user' }), 'read', active), true)
+  t.equal(await ask(customer('alice', { role: 'user' }), 'write', active), true)
+  t.equal(await ask(customer('bob'), 'read', active), true)
+  t.equal(await ask(customer('bob', { role: 'user' }), 'write', active), false)
+  t.equal(await ask(customer('alice', { role: 'user' }), 'write', archived), false)
+  t.equal(await ask(customer('bob', { role: 'admin' }), 'write', archived), true)
+  t.equal(await ask(customer('alice'), 'delete', active, { soft: true }), true)
+  t.equal(await ask(customer('alice'), 'delete', active, { soft: false }), false)
+  t.equal(await ask(customer('mallory'), 'read', active), false)
 })
 
 t.test('an answer says why, and names the decision, which is kept', async (t) => {
   const owner = await certified()
-  const question = { subject: user('bob'), action: { name: 'write' }, resource: record('record-1') }
+  const question = { subject: customer('bob'), action: { name: 'write' }, resource: record('record-1') }
   const { body, headers } = await owner.post(evaluation, question, { headers: { 'x-request-id': 'pep-7' } })
   t.equal(headers.get('x-request-id'), 'pep-7')
   t.match(body, {
@@ -79,23 +84,47 @@ t.test('an answer says why, and names the decision, which is kept', async (t) =>
   })
 })
 
-t.test('a member is known by id and by address, with roles and permissions of this tenant', async (t) => {
-  const owner = await service.signUp()
-  const member = await colleague(service, owner)
-  const ask = (id: string, name: string, resource: object) =>
-    decisionOf(owner, { subject: user(id), action: { name }, resource })
-  t.equal(await ask(owner.id, 'document:read', { type: 'document', id: '1' }), true)
-  t.equal(await ask(member.id, 'document:read', { type: 'document', id: '1' }), false)
-  t.equal(await ask(owner.email.toUpperCase(), 'member:create', { type: 'member', id: 'new' }), true)
-  t.equal(await ask(member.email, 'member:create', { type: 'member', id: 'new' }), false)
-  t.equal(await ask(member.email, 'member:list', { type: 'member', id: 'all' }), true)
-  const stranger = await service.signUp()
-  t.equal(await ask(stranger.id, 'member:list', { type: 'member', id: 'all' }), false)
-})
+/** Opens the link of the mail that a person got when they registered. */
+async function verify({ email }: Client) {
+  const token = tokenIn(await service.mailTo(email, 'Confirm'))
+  await service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } })
+}
+
+t.test(
+  'a member is known by id and by verified address, with roles and permissions of this tenant',
+  async (t) => {
+    const owner = await service.signUp()
+    const member = await colleague(service, owner)
+    for (const person of [owner, member]) {
+      t.equal(
+        (
+          await owner.post(evaluation, {
+            subject: user(person.email),
+            action: { name: 'member:list' },
+            resource: { type: 'member', id: 'all' },
+          })
+        ).body.decision,
+        false,
+        'not by an address that they only claim',
+      )
+      await verify(person)
+    }
+    const ask = (id: string, name: string, resource: object) =>
+      decisionOf(owner, { subject: user(id), action: { name }, resource })
+    t.equal(await ask(owner.id, 'document:read', { type: 'document', id: '1' }), true)
+    t.equal(await ask(member.id, 'document:read', { type: 'document', id: '1' }), false)
+    t.equal(await ask(owner.email.toUpperCase(), 'member:create', { type: 'member', id: 'new' }), true)
+    t.equal(await ask(member.email, 'member:create', { type: 'member', id: 'new' }), false)
+    t.equal(await ask(member.email, 'member:list', { type: 'member', id: 'all' }), true)
+    const stranger = await service.signUp()
+    t.equal(await ask(stranger.id, 'member:list', { type: 'member', id: 'all' }), false)
+  },
+)
 
 t.test('members ask about themselves alone', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
+  await verify(member)
   const about = (id: string) => ({
     subject: user(id),
     action: { name: 'document:read' },
@@ -108,7 +137,114 @@ t.test('members ask about themselves alone', async (t) => {
     body: { code: 'permission_denied' },
   })
   t.equal((await member.post(evaluation, about('alice'))).status, 403)
+  const disguised = { ...about(member.id), subject: customer(member.id) }
+  t.equal((await member.post(evaluation, disguised)).status, 403)
   t.equal((await service.call('POST', evaluation, { body: about(member.id) })).status, 401)
+})
+
+t.test('a user who is no active member is denied, whatever policies permit everybody', async (t) => {
+  const owner = await service.signUp()
+  const [suspended, removed, stranger] = [
+    await colleague(service, owner),
+    await colleague(service, owner),
+    await service.signUp(),
+  ]
+  await owner.post(policies, { name: 'All read', effect: 'allow', actions: ['doc:read'] })
+  const ask = (subject: object) =>
+    owner.post(evaluation, { subject, action: { name: 'read' }, resource: { type: 'doc', id: '1' } })
+  t.equal((await ask(user(removed.id))).body.decision, true)
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  const idOf = async ({ id }: Client) => (await owner.get(`${members}?user_id=${id}`)).body.results[0].id
+  await owner.put(`${members}${await idOf(suspended)}/`, { status: 'suspended' })
+  await owner.delete(`${members}${await idOf(removed)}/`)
+  const denied = { decision: false, context: { reasons: [{ code: 'no_active_membership' }] } }
+  for (const id of [suspended.id, removed.id, stranger.id, 'alice', owner.tenantId]) {
+    t.match((await ask(user(id))).body, denied, id)
+    t.match((await ask({ type: 'service_account', id })).body, denied, id)
+  }
+  t.equal((await ask(customer('alice'))).body.decision, true, 'a subject of the application is not a member')
+})
+
+t.test('a subject of another type is never taken for the member of its id', async (t) => {
+  const owner = await service.signUp()
+  const member = await colleague(service, owner)
+  await owner.post(policies, {
+    name: 'This member reads',
+    effect: 'allow',
+    actions: ['doc:read'],
+    subjects: { users: [member.id] },
+  })
+  const ask = (subject: object, name = 'doc:read', type = 'doc') =>
+    decisionOf(owner, { subject, action: { name }, resource: { type, id: 'new' } })
+  t.equal(await ask(user(member.id)), true)
+  t.equal(await ask({ type: 'robot', id: member.id }), false)
+  t.equal(await ask({ type: 'robot', id: owner.id }), false)
+  t.equal(await ask({ type: 'robot', id: owner.id }, 'member:create', 'member'), false)
+})
+
+t.test('objects of the service are looked up in the tenant, and their own fields count', async (t) => {
+  const [owner, neighbour] = [await service.signUp(), await service.signUp()]
+  const member = await colleague(service, owner)
+  const make = async (by: Client, name: string) =>
+    (await by.post(`/api/v1/tenants/${by.tenantId}/departments/`, { name })).body.id
+  const [open, secret, foreign] = [
+    await make(owner, 'Open'),
+    await make(owner, 'Secret'),
+    await make(neighbour, 'Foreign'),
+  ]
+  await owner.post(policies, {
+    name: 'Secret departments stay',
+    effect: 'deny',
+    actions: ['department:update'],
+    conditions: { attribute: 'resource.name', operator: 'eq', value: 'Secret' },
+  })
+  const about = async (name: string, resource: object, subject = user(owner.id)) =>
+    (await owner.post(evaluation, { subject, action: { name }, resource })).body
+  const department = (id: string) => ({ type: 'department', id, properties: { name: 'Open' } })
+  t.equal((await about('department:update', department(open))).decision, true)
+  t.match(await about('department:update', department(secret)), {
+    decision: false,
+    context: { reasons: [{ code: 'policy_deny' }] },
+  })
+  const missing = { decision: false, context: { reasons: [{ code: 'not_found' }] } }
+  for (const id of [foreign, randomUUID(), open.replaceAll('-', ''), 'x'])
+    t.match(await about('department:update', department(id)), missing, id)
+  t.match(await about('doc:read', department(foreign)), missing, 'by an action of the application, too')
+  t.match(await about('department:update', { type: 'doc', id: open }), missing, 'of another type')
+  t.match(await about('department:update', { type: 'member', id: open }), missing)
+  t.equal((await about('tenant:read', { type: 'tenant', id: owner.tenantId })).decision, true)
+  t.match(await about('tenant:read', { type: 'tenant', id: neighbour.tenantId }), missing)
+  t.equal((await about('profile:update', { type: 'profile', id: member.id }, user(member.id))).decision, true)
+  t.equal((await about('profile:update', { type: 'user', id: member.id })).decision, false)
+  t.match(await about('user:read', { type: 'user', id: neighbour.id }), missing)
+})
+
+t.test('every type of object of the service can be asked about', async (t) => {
+  t.same(Object.keys(serviceObjects).sort(), [...serviceResources].sort())
+  const owner = await service.signUp()
+  const about = async (type: string, verb: string, path: string) => {
+    const { results } = (await owner.get(path)).body
+    const question = {
+      subject: user(owner.id),
+      action: { name: verb },
+      resource: { type, id: results[0].id },
+    }
+    t.match((await owner.post(evaluation, question)).body, { decision: true }, `${type}:${verb}`)
+  }
+  const tenant = `/api/v1/tenants/${owner.tenantId}/`
+  await owner.post(`${tenant}invitations/`, { email: 'guest@example.com' })
+  await owner.post('/api/v1/webhooks/', { url: 'https://receiver.example/', is_active: false })
+  await owner.post(policies, { name: 'x', effect: 'allow', actions: ['doc:read'] })
+  await about('member', 'update', `${tenant}members/`)
+  await about('role', 'update', `${tenant}roles/`)
+  await about('invitation', 'cancel', `${tenant}invitations/`)
+  await about('policy', 'read', policies)
+  await about('attribute_definition', 'list', '/api/v1/attribute-definitions/')
+  await about('webhook', 'update', '/api/v1/webhooks/')
+  await about('session', 'delete', '/api/v1/auth/sessions/')
+  await about('audit', 'list', '/api/v1/audit-log/')
+  await about('event', 'list', '/api/v1/events/')
+  await about('decision', 'read', '/api/v1/decisions/')
 })
 
 t.test('what a caller sends never replaces what the service knows', async (t) => {

@@ -33,7 +33,7 @@ function decided(
   const action = `record:${verb}` as const
   const chosen = policies.filter(({ compiled }) => compiled.actions.includes(action))
   const asked = question(chosen, { ...sent, resource: { status: status[record] } } as never)
-  const stranger = { ...asked.subject, id: subject, email: null, membership: null }
+  const stranger = { ...asked.subject, type: 'customer', id: subject, email: null, membership: null }
   const resource = { type: 'record', id: record, tenantId: 'tenant', ownerId: null }
   return engine.decide({ ...asked, subject: stranger, action, resource }).effect === 'allow'
 }

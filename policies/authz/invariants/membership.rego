@@ -13,9 +13,14 @@ _active_member if {
 	input.subject.membership.status == "active"
 }
 
-# Whom an application asks about need not be a member: such a person has no roles, and policies decide.
+# A subject of an application's own kind is no member of anything: it has no roles, and policies about all decide.
 _active_member if {
 	input.application
 	is_object(input.tenant)
 	is_null(input.subject.membership)
+	not _meant_as_member
 }
+
+default _meant_as_member := false
+
+_meant_as_member if input.subject.type in {"user", "service_account"}

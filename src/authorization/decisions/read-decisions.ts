@@ -51,9 +51,9 @@ export async function loadDecision(deps: Deps, caller: Caller, id: string): Prom
 }
 
 /** A decision, as policies see it. */
-export const decisionResource = ({ row }: LoadedDecision) => ({
+export const decisionResource = ({ row, whole }: LoadedDecision) => ({
   type: 'decision',
   id: row.id,
   ownerId: row.subject_id,
-  fields: { action: row.action },
+  fields: showDecision(row, whole),
 })

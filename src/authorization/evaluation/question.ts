@@ -6,8 +6,9 @@ import {
   isServiceAction,
 } from '../../platform/access/actions.ts'
 import type { Slice } from '../../platform/access/compiled-policy.ts'
-import type { AnyQuery, SessionFacts } from '../../platform/access/query.ts'
+import type { AnyQuery, Resource, SessionFacts } from '../../platform/access/query.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import type { AskedObject } from './find-asked-object.ts'
 import type { KnownSubject } from './store.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
@@ -53,18 +54,22 @@ export function actionOf(name: string, resourceType: string): ActionName | Appli
   return isServiceAction(full) || isApplicationAction(full) ? full : null
 }
 
-/** Who is asked about: a member of the tenant, or somebody only the application knows. */
+/** Who is asked about: a member of the tenant, or somebody only the application knows; and what, if it was looked up. */
 export interface Asking {
   caller: Caller
   known: KnownSubject | null
+  object?: AskedObject
   slice: Slice
   now: number
 }
 
+/** Subjects that are members, or nothing; any other type is the application's own. */
+export const isOfMembers = (type: string): boolean => type === 'user' || type === 'service_account'
+
 /** The question as the engine takes it. Of anybody else's session nothing is known, which opens nothing. */
-export function queryOf(asked: Question, { caller, known, slice, now }: Asking): AnyQuery {
+export function queryOf(asked: Question, { caller, known, object, slice, now }: Asking): AnyQuery {
   const action = actionOf(asked.action.name, asked.resource.type)
-  if (action === null) throw new Error('A question without an action got past the door')
+  if (action === null) throw new Error('A question without an action was not validated')
   const self = known?.id === caller.userId
   const id = known?.id ?? asked.subject.id
   const tenant = caller.auth.tenant
@@ -75,12 +80,7 @@ export function queryOf(asked: Question, { caller, known, slice, now }: Asking):
     phase: 'resource' as const,
     tenant,
     slice,
-    resource: {
-      type: asked.resource.type,
-      id: asked.resource.id,
-      tenantId: caller.tenantId,
-      ownerId: asked.resource.id === id ? id : null,
-    },
+    resource: resourceOf(asked, object ?? 'of the application', id, caller.tenantId),
     environment: self
       ? { ip: caller.requestInfo.ip, userAgent: caller.requestInfo.userAgent }
       : { ip: null, userAgent: null },
@@ -105,8 +105,22 @@ export function queryOf(asked: Question, { caller, known, slice, now }: Asking):
     action: asked.action.properties ?? {},
     environment: asked.context ?? {},
   }
-  const type = known ? 'user' : asked.subject.type
+  const { type } = asked.subject
   return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
+}
+
+/** An object that the tenant does not have lies in no tenant: whatever the policies say, isolation denies it. */
+function resourceOf(
+  { resource }: Question,
+  object: AskedObject,
+  subjectId: string,
+  tenantId: string,
+): Resource {
+  const { type, id } = resource
+  if (object === 'missing') return { type, id, tenantId: 'none', ownerId: null }
+  if (object === 'of the application')
+    return { type, id, tenantId, ownerId: id === subjectId ? subjectId : null }
+  return { type, id, tenantId, ownerId: object.ownerId ?? null, fields: object.fields ?? {} }
 }
 
 const sessionOf = ({ sessionId, token, auth: { session } }: Caller): SessionFacts => ({

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ObjectFinders } from '../../platform/access/find-object.ts'
 import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
-import { accessResource, evaluate, loadSubject } from './evaluate.ts'
+import { accessResource, evaluate, loadQuestion } from './evaluate.ts'
 import { question } from './question.ts'
 
 const reason = z.object({
@@ -33,7 +34,7 @@ const metadata = z.object({
 
 const tag = 'Evaluation'
 
-export const evaluationRoutes = (deps: Deps): Route[] => [
+export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] => [
   resourceRoute({
     method: 'POST',
     path: '/access/v1/evaluation',
@@ -41,13 +42,13 @@ export const evaluationRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Ask whether a subject may do something',
     description:
-      'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject is a member, by id or e-mail address, or anybody your application knows.',
+      'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject of type `user` is a member, by id or verified e-mail address, or is denied; any other type is your own, has no roles, and meets policies about everybody. Objects of this service are looked up in the tenant.',
     body: question,
     status: 200,
     answer,
-    load: ({ caller, body }) => loadSubject(deps, caller, body),
+    load: ({ caller, body }) => loadQuestion(deps, objects, caller, body),
     resource: accessResource,
-    handle: (subject, { caller, body }) => evaluate(deps, caller, body, subject),
+    handle: (question, { caller, body }) => evaluate(deps, caller, body, question),
   }),
   publicRoute({
     method: 'GET',

@@ -26,7 +26,7 @@ export interface KnownSubject {
   membership: Membership
 }
 
-/** The member of the tenant whom an id (of the person) or an address names, or null. */
+/** The member of the tenant whom an id (of the person) or a verified address names, or null. */
 export async function findSubject(tx: Tx, tenantId: string, idOrEmail: string): Promise<KnownSubject | null> {
   const row = await tx.maybeOne(sql.type(memberRow)`
     select m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
@@ -43,7 +43,8 @@ export async function findSubject(tx: Tx, tenantId: string, idOrEmail: string): 
     left join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
     left join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     where m.tenant_id = ${tenantId}
-      and (m.user_id::text = ${idOrEmail.toLowerCase()} or m.email = ${idOrEmail.trim().toLowerCase()})
+      and (m.user_id::text = ${idOrEmail.toLowerCase()}
+           or (m.email = ${idOrEmail.trim().toLowerCase()} and u.email_verified_at is not null))
     group by m.tenant_id, m.id, m.user_id, u.id`)
   return row && known(row)
 }

@@ -7,7 +7,7 @@ import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { tell, tellMatched } from '../../platform/http/refusal.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
-import { actionOf, queryOf } from '../evaluation/question.ts'
+import { actionOf, isOfMembers, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import type { PolicyTarget } from './policy-target.ts'
@@ -20,6 +20,7 @@ const name = z.string('Give this as text.').min(1, 'Give at least one character.
 const input = z.object({
   subject: z
     .object({
+      type: name.default('user'),
       id: name.optional(),
       roles: z.array(name, 'Give roles as a list of names.').max(100).optional(),
       properties,
@@ -119,7 +120,7 @@ async function questionOf(
   const slice = trial.policies.slice(type, action, now)
   const question = {
     subject: {
-      type: 'user',
+      type: asked.subject?.type ?? 'user',
       id: known?.id ?? asked.subject?.id ?? '',
       properties: asked.subject?.properties,
     },
@@ -176,9 +177,10 @@ async function subjectOf(
   at: string,
 ): Promise<KnownSubject | null> {
   const { tenantId } = caller
+  const type = subject?.type ?? 'user'
   const id = subject?.id ?? (subject?.roles ? null : caller.userId)
   return inTenant(db, caller, async (tx) => {
-    const known = id === null ? null : await findSubject(tx, tenantId, id)
+    const known = id === null || !isOfMembers(type) ? null : await findSubject(tx, tenantId, id)
     if (!subject?.roles) return known
     const roles = await listRolesNamed(tx, tenantId, subject.roles)
     if (roles.length < subject.roles.length)

@@ -5,8 +5,9 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage, uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { type AuditLogRow, auditList, listAuditLog } from './store.ts'
+import { timestamp } from '../../platform/http/schemas.ts'
+import { showEntry } from './show-entry.ts'
+import { auditList, listAuditLog } from './store.ts'
 
 const auditEntry = z
   .object({
@@ -26,19 +27,6 @@ const auditEntry = z
     changes: z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })),
   })
   .meta({ id: 'AuditEntry' })
-
-const showEntry = (row: AuditLogRow) => ({
-  id: row.id,
-  at: rfc3339(row.at),
-  actor: { id: row.actor_id, email: row.actor_email, type: row.actor_type },
-  action: row.action,
-  target: { type: row.target_type, id: row.target_id },
-  ip: row.ip,
-  user_agent: row.user_agent,
-  request_id: row.request_id,
-  decision_id: row.decision_id,
-  changes: row.changes,
-})
 
 function pageOfAuditLog(deps: Deps, actor: Caller, query: ListQuery) {
   const { tenantId } = actor

@@ -20,6 +20,10 @@ const auditRow = z.object({
 
 export type AuditLogRow = z.infer<typeof auditRow>
 
+const columns = sql.fragment`
+  a.id, a.at, a.actor_type, a.actor_id, a.actor_email, a.action, a.target_type, a.target_id, a.ip, a.user_agent,
+  a.request_id, a.decision_id, a.changes`
+
 const actionName = z
   .string()
   .regex(/^[a-z][a-z0-9_.-]{0,62}:[a-z][a-z0-9_.-]{0,62}$/, 'An action has the form resource:verb.')
@@ -39,7 +43,11 @@ export const auditList = defineList({
 /** A page of the tenant's audit log. */
 export function listAuditLog(tx: Tx, tenantId: string, page: ListPage): Promise<readonly AuditLogRow[]> {
   return tx.any(sql.type(auditRow)`
-    select a.id, a.at, a.actor_type, a.actor_id, a.actor_email, a.action, a.target_type, a.target_id, a.ip,
-           a.user_agent, a.request_id, a.decision_id, a.changes
-    from audit_log a where a.tenant_id = ${tenantId} ${page.tail}`)
+    select ${columns} from audit_log a where a.tenant_id = ${tenantId} ${page.tail}`)
+}
+
+/** One row of the tenant's audit log, or null. */
+export function findAuditEntry(tx: Tx, tenantId: string, id: string): Promise<AuditLogRow | null> {
+  return tx.maybeOne(sql.type(auditRow)`
+    select ${columns} from audit_log a where a.tenant_id = ${tenantId} and a.id = ${id}`)
 }

@@ -20,6 +20,7 @@ import {
   rotatedSecret,
   showWebhook,
   webhookBodies,
+  webhookResource,
   webhookSchema,
 } from './webhook-schemas.ts'
 
@@ -47,8 +48,6 @@ const one = `${all}/:id`
 /** The webhook of the path, which nobody else changes until the transaction ends. */
 const heldWebhook = (tx: Tx, { caller, params }: Target): Promise<WebhookRow | null> =>
   holdWebhook(tx, caller.tenantId, pathId(params.id))
-
-const webhookResource = (row: WebhookRow) => ({ type: 'webhook', id: row.id, fields: showWebhook(row) })
 
 export const webhookRoutes = (deps: Deps): Route[] => {
   const { newWebhook, webhookChange } = webhookBodies(deps.config.WEBHOOK_ALLOW_PRIVATE)

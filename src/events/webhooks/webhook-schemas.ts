@@ -138,3 +138,10 @@ function auditedUrl(url: string): string {
   const { origin } = new URL(url)
   return `${origin}/… (sha256 ${createHash('sha256').update(url).digest('hex').slice(0, 16)})`
 }
+
+/** A webhook, as policies see it. */
+export const webhookResource = (row: WebhookRow) => ({
+  type: 'webhook',
+  id: row.id,
+  fields: showWebhook(row),
+})

@@ -23,7 +23,8 @@ export const sessionSchema = z
   })
   .meta({ id: 'Session' })
 
-const showSession = (row: ListedSession, current: string) => ({
+/** A session as its person sees it. */
+export const showSession = (row: ListedSession, current: string) => ({
   ...row,
   created_at: rfc3339(row.created_at),
   last_used_at: rfc3339(row.last_used_at),

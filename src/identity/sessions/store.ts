@@ -232,6 +232,18 @@ export function listSessionsOf(
     where ${alive(userId, now)} ${page.tail}`)
 }
 
+/** One of a person's sessions that is not over, or null. */
+export function findSessionOf(
+  tx: Tx,
+  userId: string,
+  now: number,
+  id: string,
+): Promise<ListedSession | null> {
+  return tx.maybeOne(sql.type(listedRow)`
+    select id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at from sessions
+    where ${alive(userId, now)} and id = ${id}`)
+}
+
 /** How many of them the filters leave: a handful, so that they are counted. */
 export function countSessionsOf(tx: Tx, userId: string, now: number, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`

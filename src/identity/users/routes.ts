@@ -14,7 +14,7 @@ import { emailAddress, personName, presentedPassword } from '../person.ts'
 import { readProfile, rereadProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
 import { updateProfile } from './update-profile.ts'
-import { memberUserSchema, profileSchema, showMemberUser } from './user-schemas.ts'
+import { memberUserSchema, profileSchema, showMemberUser, userResource } from './user-schemas.ts'
 
 const profileChange = z.object({
   first_name: personName.optional(),
@@ -34,13 +34,6 @@ function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
     })
   return answerPage(deps, caller, userList, { path: '/api/v1/users', query }, load, showMemberUser)
 }
-
-const userResource = (user: MemberUserRow) => ({
-  type: 'user',
-  id: user.id,
-  ownerId: user.id,
-  fields: showMemberUser(user),
-})
 
 const versionedUser = (user: MemberUserRow) => new Versioned(user.version, showMemberUser(user))
 

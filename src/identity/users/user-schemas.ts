@@ -55,3 +55,11 @@ export const showMemberUser = (row: MemberUserRow) => ({
   roles: row.roles,
   department_id: row.department_id,
 })
+
+/** A person of the tenant, as policies see it. */
+export const userResource = (user: MemberUserRow) => ({
+  type: 'user',
+  id: user.id,
+  ownerId: user.id,
+  fields: showMemberUser(user),
+})

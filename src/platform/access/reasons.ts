@@ -7,6 +7,7 @@ export const reasonSentences = {
   tenant_suspended: 'This tenant is suspended.',
   tenant_archived: 'This tenant is archived.',
   tenant_isolation: 'The object does not belong to this tenant.',
+  not_found: 'This tenant has no such object.',
   missing_permission: 'None of your roles permits this.',
   not_owner: 'Your roles permit this about your own objects only.',
   role_grant: 'One of your roles permits this.',

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Context } from 'koa'
 import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNotValid } from '../errors.ts'
+import { isUuid } from '../uuid.ts'
 import type { AuthContext, Caller } from './caller.ts'
 import { resourceIn, weigh } from './decide.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
@@ -65,12 +66,10 @@ function assertAlive(token: Caller['token'], auth: AuthContext | null): asserts 
   throw token === 'otp_pending' ? tokenNotValid() : sessionRevoked()
 }
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
 /** A malformed id in a path is an unknown one. Gives it in lower case. */
 export function pathId(text: string | undefined): string {
   const id = (text ?? '').toLowerCase()
-  if (!uuidForm.test(id)) throw notFound()
+  if (!isUuid(id)) throw notFound()
   return id
 }
 

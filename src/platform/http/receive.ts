@@ -3,6 +3,7 @@ import type { ZodError, ZodType } from 'zod'
 import { actions } from '../access/actions.ts'
 import type { Versions } from '../db/version.ts'
 import { ApiError, type FieldError, invalidField, validationError } from '../errors.ts'
+import { isUuid } from '../uuid.ts'
 import { preconditionFailed, readIfMatch } from './etag.ts'
 import { bodyReader, bodyText } from './read-body.ts'
 import type { Input } from './request-context.ts'
@@ -77,13 +78,11 @@ function precondition(http: Context, { method, versioned }: Route): Versions {
   return versions
 }
 
-const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** `Approval-Request` counts where a policy may gate the action; 400 where it is no id. */
 function namedApproval(http: Context, { action }: Route): string | null {
   if (action === 'public' || !actions[action].gate) return null
   const text = http.get('approval-request').trim().toLowerCase()
   if (text === '') return null
-  if (idForm.test(text)) return text
+  if (isUuid(text)) return text
   throw invalidField('Approval-Request', 'Name one approval request by its id.')
 }

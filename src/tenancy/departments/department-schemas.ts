@@ -53,3 +53,10 @@ export const showDepartment = ({ version: _version, name_key: _key, ...row }: De
   created_at: rfc3339(row.created_at),
   updated_at: rfc3339(row.updated_at),
 })
+
+/** A department, as policies see it. */
+export const departmentResource = (department: DepartmentRow) => ({
+  type: 'department',
+  id: department.id,
+  fields: showDepartment(department),
+})

@@ -10,7 +10,13 @@ import { changeRoute, type Route, route, type Target } from '../../platform/http
 import { lockTenant } from '../tenants/store.ts'
 import { createDepartment } from './create-department.ts'
 import { deleteDepartment } from './delete-department.ts'
-import { departmentChange, departmentSchema, newDepartment, showDepartment } from './department-schemas.ts'
+import {
+  departmentChange,
+  departmentResource,
+  departmentSchema,
+  newDepartment,
+  showDepartment,
+} from './department-schemas.ts'
 import {
   countListed,
   type DepartmentRow,
@@ -48,12 +54,6 @@ async function lockedDepartment(tx: Tx, { caller, params }: Target): Promise<Dep
   await lockDepartment(tx, tenantId, id)
   return findDepartment(tx, tenantId, id)
 }
-
-const departmentResource = (department: DepartmentRow) => ({
-  type: 'department',
-  id: department.id,
-  fields: showDepartment(department),
-})
 
 export const departmentRoutes = (deps: Deps): Route[] => [
   route({

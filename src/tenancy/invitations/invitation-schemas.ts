@@ -79,3 +79,11 @@ export const newInvitation = z
   })
 
 export type NewInvitation = z.output<typeof newInvitation>
+
+/** An invitation, as policies see it. */
+export const invitationResource = (invitation: InvitationRow) => ({
+  type: 'invitation',
+  id: invitation.id,
+  ownerId: invitation.invited_by,
+  fields: showInvitation(invitation),
+})

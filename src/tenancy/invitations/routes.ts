@@ -10,6 +10,7 @@ import { changeRoute, type Route, route, type Target } from '../../platform/http
 import { cancelInvitation } from './cancel-invitation.ts'
 import { createInvitation } from './create-invitation.ts'
 import {
+  invitationResource,
   invitationSchema,
   newInvitation,
   receivedSchema,
@@ -21,7 +22,6 @@ import {
   countInvitations,
   countInvitationsTo,
   findInvitation,
-  type InvitationRow,
   invitationList,
   listInvitations,
   listInvitationsTo,
@@ -60,13 +60,6 @@ function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
   }
   return answerPage(deps, caller, ownInvitationList, asked, load, showReceived)
 }
-
-const invitationResource = (invitation: InvitationRow) => ({
-  type: 'invitation',
-  id: invitation.id,
-  ownerId: invitation.invited_by,
-  fields: showInvitation(invitation),
-})
 
 export function invitationRoutes(deps: Deps): Route[] {
   const invitationOfPath = (tx: Tx, { caller, params }: Target) =>

@@ -131,3 +131,11 @@ export const memberChange = z
   })
 
 export type MemberChange = z.output<typeof memberChange>
+
+/** A member, as policies see it. */
+export const memberResource = (member: MemberRow) => ({
+  type: 'member',
+  id: member.id,
+  ownerId: member.user_id,
+  fields: showMember(member),
+})

@@ -13,7 +13,7 @@ import { addMember, personToAdd } from './add-member.ts'
 import { endMemberSessions } from './end-member-sessions.ts'
 import { leaveTenant } from './leave-tenant.ts'
 import { countMembers, listMembers, memberList } from './list-store.ts'
-import { memberChange, memberSchema, newMember, showMember } from './member-schemas.ts'
+import { memberChange, memberResource, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
 import { findMember, type MemberRow } from './store.ts'
 import { updateMember } from './update-member.ts'
@@ -40,13 +40,6 @@ async function lockedMember(tx: Tx, { caller, params }: Target): Promise<MemberR
   await lockTenant(tx, caller.tenantId)
   return findMember(tx, caller.tenantId, pathId(params.mid))
 }
-
-const memberResource = (member: MemberRow) => ({
-  type: 'member',
-  id: member.id,
-  ownerId: member.user_id,
-  fields: showMember(member),
-})
 
 export const memberRoutes = (deps: Deps): Route[] => [
   route({

@@ -60,3 +60,6 @@ export const showRole = ({ version: _version, name_key: _key, ...row }: RoleDeta
   created_at: rfc3339(row.created_at),
   updated_at: rfc3339(row.updated_at),
 })
+
+/** A role, as policies see it. */
+export const roleResource = (role: RoleDetailRow) => ({ type: 'role', id: role.id, fields: showRole(role) })

@@ -10,7 +10,7 @@ import { changeRoute, type Route, route, type Target } from '../../platform/http
 import { lockTenant } from '../tenants/store.ts'
 import { createRole } from './create-role.ts'
 import { deleteRole } from './delete-role.ts'
-import { newRole, roleChange, roleSchema, showRole } from './role-schemas.ts'
+import { newRole, roleChange, roleResource, roleSchema, showRole } from './role-schemas.ts'
 import { countRoles, findRole, listRoles, lockRole, type RoleDetailRow, roleList } from './store.ts'
 import { updateRole } from './update-role.ts'
 
@@ -38,8 +38,6 @@ async function lockedRole(tx: Tx, { caller, params }: Target): Promise<RoleDetai
   await lockRole(tx, tenantId, id)
   return findRole(tx, tenantId, id)
 }
-
-const roleResource = (role: RoleDetailRow) => ({ type: 'role', id: role.id, fields: showRole(role) })
 
 export const roleRoutes = (deps: Deps): Route[] => [
   route({

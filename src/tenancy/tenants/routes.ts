@@ -9,7 +9,7 @@ import { changeRoute, type Route, route, type Target } from '../../platform/http
 import { createTenant } from './create-tenant.ts'
 import { deleteTenant, moveTenant } from './move-tenant.ts'
 import { countTenantsOf, findTenant, listTenantsOf, lockTenant, type TenantRow, tenantList } from './store.ts'
-import { newTenant, showTenant, tenantChange, tenantSchema } from './tenant-schemas.ts'
+import { newTenant, showTenant, tenantChange, tenantResource, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
 
 function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
@@ -33,8 +33,6 @@ async function lockedTenant(tx: Tx, { caller }: Target): Promise<TenantRow | nul
   await lockTenant(tx, caller.tenantId)
   return findTenant(tx, caller.tenantId, caller.userId)
 }
-
-const tenantResource = (tenant: TenantRow) => ({ type: 'tenant', id: tenant.id, fields: showTenant(tenant) })
 
 export const tenantRoutes = (deps: Deps): Route[] => [
   route({

@@ -70,3 +70,10 @@ export const showTenant = ({ version: _version, name_key: _key, ...row }: Tenant
   suspended_at: row.suspended_at === null ? null : rfc3339(row.suspended_at),
   archived_at: row.archived_at === null ? null : rfc3339(row.archived_at),
 })
+
+/** A tenant, as policies see it. */
+export const tenantResource = (tenant: TenantRow) => ({
+  type: 'tenant',
+  id: tenant.id,
+  fields: showTenant(tenant),
+})

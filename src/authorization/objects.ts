@@ -1,0 +1,29 @@
+import type { ObjectFinders } from '../platform/access/find-object.ts'
+import { showRequest } from './approvals/show-request.ts'
+import { findRequest } from './approvals/store.ts'
+import { definitionResource, findAnyDefinition } from './attributes/read-attributes.ts'
+import { decisionResource } from './decisions/read-decisions.ts'
+import { findDecision } from './decisions/store.ts'
+import { policyResource } from './policies/policy-target.ts'
+import { findPolicy } from './policies/store.ts'
+import { readVocabulary } from './policies/vocabulary.ts'
+
+/** The objects of this context, as decisions about them see them. */
+export const authorizationObjects: ObjectFinders = {
+  async policy(tx, { tenantId }, id) {
+    const row = await findPolicy(tx, tenantId, id)
+    return row && policyResource({ row, vocabulary: await readVocabulary(tx, tenantId) })
+  },
+  async attribute_definition(tx, { tenantId }, id) {
+    const definition = await findAnyDefinition(tx, tenantId, id)
+    return definition && definitionResource(definition)
+  },
+  async approval_request(tx, { tenantId, now }, id) {
+    const request = await findRequest(tx, tenantId, id, now)
+    return request && { ownerId: request.requester_id, fields: { ...showRequest(request) } }
+  },
+  async decision(tx, { tenantId }, id) {
+    const row = await findDecision(tx, tenantId, id)
+    return row && decisionResource({ row, whole: true })
+  },
+}

@@ -1,0 +1,34 @@
+import type { FindObject, ObjectFinders } from '../platform/access/find-object.ts'
+import { showDevice } from './otp/device-schemas.ts'
+import { findDevice } from './otp/store.ts'
+import { showSession } from './sessions/list-sessions.ts'
+import { findSessionOf } from './sessions/store.ts'
+import { findUserOf } from './users/store.ts'
+import { userResource } from './users/user-schemas.ts'
+
+const person: FindObject = async (tx, { tenantId }, id) => {
+  const user = await findUserOf(tx, tenantId, id)
+  return user && userResource(user)
+}
+
+/**
+ * The objects of this context, as decisions about them see them. Sessions and devices are found by their own person
+ * alone; what has no id of its own goes by its person's.
+ */
+export const identityObjects: ObjectFinders = {
+  user: person,
+  profile: person,
+  password: person,
+  email_verification: person,
+  otp: person,
+  // Who asks about whom.
+  access: person,
+  async session(tx, { userId, now }, id) {
+    const session = await findSessionOf(tx, userId, now, id)
+    return session && { ownerId: userId, fields: showSession(session, '') }
+  },
+  async otp_device(tx, { userId }, id) {
+    const device = await findDevice(tx, userId, id)
+    return device && { ownerId: userId, fields: showDevice(device) }
+  },
+}
