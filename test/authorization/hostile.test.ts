@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import t from 'tap'
+import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService } from '../helpers/service.ts'
 
 t.setTimeout(180_000)
@@ -158,6 +160,58 @@ t.test('the slices that a policy becomes part of are measured whenever it is wri
   t.match(await tenant.post(`${url}test/`, { draft: wide() }), tooLarge, 'tried')
   t.equal((await tenant.post(policies, wide({ actions: ['other:read'] }))).status, 201, 'not met with them')
   t.equal((await tenant.delete(`${policies}${shrunk}/`)).status, 204)
+})
+
+t.test('policies that cannot be evaluated close a tenant, but not the owner’s way to them', async (t) => {
+  const tenant = await service.signUp()
+  const admin = await colleague(service, tenant, 'admin')
+  const { body: policy } = await tenant.post(policies, aboutMany())
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  t.teardown(() => client.end())
+  // As a release that did not measure slices could leave it.
+  await client.query(
+    `update policies set compiled = jsonb_set(compiled, '{subjects,users}',
+       (select jsonb_agg(gen_random_uuid()) from generate_series(1, 20000))) where id = $1`,
+    [policy.id],
+  )
+  await client.query('update tenants set policy_revision = policy_revision + 1 where id = $1', [
+    tenant.tenantId,
+  ])
+  const members = `/api/v1/tenants/${tenant.tenantId}/members/`
+  const closed = { status: 503, body: { code: 'authorization_unavailable' } }
+  t.match(await tenant.get(members), closed)
+  const begun = performance.now()
+  t.match(await tenant.get(members), closed)
+  t.ok(performance.now() - begun < 150, 'what cannot be evaluated is not tried')
+  t.match(await admin.get(policies), closed)
+  t.equal((await owner.get(`/api/v1/tenants/${owner.tenantId}/members/`)).status, 200)
+  t.equal((await tenant.get(policies)).body.count, 1)
+  t.equal((await tenant.get(`${policies}${policy.id}/`)).status, 200)
+  t.equal((await tenant.delete(`${policies}${policy.id}/`)).status, 204)
+  t.equal((await tenant.get(members)).status, 200)
+  t.equal((await admin.get(policies)).status, 200)
+})
+
+t.test('questions about types and actions that no policy names share one slice', async (t) => {
+  const tenant = await service.signUp()
+  await tenant.post(policies, aboutMany({ actions: ['doc:*'] }))
+  await tenant.post(policies, { ...base, resource_types: ['page'] })
+  let revision = 0
+  for (let n = 0; n < 20; n++) {
+    const { body } = await tenant.post('/access/v1/evaluation', {
+      subject: { type: 'user', id: 'a' },
+      action: { name: `doc:x${n}` },
+      resource: { type: `type-${n}`, id: '1' },
+    })
+    revision = body.context.policy_revision
+  }
+  const kept = await service.deps.loadPolicies({ tenantId: tenant.tenantId, userId: tenant.id }, revision)
+  const slice = (type: string, action: string) => kept.slice(type, action, service.now())
+  t.equal(slice('type-1', 'doc:x1'), slice('type-21', 'doc:x21'))
+  t.equal(slice('type-1', 'doc:x1'), slice('page', 'doc:x1'), 'nor does a name that adds no policy make one')
+  t.not(slice('type-1', 'doc:x1'), slice('page', 'doc:read'))
+  t.equal(slice('type-1', 'other:x1'), slice('page', 'other:x2'))
 })
 
 t.test('where the engine gives no answer nobody gets in, and the next request is fine', async (t) => {

@@ -14,8 +14,9 @@ interface Sized {
 
 // Every process reads all of them again after each change.
 const maxTenantBytes = 2 * 1024 * 1024
-// What measuring itself may cost: comparisons, and slices built.
+// What measuring itself may cost: comparisons (a question to measure takes as long as eight), and slices built.
 const maxComparisons = 1_000_000
+const perQuestion = 8
 const maxBuilt = 32
 
 /**
@@ -34,7 +35,7 @@ export function overBudget(
   const built = new Set<string>()
   let comparisons = 0
   for (const { about, candidates, type } of questionsMet(policy, others)) {
-    comparisons += candidates.length
+    comparisons += perQuestion + candidates.length
     if (comparisons > maxComparisons) return tooLarge('name too many actions and resource types')
     const met = candidates.filter(({ types }) => types.size === 0 || types.has(type))
     const atMost = sliceFault(sumOfSizes(met.map(({ size }) => size)), about)

@@ -4,8 +4,8 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
+import { cutPolicies } from './cut-slices.ts'
 import { draftOf } from './draft-of.ts'
-import { policiesInForce } from './load-slice.ts'
 import type { Draft } from './policy-body.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import { overBudget } from './slice-budget.ts'
@@ -46,7 +46,7 @@ export async function startTrial(
   return {
     tested: { id, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,
-    policies: policiesInForce(tenantId, active.revision, [...others, tried]),
+    policies: cutPolicies(tenantId, active.revision, [...others, tried]),
     vocabulary,
   }
 }

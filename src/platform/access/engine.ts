@@ -10,14 +10,15 @@ import {
   explainInput,
 } from './explain.ts'
 import { assertGolden } from './golden-cases.ts'
-import { compileModule, type PolicyInstance } from './module.ts'
+import { evaluationRunner, type RunEvaluation } from './instances.ts'
+import { compileModule, inputText, type PolicyInstance } from './module.ts'
 import { type AnyQuery, policyInput } from './query.ts'
 
 /** The one place that says yes. */
 export interface AccessEngine {
   /**
    * Decides one query, synchronously. A denial is a value; throws `AuthorizationUnavailable` where the module
-   * gave no valid answer twice, which is never an allow.
+   * gave no valid answer, which is never an allow.
    */
   decide(query: AnyQuery): Decision
   /**
@@ -56,10 +57,10 @@ export async function openAccessEngine(
   const instantiate = compileModule(bundle)
   const instance = instantiate()
   assertGolden(folder, instance)
-  const answer = answering(instantiate, instance)
+  const run = evaluationRunner(instantiate, instance)
   return {
-    decide: (query) => answer((instance) => decided(instance, query)),
-    explain: (query, policies) => answer((instance) => explaining(instance, query, policies)),
+    decide: (query) => answered(() => decided(run, query)),
+    explain: (query, policies) => answered(() => explaining(run, query, policies)),
     revision: bundle.revision,
   }
 }
@@ -74,51 +75,40 @@ function openBundle(path: string): Bundle {
   }
 }
 
-// After a throw the module's stack pointer stays where the abort left it, so the instance is given up; and
-// above a bound, because slices nobody asks for any more stay in it. Those still in use are parsed again.
-const memoryBound = 48 * 1024 * 1024
-
-function answering(instantiate: () => PolicyInstance, first: PolicyInstance) {
-  let instance: PolicyInstance | undefined = first
-  return <T>(ask: (instance: PolicyInstance) => T): T => {
-    try {
-      return attempt(ask)
-    } catch {
-      return lastAttempt(ask)
-    }
-  }
-
-  function attempt<T>(ask: (instance: PolicyInstance) => T): T {
-    if (!instance || instance.usedBytes() > memoryBound) instance = instantiate()
-    return ask(instance)
-  }
-
-  function lastAttempt<T>(ask: (instance: PolicyInstance) => T): T {
-    try {
-      instance = undefined
-      return attempt(ask)
-    } catch (cause) {
-      instance = undefined
-      throw new AuthorizationUnavailable(cause)
-    }
+function answered<T>(ask: () => T): T {
+  try {
+    return ask()
+  } catch (cause) {
+    throw new AuthorizationUnavailable(cause)
   }
 }
 
-function decided(instance: PolicyInstance, query: AnyQuery): Decision {
+function decided(run: RunEvaluation, query: AnyQuery): Decision {
   const begun = performance.now()
-  const answer = readDecision(instance.evaluate('authz/decision', policyInput(query), query.slice), query)
+  const { slice } = query
+  const input = inputText(policyInput(query))
+  const answer = run({
+    slice,
+    input,
+    evaluate: (instance) => readDecision(instance.evaluate('authz/decision', input, slice), query),
+  })
   return { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
 }
 
-function explaining(
-  instance: PolicyInstance,
-  query: AnyQuery,
-  policies: readonly ExplainedPolicy[],
-): Explanation {
+// Inputs are large here, and nobody waits for many of them.
+function explaining(run: RunEvaluation, query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation {
   const begun = performance.now()
-  const input = explainInput(query, policies)
-  const result = instance.evaluate('authz/explain', input, query.slice) as ExplainAnswer | undefined
-  const answer = readDecision(result?.decision, query)
-  const decision = { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
-  return { decision, policies: explained(result?.policies ?? [], policies, input.attrs) }
+  const { slice } = query
+  const asked = explainInput(query, policies)
+  const input = inputText(asked)
+  const evaluate = (instance: PolicyInstance) => {
+    const result = instance.evaluate('authz/explain', input, slice) as ExplainAnswer | undefined
+    const answer = readDecision(result?.decision, query)
+    return { answer, policies: explained(result?.policies ?? [], policies, asked.attrs) }
+  }
+  const { answer, policies: told } = run({ slice, input, evaluate }, true)
+  return {
+    decision: { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) },
+    policies: told,
+  }
 }

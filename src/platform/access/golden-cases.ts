@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { PolicyInstance } from './module.ts'
+import { inputText, type PolicyInstance } from './module.ts'
 
 /** One golden case: an input and a slice as the policies read them, and the answer they must give. */
 export interface GoldenCase {
@@ -60,7 +60,9 @@ export function goldenCases(folder: string): GoldenCase[] {
 /** Asks every golden case; throws at the first that is answered differently. */
 export function assertGolden(folder: string, instance: Pick<PolicyInstance, 'evaluate'>): void {
   for (const golden of goldenCases(folder)) {
-    const answer = instance.evaluate('authz/decision', golden.input, golden.slice) as Answered | undefined
+    const answer = instance.evaluate('authz/decision', inputText(golden.input), golden.slice) as
+      | Answered
+      | undefined
     if (!answer || !agrees(answer, golden)) throw new Error(`the policies answer otherwise: ${golden.name}`)
   }
 }

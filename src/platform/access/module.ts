@@ -40,18 +40,32 @@ export type Entrypoint = (typeof entrypoints)[number]
 
 const page = 64 * 1024
 const pagesAtFirst = (4 * 1024 * 1024) / page
-/** What an instance can take: about 1,000 slices, and then it is replaced; a runaway evaluation ends here. */
+/** What an instance can take: about 1,000 slices and one evaluation. A runaway evaluation ends here. */
 const pagesAtMost = (64 * 1024 * 1024) / page
 
 /** One instance of the policy module. After any throw of `evaluate` it must not be used again. */
 export interface PolicyInstance {
   /**
-   * Evaluates with a slice (its `text` is parsed once per object). Answers the result, undefined where there is
-   * none; throws strings, objects or errors.
+   * Evaluates an input (JSON, see `inputText`) with a slice, whose `text` is parsed once per object. Answers the
+   * result, undefined where there is none; throws strings, objects or errors.
    */
-  evaluate(entrypoint: Entrypoint, input: unknown, slice: { readonly text: string }): unknown
+  evaluate(entrypoint: Entrypoint, input: string, slice: { readonly text: string }): unknown
+  /** whether a slice is parsed already */
+  holds(slice: object): boolean
   /** bytes in use at the end of the last evaluation, parsed slices included */
   usedBytes(): number
+}
+
+const maxInput = 4 * 1024 * 1024
+const halfCharacter = /(?<!\\)(?:\\\\)*\\ud[89a-f]/
+
+/** What is evaluated, as JSON. Throws what would abort the module: half a character, or megabytes. */
+export function inputText(input: unknown): string {
+  const text = JSON.stringify(input)
+  if (text.length > maxInput) throw new Error('the input is too large')
+  // `JSON.stringify` escapes halves alone; whole characters stand as they are.
+  if (text.includes('\\ud') && halfCharacter.test(text)) throw new Error('the input holds half a character')
+  return text
 }
 
 /**
@@ -122,8 +136,7 @@ function arena(
     if (top + bytes > memory().length) throw new Error('the input does not fit')
   }
 
-  function evaluate(entrypoint: Entrypoint, input: unknown, slice: { readonly text: string }): unknown {
-    const text = JSON.stringify(input)
+  function evaluate(entrypoint: Entrypoint, text: string, slice: { readonly text: string }): unknown {
     const dataAddress = dataWith(slice)
     const bytes = Buffer.byteLength(text)
     if (top + bytes > memory().length) makeRoom(bytes)
@@ -134,7 +147,11 @@ function arena(
     return results.length === 1 ? results[0].result : undefined
   }
 
-  return { evaluate, usedBytes: () => exports.opa_heap_ptr_get() }
+  return {
+    evaluate,
+    holds: (slice: object) => slices.has(slice),
+    usedBytes: () => exports.opa_heap_ptr_get(),
+  }
 }
 
 function assertTrusted(policy: LoadedPolicy): void {

@@ -1,5 +1,5 @@
 import { bundleName, policiesFolder, readBundle } from './bundle.ts'
-import { compileModule, type PolicyInstance } from './module.ts'
+import { compileModule, inputText, type PolicyInstance } from './module.ts'
 import type { FaultCode } from './policy-document.ts'
 
 const longestPattern = 256
@@ -70,7 +70,9 @@ function measure(instance: PolicyInstance, pattern: string): number | undefined 
     if (time >= 3 && performance.now() - first > 100) return least
     const begun = performance.now()
     for (const text of [ascii, beyond]) {
-      const trial = instance.evaluate('authz/pattern/trial', { pattern, text }, noSlice) as { valid: boolean }
+      const trial = instance.evaluate('authz/pattern/trial', inputText({ pattern, text }), noSlice) as {
+        valid: boolean
+      }
       if (!trial.valid) return undefined
     }
     least = Math.min(least, (performance.now() - begun) * 500)

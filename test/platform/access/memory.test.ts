@@ -1,13 +1,13 @@
 import t from 'tap'
 import { roleQuery } from '../../../src/cli/role-table.ts'
 import { bundleName, policiesFolder, readBundle } from '../../../src/platform/access/bundle.ts'
-import { compileModule } from '../../../src/platform/access/module.ts'
+import { compileModule, inputText } from '../../../src/platform/access/module.ts'
 import { policyInput } from '../../../src/platform/access/query.ts'
 
 t.test('100,000 decisions leave the memory of the module as it was', { timeout: 60_000 }, async (t) => {
   const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()
   const query = roleQuery('decision:read', ['member'], 'someone else')
-  const input = policyInput(query)
+  const input = inputText(policyInput(query))
   instance.evaluate('authz/decision', input, query.slice)
   const before = instance.usedBytes()
   for (let time = 0; time < 100_000; time++) instance.evaluate('authz/decision', input, query.slice)

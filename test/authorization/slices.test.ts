@@ -1,0 +1,68 @@
+import t from 'tap'
+import { cutPolicies } from '../../src/authorization/policies/cut-slices.ts'
+import { overBudget } from '../../src/authorization/policies/slice-budget.ts'
+import { keepRecentlyUsed } from '../../src/platform/recently-used.ts'
+import { built, now, type Written } from '../policies/stage.ts'
+
+const stored = (policies: Written[], ids = (n: number) => `p${n}`) =>
+  built(policies).map((policy, n) => ({
+    ...policy,
+    id: ids(n),
+    mode: 'enforce' as const,
+    valid_from: null,
+    valid_until: null,
+    bytes: JSON.stringify(policy.compiled).length,
+  }))
+const wide = { attribute: 'subject.id', operator: 'in', value: Array(250).fill('x'.repeat(50)) }
+
+t.test('the slices kept for a tenant are bounded, those used longest ago leave first', async (t) => {
+  const policies = stored(
+    Array.from({ length: 600 }, (_none, n) => ({ effect: 'deny', actions: [`doc:x${n}`], conditions: wide })),
+  )
+  let grown = 0
+  const cut = cutPolicies('tenant', 1, policies, () => grown++)
+  const base = cut.bytes()
+  const first = cut.slice('doc', 'doc:x0', now)
+  for (let n = 0; n < 600; n++) {
+    cut.slice('doc', `doc:x${n}`, now)
+    if (n < 300) t.equal(cut.slice('doc', 'doc:x0', now), first)
+    if (cut.bytes() - base > 9.1 * 1024 * 1024) t.fail(`${cut.bytes()} bytes after ${n} slices`)
+  }
+  t.not(cut.slice('doc', 'doc:x0', now), first, 'it left while others were asked for')
+  t.ok(grown >= 600, 'whoever keeps the tenant is told')
+})
+
+t.test('what is kept adds up to its limit at most', async (t) => {
+  const kept = keepRecentlyUsed<string>(10)
+  for (const key of ['a', 'b', 'c']) kept.set(key, key, 3)
+  kept.get('a')
+  kept.set('d', 'd', 4)
+  t.same(
+    ['a', 'b', 'c', 'd'].map((key) => kept.get(key)),
+    ['a', undefined, 'c', 'd'],
+  )
+  kept.set('e', 'e', 50)
+  t.equal(kept.get('e'), 'e', 'the last one in any case')
+  t.equal(kept.size(), 50)
+  kept.set('e', 'e', 2)
+  t.equal(kept.size(), 2)
+})
+
+t.test('measuring a policy among many others is bounded, too', async (t) => {
+  const names = (kind: string, n: number) => Array.from({ length: 100 }, (_none, at) => `${kind}${n}-${at}`)
+  const others = stored(
+    Array.from({ length: 300 }, (_none, n) => ({
+      effect: 'deny',
+      actions: names('doc:x', n),
+      resource_types: names('type', n),
+    })),
+  )
+  const [one] = stored([{ effect: 'deny', actions: ['*'] }], () => 'new')
+  const begun = performance.now()
+  t.match(overBudget('tenant', one!, others), { code: 'too_large', detail: /too many actions/ })
+  t.comment(`refused after ${(performance.now() - begun).toFixed(0)} ms`)
+  const [narrow] = stored([{ effect: 'deny', actions: ['doc:x1-1'] }], () => 'new')
+  t.equal(overBudget('tenant', narrow!, others), undefined)
+  const large = others.map((policy) => ({ ...policy, bytes: 10_000 }))
+  t.match(overBudget('tenant', narrow!, large), { code: 'too_large', detail: /the limit is 2097152/ })
+})

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { bundleName, policiesFolder, readBundle } from '../../../src/platform/access/bundle.ts'
+import type { Slice } from '../../../src/platform/access/compiled-policy.ts'
+import { readDecision } from '../../../src/platform/access/decision.ts'
+import { evaluationRunner } from '../../../src/platform/access/instances.ts'
+import { compileModule, inputText, type PolicyInstance } from '../../../src/platform/access/module.ts'
+import { type AnyQuery, policyInput } from '../../../src/platform/access/query.ts'
+import { buildSlice, emptySlice } from '../../../src/platform/access/slice.ts'
+import { built, question, type Written } from '../../policies/stage.ts'
+
+const compiled = compileModule(readBundle(`${policiesFolder}${bundleName}`))
+
+/** A runner that tells which instances it made and which one answered last. */
+function watched() {
+  const made: PolicyInstance[] = []
+  const instantiate = () => {
+    const instance = compiled()
+    made.push(instance)
+    return instance
+  }
+  const run = evaluationRunner(instantiate, instantiate())
+  const decide = (query: AnyQuery, aside = false) => {
+    const input = inputText(policyInput(query))
+    let by: PolicyInstance | undefined
+    const evaluate = (instance: PolicyInstance) => {
+      by = instance
+      return readDecision(instance.evaluate('authz/decision', input, query.slice), query)
+    }
+    const { effect } = run({ slice: query.slice, input, evaluate }, aside)
+    return { effect, by }
+  }
+  return { made, decide }
+}
+
+const deny = (length = 1): Written[] =>
+  Array.from({ length }, () => ({
+    effect: 'deny',
+    conditions: { attribute: 'subject.id', operator: 'in', value: Array(256).fill('someone else') },
+  }))
+const ask = (slice: Slice): AnyQuery => {
+  const query = question([])
+  const { tenantId } = slice
+  return {
+    ...query,
+    subject: { ...query.subject, tenantId },
+    tenant: { ...query.tenant!, id: tenantId },
+    resource: { ...query.resource, tenantId },
+    slice,
+  }
+}
+const broken = (tenantId: string, revision = 1): Slice => ({ ...emptySlice(tenantId, revision), text: '{' })
+
+t.test('a slice that fails costs its neighbours nothing, and its tenant no answer', async (t) => {
+  const { made, decide } = watched()
+  const neighbour = ask(buildSlice('neighbour', 1, built(deny(8))))
+  decide(neighbour)
+  const { by: shared } = decide(neighbour)
+  const large = ask({ ...broken('attacker'), memory: 1024 * 1024 })
+  for (let time = 0; time < 100; time++) t.throws(() => decide(large))
+  t.equal(decide(neighbour).by, shared, 'it was never tried in the shared instance')
+  t.ok(shared?.holds(neighbour.slice))
+
+  const before = made.length
+  for (let time = 0; time < 100; time++) t.throws(() => decide(ask(broken('attacker'))))
+  const { by: replaced } = decide(neighbour)
+  t.not(replaced, shared, 'small ones are, once, and then kept aside')
+  t.equal(decide(neighbour).by, replaced)
+  t.equal(decide(ask(emptySlice('attacker', 1))).by === replaced, false, 'with all of these policies')
+  t.equal(decide(ask(emptySlice('attacker', 2))).by, replaced, 'until they change')
+  t.comment(`${made.length - before} instances for 100 failures`)
+})
+
+t.test('a tenant with many slices does not fill the instance of all', async (t) => {
+  const { decide } = watched()
+  const neighbour = ask(buildSlice('neighbour', 1, built(deny())))
+  decide(neighbour)
+  const { by: shared } = decide(neighbour)
+  const policies = built(deny(8))
+  for (let revision = 0; revision < 100; revision++) {
+    const asked = ask(buildSlice('greedy', revision, policies))
+    for (let time = 0; time < 3; time++) t.equal(decide(asked).effect, 'deny')
+  }
+  t.equal(decide(neighbour).by, shared)
+  t.ok(shared!.usedBytes() < 16 * 1024 * 1024)
+})
+
+t.test('large inputs and explanations are evaluated aside, and too large slices not at all', async (t) => {
+  const { made, decide } = watched()
+  const asked = ask(emptySlice('tenant', 1))
+  const { by: shared } = decide(asked)
+  const large = { ...asked, resource: { ...asked.resource, id: 'x'.repeat(100_000) } }
+  t.not(decide(large).by, shared)
+  t.not(decide(asked, true).by, shared)
+  const before = made.length
+  t.throws(() => decide(ask({ ...asked.slice, bytes: 1024 * 1024 })), { message: /is not loaded/ })
+  t.equal(made.length, before)
+})
