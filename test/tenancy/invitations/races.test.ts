@@ -118,20 +118,39 @@ t.test('a role that is gone, or was raised above the inviter, voids the invitati
   t.equal((await accept(raised.token)).status, 200, 'and lowered again it is good')
 })
 
-t.test('an inviter who was demoted, suspended or removed invites nobody any more', async (t) => {
-  const changes: ((memberId: string) => Promise<unknown>)[] = [
-    (id) => expect(200, firm.owner.put(`${firm.path}/members/${id}/`, { roles: ['member'] })),
-    (id) => expect(200, firm.owner.put(`${firm.path}/members/${id}/`, { status: 'suspended' })),
-    (id) => expect(204, firm.owner.delete(`${firm.path}/members/${id}/`)),
-  ]
-  for (const change of changes) {
-    const admin = await firm.hire('admin')
-    const { token, id } = await invited({}, admin)
-    await change(admin.memberId)
-    t.match(await accept(token), invalid)
-    t.same(await typesAbout(id), ['tenant.invitation_created'], 'nothing of the attempt remains')
-  }
+t.test('whom a policy lets invite, they come in, while the inviter is a member', async (t) => {
+  const policy = { name: 'All invite', effect: 'allow', actions: ['invitation:create'] }
+  const { id } = await expect(201, firm.owner.post('/api/v1/policies/', policy))
+  const inviter = await firm.hire('member')
+  t.equal((await inviter.post(path, { email: newAddress(), roles: ['admin'] })).status, 403)
+  const [first, second] = [await invited({}, inviter), await invited({}, inviter)]
+  t.match(await accept(first.token), { status: 200, body: { member: { roles: ['member'] } } })
+  await expect(204, firm.owner.delete(`/api/v1/policies/${id}/`))
+  t.equal((await inviter.post(path, { email: newAddress() })).status, 403, 'they may no more')
+  t.equal((await accept(second.token)).status, 200, 'what they might is honoured')
 })
+
+t.test(
+  'of an inviter who was demoted what they still could give counts, of one who is gone nothing',
+  async (t) => {
+    const demoted = await firm.hire('admin')
+    const [high, low] = [await invited({ roles: ['admin'] }, demoted), await invited({}, demoted)]
+    await expect(200, firm.owner.put(`${firm.path}/members/${demoted.memberId}/`, { roles: ['member'] }))
+    t.match(await accept(high.token), invalid)
+    t.equal((await accept(low.token)).status, 200)
+    const changes: ((memberId: string) => Promise<unknown>)[] = [
+      (id) => expect(200, firm.owner.put(`${firm.path}/members/${id}/`, { status: 'suspended' })),
+      (id) => expect(204, firm.owner.delete(`${firm.path}/members/${id}/`)),
+    ]
+    for (const change of changes) {
+      const admin = await firm.hire('admin')
+      const { token, id } = await invited({}, admin)
+      await change(admin.memberId)
+      t.match(await accept(token), invalid)
+      t.same(await typesAbout(id), ['tenant.invitation_created'], 'nothing of the attempt remains')
+    }
+  },
+)
 
 t.test('a tenant that takes no such address, is closed or gone takes nobody in', async (t) => {
   const house = await foundFirm(service)
