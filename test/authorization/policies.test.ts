@@ -1,6 +1,6 @@
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
-import { type Client, startService } from '../helpers/service.ts'
+import { type Client, startService, tokenIn } from '../helpers/service.ts'
 
 t.setTimeout(120_000)
 const service = await startService(t)
@@ -85,6 +85,24 @@ t.test('a deny is above an allow, and an allow widens only what may be widened',
     actions: ['attribute_definition:*'],
   })
   t.equal((await member.get('/api/v1/attribute-definitions/')).status, 403)
+})
+
+t.test('an address proves nothing until it is verified', async (t) => {
+  const owner = await service.signUp()
+  const clerk = await colleague(service, owner)
+  const conditions = { attribute: 'subject.email', operator: 'ends_with', value: '@example.com' }
+  const body = { name: 'Our own', effect: 'allow', actions: ['report:read'], conditions }
+  t.equal((await owner.post(policies, body)).status, 201)
+  const question = {
+    subject: { type: 'user', id: clerk.id },
+    action: { name: 'read' },
+    resource: { type: 'report', id: '1' },
+  }
+  const decision = async () => (await owner.post('/access/v1/evaluation', question)).body.decision
+  t.equal(await decision(), false)
+  const token = tokenIn(await service.mailTo(clerk.email, 'Confirm'))
+  await service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } })
+  t.equal(await decision(), true)
 })
 
 t.test('an owner is never kept from the policies, and nobody from their own profile', async (t) => {

@@ -4,7 +4,7 @@ import { addressKey } from './address-key.ts'
 import { accountKey, type Limit, throttled } from './limits.ts'
 import { countRecipient, senderWindowEnds } from './sender-store.ts'
 
-/** Who has a mail sent to somebody who may not want it: an Caller, say. */
+/** Who has a mail sent to somebody who may not want it: a Caller, for one. */
 export interface Sender {
   userId: string
   tenantId: string

@@ -7,6 +7,7 @@ import { preconditionFailed } from '../../platform/http/etag.ts'
 import { endTokensSentElsewhere } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { assertDomainsKept } from '../../tenancy/members/keep-domains.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
@@ -24,7 +25,8 @@ export interface ProfileChange {
 /**
  * Changes the caller's names and address, with one event, and nothing at all when they are what they were. A new
  * address counts at once and is unverified: it is mailed a link, the old one is told, and links sent there are dead.
- * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's, 412 where the row
+ * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's or a membership asks
+ * for one of other domains, 412 where the row
  * is of none of `versions`.
  */
 export async function updateProfile(
@@ -39,6 +41,7 @@ export async function updateProfile(
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
   await asSystem(deps.db, 'a profile shows in every tenant of its person', async (tx) => {
+    if (email !== null) await assertDomainsKept(tx, { userId: id, before: auth.user.email, after: email })
     const updated = await updatePerson(tx, { id, email, firstName, lastName, at }, versions)
     if (!updated && !(await isUserAmong(tx, id, versions))) throw preconditionFailed()
     if (!updated) return

@@ -85,7 +85,8 @@ const roles = ({ subject }: AnyQuery) => subject.membership?.roles ?? subject.me
 const builtIn: Readonly<Record<string, (query: AnyQuery) => unknown>> = Object.freeze({
   __proto__: null as never,
   'subject.id': ({ subject }: AnyQuery) => subject.id,
-  'subject.email': ({ subject }: AnyQuery) => subject.email,
+  // Anybody can register any address: until it is verified it says nothing about its person.
+  'subject.email': ({ subject }: AnyQuery) => (subject.emailVerified ? subject.email : undefined),
   'subject.email_verified': ({ subject }: AnyQuery) => subject.emailVerified,
   'subject.roles': roles,
   'subject.department_id': ({ subject }: AnyQuery) => subject.membership?.departmentId,

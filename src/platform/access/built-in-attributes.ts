@@ -10,7 +10,7 @@ const entry = (type: DataType, description: string): BuiltIn => ({ type, descrip
 /** The attributes the service itself knows, keyed `<category>.<key>`; a tenant's own are beside these. */
 export const builtInAttributes: ReadonlyMap<string, BuiltIn> = new Map([
   ['subject.id', entry('string', 'The id of who asks')],
-  ['subject.email', entry('string', 'The e-mail address, in lower case')],
+  ['subject.email', entry('string', 'The e-mail address, in lower case; missing until it is verified')],
   ['subject.email_verified', entry('boolean', 'Whether the address was verified')],
   ['subject.roles', entry('array', 'The names of all roles in the tenant')],
   ['subject.department_id', entry('string', 'The id of the department')],

@@ -52,7 +52,7 @@ export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
 
 const secretive = /password|secret|token|hash|sealed|codes?$|jti/i
 
-/** Who does something in a tenant: an Caller, or a person who came by a link. */
+/** Who does something in a tenant: a Caller, or a person who came by a link. */
 export interface Doer extends Pick<Caller, 'tenantId' | 'userId' | 'requestInfo'> {
   auth: { user: { email: string } }
   decisionId?: string

@@ -175,6 +175,25 @@ export async function noteEntry(
     where tenant_id = ${place.tenantId} and user_id = ${place.userId}`)
 }
 
+const askingRow = z.object({ name: z.string(), domains: z.array(z.string()) })
+
+/**
+ * The first tenant of a person that asks for domains of which `kept` is one and `lost` is none; null where none
+ * does. As the system role.
+ */
+export function findDomainsAskedOf(
+  tx: Tx,
+  userId: string,
+  { kept, lost }: { kept: string; lost: string },
+): Promise<z.infer<typeof askingRow> | null> {
+  const asked = sql.fragment`(t.settings -> 'allowed_email_domains')`
+  return tx.maybeOne(sql.type(askingRow)`
+    select t.name, ${asked} as domains
+    from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
+    where m.user_id = ${userId} and ${asked} ? ${kept} and not ${asked} ? ${lost}
+    order by m.joined_at, m.id limit 1`)
+}
+
 /** Copies a person's address and names to all their memberships; as the system role. */
 export async function copyProfile(
   tx: Tx,

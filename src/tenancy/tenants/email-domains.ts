@@ -16,11 +16,13 @@ export const domainName = z
  * none of them; a subdomain has to be named itself.
  */
 export function assertDomainAllowed(allowed: readonly string[], email: string, field: string): void {
-  const [, found = ''] = email.split('@')
-  if (allowed.length > 0 && !allowed.includes(found))
+  if (allowed.length > 0 && !allowed.includes(domainOf(email)))
     throw invalidField(
       field,
       'This tenant does not take addresses of this domain.',
       'email_domain_not_allowed',
     )
 }
+
+/** The domain of a normalised address. */
+export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1)

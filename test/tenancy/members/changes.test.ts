@@ -239,7 +239,7 @@ t.test('bad values are refused by field', async (t) => {
   t.match(await owner.post(`${path}/members/`, { email: 'nobody@example.com' }), byMail)
 })
 
-t.test('an address outside of the domains a tenant takes is not added', async (t) => {
+t.test('an address outside of the domains a tenant takes is not added, nor moved to', async (t) => {
   const { owner, path } = await foundFirm(service)
   const person = await service.signUp()
   const add = () => owner.post(`${path}/members/`, { user_id: person.id })
@@ -249,7 +249,15 @@ t.test('an address outside of the domains a tenant takes is not added', async (t
     body: { errors: [{ field: 'user_id', code: 'email_domain_not_allowed' }] },
   })
   await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['example.com'] } }))
-  t.equal((await add()).status, 201)
+  const { id: memberId } = await expect(201, add())
+
+  const move = (email: string) => person.patch('/api/v1/users/me/', { email })
+  const refused = await move('person@elsewhere.example')
+  t.match(refused, { status: 400, body: { errors: [{ field: 'email', code: 'email_domain_not_allowed' }] } })
+  t.match(refused.body.detail, /“Firm” asks for an address of example\.com/)
+  t.equal((await move(`moved.${person.email}`)).status, 200)
+  await expect(204, owner.delete(`${path}/members/${memberId}/`))
+  t.equal((await move(`${person.id}@elsewhere.example`)).status, 200, 'who left may go anywhere')
 })
 
 t.test('nobody gives what they lack, and nobody but owners touches owners', async (t) => {
