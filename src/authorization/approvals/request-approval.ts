@@ -107,7 +107,7 @@ function newRequest(
   mailed: readonly Approver[],
 ): NewRequest {
   const { quorum, approvers, expires_in, valid_for } = decision.approval!
-  const { now, method, path, body, requestInfo, decisionId } = call
+  const { now, method, path, shownBody: body, requestInfo, decisionId } = call
   return {
     ...key,
     id: timeOrderedId(now),

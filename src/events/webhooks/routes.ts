@@ -45,6 +45,10 @@ const tag = 'Webhooks'
 const all = '/api/v1/webhooks'
 const one = `${all}/:id`
 
+/** Where a URL leads is for approvers to see; its path and query may be a secret of the receiver's. */
+const withOriginOnly = <Body extends { url?: string | undefined }>(body: Body): Body =>
+  body.url === undefined ? body : { ...body, url: new URL(body.url).origin }
+
 /** The webhook of the path, which nobody else changes until the transaction ends. */
 const heldWebhook = (tx: Tx, { caller, params }: Target): Promise<WebhookRow | null> =>
   holdWebhook(tx, caller.tenantId, pathId(params.id))
@@ -71,6 +75,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       summary: 'Have events sent to a URL',
       description: 'The answer holds the secret that signs them, which is not shown again.',
       body: newWebhook,
+      shownBody: withOriginOnly,
       status: 201,
       answer: createdWebhook,
       refusals: [409],
@@ -102,6 +107,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         summary: 'Change a webhook',
         description: '`is_active: true` opens one again that the service has disabled.',
         body: webhookChange,
+        shownBody: withOriginOnly,
         status: 200,
         answer: webhookSchema,
         versioned: true,

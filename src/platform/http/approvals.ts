@@ -16,6 +16,8 @@ export interface GuardedCall {
   method: string
   path: string
   body: unknown
+  /** The body as approvers may see it. */
+  shownBody: unknown
   decisionId: string
   /** ms since 1970 */
   now: number

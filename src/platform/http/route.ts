@@ -60,6 +60,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   secret?: boolean
   /** GET: answers a {@link Versioned}. Others: honour `ifMatch`; where none does, an `If-Match` of any tag is 412. */
   versioned?: boolean
+  /** The validated body as approvers and auditors may see it, where parts are secret; the approval is for all of it. */
+  shownBody?(body: z.output<B>): unknown
   /** Cache-Control where it is neither `no-store` (secrets) nor `private, no-cache`. */
   cache?: string
 }

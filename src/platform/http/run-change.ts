@@ -108,6 +108,7 @@ function guardedCall({ http, route, caller, now }: RequestContext, { body }: Any
     method: route.method,
     path: http.path,
     body: route.body ? body : null,
+    shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,
     decisionId,
     now,
   }

@@ -89,7 +89,7 @@ const tries: Try[] = [
     action: 'webhook:create',
     method: 'post',
     path: '/api/v1/webhooks/',
-    body: { url: 'https://other.example/' },
+    body: { url: 'https://other.example/hooks/secret-path?key=secret' },
   },
   {
     action: 'webhook:update',
@@ -140,6 +140,9 @@ t.test('each gated verb is carried out once, and uses the approval up', async (t
     t.ok(done.status < 300, `${one.action}: ${done.status} ${JSON.stringify(done.body)}`)
     const { body } = await owner.get(`${approvals}${id}/`)
     t.match(body, { status: 'executed', action: one.action }, one.action)
+    if (one.action === 'webhook:create')
+      t.equal(body.context.body.url, 'https://other.example', 'its origin only')
+    t.notMatch(JSON.stringify(body), 'secret-path', one.action)
     const { status, body: again } = await call(one, headers)
     t.ok(status === 404 || again.code === 'approval_invalid', `${one.action} again: ${status}`)
   }
