@@ -177,6 +177,12 @@ export const settings = {
     false,
     'Registering a used address answers 201 and mails its owner, in place of 400',
   ),
+  PASSWORD_BLOCKED_WORDS: setting(
+    list,
+    [],
+    'Words that may not be a password, comma-separated, such as names of your products',
+    { shown: 'none' },
+  ),
   OTP_ENABLED: setting(boolean, true, 'One-time passwords on or off'),
   OTP_EMAIL_ENABLED: setting(boolean, true, 'Codes by e-mail on or off'),
   OTP_TOTP_ENABLED: setting(boolean, true, 'TOTP on or off'),

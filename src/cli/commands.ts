@@ -8,6 +8,7 @@ import { eventsReplay } from './commands/events-replay.ts'
 import { keysReseal } from './commands/keys-reseal.ts'
 import { keysRotate } from './commands/keys-rotate.ts'
 import { migrate } from './commands/migrate.ts'
+import { passwordsBuild } from './commands/passwords-build.ts'
 import { policiesBuild, policiesCheck } from './commands/policies.ts'
 import { reset } from './commands/reset.ts'
 import { seed } from './commands/seed.ts'
@@ -33,5 +34,6 @@ export const commands: readonly Command[] = [
   reset,
   policiesBuild,
   policiesCheck,
+  passwordsBuild,
   settings,
 ]

@@ -53,7 +53,7 @@ export const adminCreate = defineCommand({
 async function make(given: Config, asked: AdminAsked): Promise<Admin> {
   const passwords = await createPasswordHasher()
   return withPools(given, roles, (db, config) => {
-    const deps = { db, passwords, sealer: sealerOf(config), clock: Date.now }
+    const deps = { config, db, passwords, sealer: sealerOf(config), clock: Date.now }
     const { system } = roleUrls(config, roles)
     return inTurn(system, () => createAdmin(deps, originOf('admin:create'), asked))
   })

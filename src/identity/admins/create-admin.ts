@@ -31,7 +31,7 @@ export interface Admin {
   tenant: { id: string; name: string; slug: string; outcome: 'created' | 'joined' | 'found' }
 }
 
-export type AdminDeps = Pick<Deps, 'clock' | 'passwords' | 'sealer'> & {
+export type AdminDeps = Pick<Deps, 'clock' | 'config' | 'passwords' | 'sealer'> & {
   db: Pick<Deps['db'], 'api' | 'system'>
 }
 
@@ -128,10 +128,11 @@ function assertTakeable(
   if (named && !takeOver) throw notTheirs(named)
 }
 
-async function hashChosen({ passwords }: AdminDeps, asked: AdminAsked, user: UserRow | null) {
+async function hashChosen(deps: AdminDeps, asked: AdminAsked, user: UserRow | null) {
   const password = await asked.password()
-  refuseWeakPassword('password', password, user ? namesOf(user) : asked)
-  return passwords.hash(password)
+  const tenants = asked.tenant === undefined ? [] : [asked.tenant]
+  refuseWeakPassword(deps, 'password', password, { ...(user ? namesOf(user) : asked), tenants })
+  return deps.passwords.hash(password)
 }
 
 const namesOf = ({ email, first_name: firstName, last_name: lastName }: UserRow) => ({

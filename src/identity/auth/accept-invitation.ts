@@ -17,6 +17,7 @@ import { listPlacesOf, type MemberRow } from '../../tenancy/members/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { signIn } from '../sessions/sign-in.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
+import { tenantWords } from './context-words.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 export interface AcceptBody {
@@ -76,7 +77,12 @@ async function joinAsSomebodyNew(deps: Deps, requestInfo: RequestInfo, offer: Of
   const { password, first_name: firstName, last_name: lastName } = body
   if (password === undefined)
     throw invalidField('password', 'Choose a password for your new account.', 'required')
-  refuseWeakPassword('password', password, { email, firstName, lastName })
+  refuseWeakPassword(deps, 'password', password, {
+    email,
+    firstName,
+    lastName,
+    tenants: tenantWords([offer]),
+  })
   const passwordHash = await deps.passwords.hash(password)
   const at = deps.clock()
   const person = { id: timeOrderedId(at), email, firstName, lastName }

@@ -1,10 +1,13 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { assertFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import { replacePassword } from '../users/store.ts'
 import { checkCurrentPassword, wrongCurrentPassword } from './check-password.ts'
+import { tenantWords } from './context-words.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 import { settleNewPassword } from './settle-new-password.ts'
 
@@ -20,7 +23,11 @@ export async function changePassword(
   const { userId, sessionId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { email, firstName } = auth.user
   assertFreshSecondFactor(caller, deps.clock())
-  refuseWeakPassword('new_password', body.new_password, auth.user)
+  const places = await readAsSystem(deps.db, 'a person belongs to many tenants', (read) =>
+    listPlacesOf(read, userId),
+  )
+  const context = { ...auth.user, tenants: tenantWords(places) }
+  refuseWeakPassword(deps, 'new_password', body.new_password, context)
   const from = await checkCurrentPassword(deps, caller, body.current_password)
   const to = await deps.passwords.hash(body.new_password)
   const at = deps.clock()

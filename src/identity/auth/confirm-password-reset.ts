@@ -3,11 +3,12 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
-import { findPerson } from '../../tenancy/members/store.ts'
+import { findPerson, listPlacesOf } from '../../tenancy/members/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { accountKey } from '../guards/limits.ts'
 import { clearAttempts } from '../guards/store.ts'
 import { resetPassword } from '../users/store.ts'
+import { tenantWords } from './context-words.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 import { settleNewPassword } from './settle-new-password.ts'
 
@@ -22,13 +23,17 @@ export async function confirmPasswordReset(
   body: { token: string; password: string },
 ): Promise<{ message: 'Password changed' }> {
   const presented = { purpose: 'password_reset', token: body.token, at: deps.clock() } as const
-  const { link, person } = await asSystem(deps.db, 'whoever opens the link is not logged in', async (tx) => {
-    const link = await findLink(tx, presented)
-    const person = await findPerson(tx, link.userId)
-    if (person?.email !== link.email) throw deadLink()
-    return { link, person }
-  })
-  refuseWeakPassword('password', body.password, person)
+  const { link, person, places } = await asSystem(
+    deps.db,
+    'whoever opens the link is not logged in',
+    async (tx) => {
+      const link = await findLink(tx, presented)
+      const person = await findPerson(tx, link.userId)
+      if (person?.email !== link.email) throw deadLink()
+      return { link, person, places: await listPlacesOf(tx, person.id) }
+    },
+  )
+  refuseWeakPassword(deps, 'password', body.password, { ...person, tenants: tenantWords(places) })
   const passwordHash = await deps.passwords.hash(body.password)
   await asSystem(deps.db, 'whoever opens the link is not logged in', (tx) =>
     useLink(deps, tx, link, { ...person, passwordHash }, requestInfo),

@@ -1,30 +1,31 @@
-import { dictionary } from '@zxcvbn-ts/language-common'
+import type { Deps } from '../../deps.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { isBreachedPassword } from './breached-passwords.ts'
+import { isContextWord, type PasswordContext } from './context-words.ts'
 
-const commonOnes = 3_000
-const product = 'bailiwick'
-
-const common = new Set(
-  dictionary['passwords-common'].filter((password) => password.length >= 8).slice(0, commonOnes),
-)
+const product = 'Bailiwick'
 
 /**
- * Throws 400 on `field` for a password that is among the 3,000 most common of its length, or is as a whole the
- * address, its local part, a name of the person or the product's (ASVS v5.0.0-6.2.4, 6.2.11). No substrings, no score.
+ * Throws 400 on `field` for a password that is known from breaches (ASVS v5.0.0-6.2.4), or is as a whole a word that
+ * belongs to its person, their tenants or the product (6.2.11). No substrings, no score: a guesser tries whole ones.
  */
 export function refuseWeakPassword(
+  { config }: Pick<Deps, 'config'>,
   field: string,
   password: string,
-  person: { email: string; firstName: string; lastName: string },
+  context: PasswordContext,
 ): void {
-  const plain = password.toLowerCase()
-  const own = [person.email, person.email.split('@')[0], person.firstName, person.lastName, product]
-  if (common.has(plain))
-    throw invalidField(field, 'This password is too common. Choose another.', 'too_common')
-  if (own.some((word) => word?.toLowerCase() === plain))
+  if (isBreachedPassword(password))
     throw invalidField(
       field,
-      'A password may not be your address, your name or the name of this service.',
+      'This password is too common: it is known from breaches. Choose another.',
+      'too_common',
+    )
+  const products = [product, config.OTP_TOTP_ISSUER_NAME, ...config.PASSWORD_BLOCKED_WORDS]
+  if (isContextWord(password, context, products))
+    throw invalidField(
+      field,
+      'A password may not be your address or name, nor the name of this service or of a tenant of yours. Choose another.',
       'too_close',
     )
 }

@@ -19,6 +19,7 @@ import { registerUses } from '../guards/limits.ts'
 import { findCredentials, insertUser } from '../users/store.ts'
 import { tellRegistered } from '../users/tell-registered.ts'
 import { verifyByInvitation } from './accept-invitation.ts'
+import { tenantWords } from './context-words.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 // Far more than founding an account takes, so that neither it nor a mail to the owner shows in the time.
@@ -51,7 +52,8 @@ async function registerNow(deps: Deps, requestInfo: RequestInfo, body: RegisterB
   await limiters.take(registerUses(requestInfo.ip))
   const { email, first_name: firstName, last_name: lastName } = body
   const offer = await offerTo(deps, email, body.invitation_token)
-  refuseWeakPassword('password', body.password, { email, firstName, lastName })
+  const tenants = offer ? tenantWords([offer]) : []
+  refuseWeakPassword(deps, 'password', body.password, { email, firstName, lastName, tenants })
   const passwordHash = await passwords.hash(body.password)
   const id = timeOrderedId(clock())
   const person = { id, email, passwordHash, firstName, lastName }
