@@ -150,6 +150,13 @@ t.test('the list is latest first, of one queue where one is named, and tells whe
   t.same(await attempts(), [4, 3, 2, 1])
   t.same(await attempts('--queue', 'email'), [4, 2])
   t.same(await attempts('--limit', '3'), [4, 3, 2])
+  const misspelt = { code: 2, out: '', said: /--queue has to be one of email, event-fanout, webhook/ }
+  for (const command of [['dead-letters'], ['dead-letters:replay', '--all']])
+    t.match(
+      await callCli([...command, '--queue', 'mail'], { env }),
+      misspelt,
+      'no empty list for a queue there is not',
+    )
   t.equal((await list('--limit', '3')).more, true)
   const { out } = await callCli(['dead-letters'], { env })
   t.match(

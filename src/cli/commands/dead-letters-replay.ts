@@ -1,7 +1,8 @@
 import { asWorker } from '../../platform/db/transaction.ts'
 import { type Replayed, replayDeadLetters } from '../../platform/outbox/dead-letters.ts'
 import { defineCommand, Refused } from '../command.ts'
-import { anyText, flag, id, Misuse, optional, type Values } from '../options.ts'
+import { flag, id, Misuse, optional, type Values } from '../options.ts'
+import { queueName } from '../queue-name.ts'
 import { withPools } from '../with-database.ts'
 
 const roles = ['worker'] as const
@@ -10,7 +11,7 @@ const batch = 500
 const options = {
   id: optional('<id>', 'This one', id),
   all: flag('All that were given up until now'),
-  queue: optional('<queue>', 'With --all: those of one queue', anyText),
+  queue: optional('<queue>', 'With --all: those of one queue', queueName),
 }
 
 export const deadLettersReplay = defineCommand({

@@ -3,7 +3,8 @@ import { rfc3339 } from '../../platform/http/schemas.ts'
 import { type DeadLetter, listDeadLetters } from '../../platform/outbox/dead-letters.ts'
 import { inColumns } from '../columns.ts'
 import { defineCommand } from '../command.ts'
-import { anyText, defaulted, optional, wholeNumber } from '../options.ts'
+import { defaulted, optional, wholeNumber } from '../options.ts'
+import { queueName } from '../queue-name.ts'
 import { withPools } from '../with-database.ts'
 
 const roles = ['worker'] as const
@@ -12,7 +13,7 @@ export const deadLetters = defineCommand({
   name: 'dead-letters',
   about: 'List messages (mails, events, webhooks) that were given up, latest first, and why',
   options: {
-    queue: optional('<queue>', 'Those of one queue, such as email', anyText),
+    queue: optional('<queue>', 'Those of one queue, such as email', queueName),
     limit: defaulted('<n>', 'At most so many, up to 10000', wholeNumber(1, 10_000), 100),
   },
   example: '--queue email',
