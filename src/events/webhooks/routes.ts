@@ -18,6 +18,7 @@ import { updateWebhook } from './update-webhook.ts'
 import {
   createdWebhook,
   rotatedSecret,
+  showChangedWebhook,
   showWebhook,
   webhookBodies,
   webhookResource,
@@ -82,7 +83,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       secret: true,
       act: async (tx, { caller, body }) => {
         const { row, secret } = await createWebhook(tx, deps, caller, body)
-        return { ...showWebhook(row), secret }
+        return { ...showChangedWebhook(row), secret }
       },
     }),
     resourceRoute({
@@ -113,7 +114,8 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         versioned: true,
         load: heldWebhook,
         resource: webhookResource,
-        act: async (tx, ask, webhook) => showWebhook(await updateWebhook(tx, deps, ask.caller, webhook, ask)),
+        act: async (tx, ask, webhook) =>
+          showChangedWebhook(await updateWebhook(tx, deps, ask.caller, webhook, ask)),
       }),
     ),
     changeRoute({

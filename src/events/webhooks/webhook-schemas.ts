@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { eventTypes as knownTypes } from '../../platform/outbox/event-types.ts'
 import { whyRefused } from './public-address.ts'
 import type { WebhookRow } from './store.ts'
 
@@ -81,6 +82,10 @@ export const webhookSchema = z
     updated_at: timestamp,
     last_success_at: timestamp.nullable(),
     last_failure_at: timestamp.nullable(),
+    warnings: z
+      .array(z.object({ code: z.literal('unknown_event_type'), pointer: z.string() }))
+      .optional()
+      .meta({ description: 'After a change: event types that match none the service has today' }),
   })
   .meta({ id: 'Webhook' })
 
@@ -113,6 +118,20 @@ export const showWebhook = (row: WebhookRow) => ({
   last_success_at: moment(row.last_success_at),
   last_failure_at: moment(row.last_failure_at),
 })
+
+/** A webhook after a change of it: what is stored, and what of it may be misspelt. */
+export const showChangedWebhook = (row: WebhookRow) => ({
+  ...showWebhook(row),
+  warnings: row.event_types.flatMap((type, index) =>
+    isKnown(type) ? [] : [{ code: 'unknown_event_type' as const, pointer: `/event_types/${index}` }],
+  ),
+})
+
+/** Whether a type, or beginning such as `identity.*`, matches an event that there is. */
+const isKnown = (type: string): boolean =>
+  type.endsWith('.*')
+    ? Object.keys(knownTypes).some((known) => known.startsWith(type.slice(0, -1)))
+    : Object.hasOwn(knownTypes, type)
 
 /** `inactive`: switched off by its tenant; `disabled`: by the service. */
 export const stateOf = ({ is_active, disabled_reason }: Pick<WebhookRow, 'is_active' | 'disabled_reason'>) =>

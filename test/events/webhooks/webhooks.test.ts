@@ -18,7 +18,8 @@ t.test('a webhook is created with its secret, and read without', async (t) => {
   const answer = await owner.post(all, { url })
   t.equal(answer.status, 201)
   t.equal(answer.headers.get('cache-control'), 'no-store')
-  const { secret, ...webhook } = answer.body
+  const { secret, warnings, ...webhook } = answer.body
+  t.same(warnings, [])
   t.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
   const at = new Date(service.now()).toISOString()
   t.strictSame(webhook, {
@@ -43,6 +44,19 @@ t.test('a webhook is created with its secret, and read without', async (t) => {
   t.match(await audited('webhook:create'), [
     { target: { type: 'webhook', id: webhook.id }, changes: { url: { before: null, after: shown } } },
   ])
+})
+
+t.test('a type that matches no event of today is stored with a warning', async (t) => {
+  const event_types = ['identity.*', 'tenants.*', 'tenant.member_added', 'foo']
+  const { body } = await owner.post(all, { url, event_types })
+  const warnings = [1, 3].map((n) => ({ code: 'unknown_event_type', pointer: `/event_types/${n}` }))
+  t.match(body, { event_types, warnings })
+  const changed = await owner.patch(`${all}${body.id}/`, {
+    event_types: ['identity', 'identity.login_failed'],
+  })
+  t.same(changed.body.warnings, [{ code: 'unknown_event_type', pointer: '/event_types/0' }])
+  t.notOk('warnings' in (await owner.get(`${all}${body.id}/`)).body)
+  t.equal((await owner.delete(`${all}${body.id}/`)).status, 204)
 })
 
 t.test('it is changed in part by PUT and PATCH, under the tag that was read', async (t) => {
