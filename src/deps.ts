@@ -17,6 +17,7 @@ import { createTokenSigner, type TokenSigner } from './platform/crypto/token-sig
 import { isDatabaseAway } from './platform/db/database-errors.ts'
 import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
 import type { Databases } from './platform/db/transaction.ts'
+import { budgetEngine, type DecisionPace, decisionPace } from './platform/decision-budget.ts'
 import { runHashThreadsBehind } from './platform/hash-threads.ts'
 import type { Approvals } from './platform/http/approvals.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
@@ -37,6 +38,8 @@ export interface Deps {
   sealer: Sealer
   signer: TokenSigner
   access: AccessEngine
+  /** Paces the decisions of one request that makes many. */
+  newPace: () => DecisionPace
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
   approvals: Approvals
@@ -96,7 +99,7 @@ export async function openDeps(
   const apiReads = openMeasuredReadPool(apiUrl, reading, as('api_reads'))
   const systemReads = openMeasuredReadPool(systemUrl, reading, as('system_reads'))
   const db = { api, apiReads, system, systemReads }
-  const access = measureEngine(engine, metrics)
+  const access = budgetEngine(measureEngine(engine, metrics), config.LIMIT_DECISION_MS_PER_SECOND)
   metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
@@ -122,6 +125,7 @@ export async function openDeps(
     sealer,
     signer,
     access,
+    newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
     loadPolicies,
     recordDecision,
     limiters,

@@ -39,6 +39,16 @@ export const limitSettings = {
     'Pending invitations that a tenant may have',
   ),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
+  LIMIT_DECISION_MS_PER_REQUEST: setting(
+    wholeNumber(1, 60_000),
+    1_000,
+    'Milliseconds that the decisions of one request may take (rows of a list, cases of a test); beyond, 503 `too_costly`',
+  ),
+  LIMIT_DECISION_MS_PER_SECOND: setting(
+    wholeNumber(1, 1_000),
+    500,
+    'Milliseconds of each second that a process decides for one tenant; beyond, 503 `too_costly`',
+  ),
   LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant may have'),
   LIMIT_DELIVERIES_PER_DAY: setting(
     wholeNumber(1, 1_000_000_000),

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { pino } from 'pino'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
@@ -247,3 +248,34 @@ t.test(
     t.ok((await kept()) >= then + 10, 'the next day begins anew')
   },
 )
+
+t.test('a preview of many decisions is made in a thread of its own, and answered as before', async (t) => {
+  const owner = await service.signUp()
+  const made = await owner.post(policies, {
+    name: 'Everybody reads',
+    effect: 'allow',
+    actions: ['doc:read'],
+    conditions: { attribute: 'subject.id', operator: 'eq', value: 'a' },
+  })
+  t.equal(made.status, 201)
+  const question = { subject: { type: 'printer', id: 'b' }, action: { name: 'doc:read' } }
+  const resource = { type: 'doc', id: '1' }
+  const asked = await owner.post('/access/v1/evaluation', { ...question, resource })
+  t.equal(asked.body.decision, false)
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  t.teardown(() => client.end())
+  await client.query(
+    `insert into decisions select (jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid()))).*
+     from decisions d cross join generate_series(1, 400) where d.id = $1`,
+    [asked.body.context.id],
+  )
+  const url = `${policies}${made.body.id}/preview/`
+  const draft = { name: 'x', effect: 'allow', actions: ['doc:read'] }
+  for (const limit of [100, 350]) {
+    const { status, body } = await owner.post(url, { draft, limit })
+    t.equal(status, 200)
+    t.match(body, { evaluated: limit, not_replayable: 0, counts: { deny_to_allow: limit } })
+    t.equal(body.flips.length, limit)
+  }
+})

@@ -1,13 +1,13 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Effect } from '../../platform/access/decision.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { queryFrom } from '../decisions/facts.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import type { PolicyTarget } from './policy-target.ts'
-import { startTrial, type Trial } from './trial.ts'
+import { replayDecisions } from './replay.ts'
+import { replayApart } from './replay-apart.ts'
+import { startTrial } from './trial.ts'
 import type { PolicyDeps } from './write-policy.ts'
 
 /** What to try, and on how many of the newest decisions. */
@@ -29,8 +29,8 @@ interface Flip {
   after: Effect
 }
 
-// One decision may take up to 2 ms, and others wait meanwhile.
-const atOnce = 20
+// Beyond so many, a thread of their own decides them.
+const maxOnLoop = 200
 
 /**
  * Decides the newest recorded decisions again, as if the policy (or the draft) were in force, and lists those that
@@ -45,26 +45,22 @@ export async function previewPolicy(
 ) {
   const trial = await startTrial(deps, caller, target, draft, text)
   const rows = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
-  const flips: Flip[] = []
-  let notReplayable = 0
-  for (const [index, row] of rows.entries()) {
-    if (index % atOnce === 0) await turn()
-    const after = decidedAgain(deps, trial, row)
-    if (after === null) notReplayable++
-    else if (after !== row.effect) flips.push(flipOf(row, after))
-  }
+  const replay = { ...trial.replay, rows }
+  const effects =
+    rows.length > maxOnLoop
+      ? await replayApart(replay)
+      : await replayDecisions(replay, deps.access, deps.newPace())
+  const flips = rows.flatMap((row, index) => {
+    const after = effects[index] ?? null
+    return after === null || after === row.effect ? [] : [flipOf(row, after)]
+  })
+  const notReplayable = effects.filter((effect) => effect === null).length
   return {
     evaluated: rows.length - notReplayable,
     not_replayable: notReplayable,
     counts: countsOf(flips),
     flips,
   }
-}
-
-function decidedAgain({ access }: PolicyDeps, { policies }: Trial, row: DecisionRow): Effect | null {
-  const slice = policies.slice(row.resource_type, row.action, row.at)
-  const query = queryFrom(row, slice)
-  return query && access.decide(query).effect
 }
 
 const flipOf = (row: DecisionRow, after: Effect): Flip => ({

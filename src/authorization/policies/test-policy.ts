@@ -69,8 +69,10 @@ export async function testPolicy(
   const alone = Object.values(single).some((part) => part !== undefined) || !cases
   const top = alone ? explained(deps, trial, await questionOf(deps, caller, trial, single, '')) : {}
   const results: CaseResult[] = []
+  const pace = deps.newPace()
   for (const [index, { name, input, expect }] of (cases ?? []).entries()) {
     const query = await questionOf(deps, caller, trial, input, `cases.${index}.input.`)
+    await pace.next()
     const { effect } = deps.access.decide(query)
     results.push({ name, effect, expect, passed: effect === expect })
   }

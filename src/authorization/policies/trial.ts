@@ -8,6 +8,7 @@ import { cutPolicies } from './cut-slices.ts'
 import { draftOf } from './draft-of.ts'
 import type { Draft } from './policy-body.ts'
 import type { PolicyTarget } from './policy-target.ts'
+import type { Replay } from './replay.ts'
 import { overBudget } from './slice-budget.ts'
 import { listActivePolicies } from './store.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -18,6 +19,8 @@ export interface Trial {
   tested: ExplainedPolicy
   actions: readonly string[]
   policies: PoliciesInForce
+  /** The same, as a thread of its own cuts them. */
+  replay: Omit<Replay, 'rows'>
   vocabulary: Vocabulary
 }
 
@@ -47,6 +50,7 @@ export async function startTrial(
     tested: { id, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,
     policies: cutPolicies(tenantId, active.revision, [...others, tried]),
+    replay: { tenantId, revision: active.revision, policies: [...others, tried] },
     vocabulary,
   }
 }

@@ -5,6 +5,7 @@ import type { AccessEngine } from '../access/engine.ts'
 import type { DecisionQuery } from '../access/query.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import type { Databases } from '../db/transaction.ts'
+import type { DecisionPace } from '../decision-budget.ts'
 import type { Turnstile } from '../turnstile.ts'
 import type { Approvals } from './approvals.ts'
 import type { CallBudget } from './authenticate.ts'
@@ -37,6 +38,7 @@ export interface RequestContext {
 /** What the steps need of the process. */
 export interface PathDeps {
   access: AccessEngine
+  newPace: () => DecisionPace
   approvals: Approvals
   budget: CallBudget
   /** ms since 1970 */

@@ -1,4 +1,5 @@
 import type { Decision } from '../access/decision.ts'
+import type { DecisionPace } from '../decision-budget.ts'
 import type { ApiError } from '../errors.ts'
 import type { AuthContext } from './caller.ts'
 import { carryOut, maskedFields } from './obligations.ts'
@@ -20,21 +21,32 @@ export interface Visible {
 }
 
 /**
- * The view that a decision about a list gives of its rows: as it stands, or by `decide` where each row has to be decided.
- * `now` in ms.
+ * The view that a decision about a list gives of its rows: as it stands, or by `decideRow`, at the pace of the request,
+ * where each row has to be decided. `now` in ms.
  */
-export const rowView = (
+export function rowView(
   decision: Decision,
-  decide: (row: unknown) => Decision,
+  { decideRow, pace }: RowDecisions,
   refuse: RowView['refuse'],
   session: AuthContext['session'],
   now: number,
-): RowView => ({
-  selective: decision.provisional,
-  masked: maskedFields(decision.obligations),
-  visible: (rows) => visibleRows(rows, decision.provisional ? decide : () => decision, session, now),
-  refuse,
-})
+): RowView {
+  const paced = async (row: unknown) => {
+    await pace.next()
+    return decideRow(row)
+  }
+  return {
+    selective: decision.provisional,
+    masked: maskedFields(decision.obligations),
+    visible: (rows) => visibleRows(rows, decision.provisional ? paced : async () => decision, session, now),
+    refuse,
+  }
+}
+
+interface RowDecisions {
+  decideRow: (row: unknown) => Decision
+  pace: DecisionPace
+}
 
 /**
  * Each row of a list as a caller may see it. This is the one loop that decides rows: a row that is not permitted, or asks
@@ -42,14 +54,15 @@ export const rowView = (
  */
 async function visibleRows(
   rows: readonly unknown[],
-  decide: (row: unknown) => Decision,
+  decide: (row: unknown) => Promise<Decision>,
   session: AuthContext['session'],
   now: number,
 ): Promise<(Visible | null)[]> {
-  return rows.map((row) => {
-    const decision = decide(row)
-    if (decision.effect !== 'allow') return null
-    const carried = carryOut(decision, session, now, row)
-    return 'due' in carried ? null : carried
-  })
+  const visible: (Visible | null)[] = []
+  for (const row of rows) {
+    const decision = await decide(row)
+    const carried = decision.effect === 'allow' && carryOut(decision, session, now, row)
+    visible.push(carried && 'shown' in carried ? carried : null)
+  }
+  return visible
 }

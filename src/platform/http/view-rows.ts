@@ -10,5 +10,6 @@ export function viewRows(deps: PathDeps, request: RequestContext): RowView {
   const decideRow = (row: unknown) => weigh(deps, request, 'resource', shownResource(request, row)).decision
   const refuseFor = (parameter: string) =>
     denyBecause(request, 'masked_field', decision, ` Ask without ${parameter}.`).refusal
-  return rowView(decision, decideRow, refuseFor, request.caller.auth.session, request.now)
+  const { session } = request.caller.auth
+  return rowView(decision, { decideRow, pace: deps.newPace() }, refuseFor, session, request.now)
 }

@@ -1,0 +1,6 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { openAccessEngine } from '../../platform/access/engine.ts'
+import { type Replay, replayDecisions } from './replay.ts'
+
+// A thread for one large preview: see replay-apart.ts.
+parentPort?.postMessage(await replayDecisions(workerData as Replay, await openAccessEngine()))

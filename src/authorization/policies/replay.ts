@@ -1,0 +1,31 @@
+import type { Effect } from '../../platform/access/decision.ts'
+import type { AccessEngine } from '../../platform/access/engine.ts'
+import type { DecisionPace } from '../../platform/decision-budget.ts'
+import { queryFrom } from '../decisions/facts.ts'
+import type { DecisionRow } from '../decisions/store.ts'
+import { cutPolicies } from './cut-slices.ts'
+import type { PolicyInStore } from './store.ts'
+
+/** Recorded decisions to be made again with other policies. */
+export interface Replay {
+  tenantId: string
+  revision: number
+  policies: readonly PolicyInStore[]
+  rows: readonly Pick<DecisionRow, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
+}
+
+/** Decides again, in the order of the rows; null where the policies look at what was not recorded. */
+export async function replayDecisions(
+  { tenantId, revision, policies, rows }: Replay,
+  access: Pick<AccessEngine, 'decide'>,
+  pace?: DecisionPace,
+): Promise<(Effect | null)[]> {
+  const cut = cutPolicies(tenantId, revision, policies)
+  const effects: (Effect | null)[] = []
+  for (const row of rows) {
+    await pace?.next()
+    const query = queryFrom(row, cut.slice(row.resource_type, row.action, row.at))
+    effects.push(query && access.decide(query).effect)
+  }
+  return effects
+}

@@ -1,0 +1,69 @@
+import t from 'tap'
+import { roleQuery } from '../../src/cli/role-table.ts'
+import { openAccessEngine } from '../../src/platform/access/engine.ts'
+import { budgetEngine, decisionPace } from '../../src/platform/decision-budget.ts'
+import { startService } from '../helpers/service.ts'
+
+t.setTimeout(120_000)
+const service = await startService(t, {
+  workers: false,
+  env: { LIMIT_DECISION_MS_PER_SECOND: '1', LIMIT_DECISION_MS_PER_REQUEST: '1' },
+})
+const policies = '/api/v1/policies/'
+
+t.test('a tenant whose decisions take too long waits, its owner’s repair and others do not', async (t) => {
+  const [owner, other] = [await service.signUp(), await service.signUp()]
+  const members = `/api/v1/tenants/${owner.tenantId}/members/`
+  let refused = await owner.get(members)
+  for (let time = 0; time < 500 && refused.status === 200; time++)
+    refused = (await Promise.all(Array.from({ length: 10 }, () => owner.get(members)))).at(-1)!
+  t.match(refused, { status: 503, body: { code: 'too_costly' } })
+  t.equal(refused.headers.get('retry-after'), '1')
+  for (let time = 0; time < 5; time++) t.equal((await owner.get(policies)).status, 200)
+  t.equal((await other.get('/api/v1/users/me/')).status, 200)
+})
+
+t.test('what is spent counts by tenant and second', async (t) => {
+  let now = 1_000
+  const engine = await openAccessEngine()
+  const slow = {
+    ...engine,
+    decide: (query: Parameters<typeof engine.decide>[0]) => {
+      now += 30
+      return engine.decide(query)
+    },
+  }
+  const { decide } = budgetEngine(slow, 50, () => now)
+  const query = roleQuery('member:list', ['owner'], 'me')
+  const repair = roleQuery('policy:list', ['owner'], 'me')
+  t.equal(decide(query).effect, 'allow')
+  t.equal(decide(query).effect, 'allow')
+  t.throws(() => decide(query), { status: 503, code: 'too_costly' })
+  t.equal(decide(repair).effect, 'allow')
+  t.throws(() => decide(roleQuery('policy:list', ['admin'], 'me')), { code: 'too_costly' })
+  now = 2_000
+  t.equal(decide(query).effect, 'allow')
+})
+
+t.test('the decisions of a request let others in every 25 ms, and end at their limit', async (t) => {
+  let [now, turns] = [0, 0]
+  const count = () => {
+    turns++
+    waiting = setImmediate(count)
+  }
+  let waiting = setImmediate(count)
+  t.teardown(() => clearImmediate(waiting))
+  const pace = decisionPace(100, () => now)
+  for (let time = 0; time < 9; time++) {
+    await pace.next()
+    now += 10
+  }
+  t.ok(turns >= 2 && turns <= 4, `${turns} turns in 90 ms`)
+  const rest = async () => {
+    for (let time = 0; time < 9; time++) {
+      await pace.next()
+      now += 10
+    }
+  }
+  await t.rejects(rest(), { status: 503, code: 'too_costly' })
+})
