@@ -104,7 +104,8 @@ export async function generate(load: Load): Promise<Loaded> {
   return JSON.parse(printed)
 }
 
-const apiEnvironment = (config: Config) => ({
+/** Settings of production for an API that is measured. */
+export const apiEnvironment = (config: Config) => ({
   NODE_ENV: 'production',
   DATABASE_API_URL: config.DATABASE_API_URL!,
   DATABASE_SYSTEM_URL: config.DATABASE_SYSTEM_URL!,
@@ -157,7 +158,7 @@ async function end(child: ChildProcess): Promise<void> {
   await ended
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -176,7 +177,7 @@ const makeAccounts = (url: string, count: number): Promise<Account[]> =>
   )
 
 /** A person with tokens that nobody has used yet. */
-async function logIn(
+export async function logIn(
   url: string,
   { email, password }: Pick<Account, 'email' | 'password'>,
 ): Promise<Account> {
@@ -192,7 +193,11 @@ export async function freshTokens(stage: Stage): Promise<Stage> {
   }
 }
 
-async function post(url: string, path: string, body: unknown): Promise<Record<'access' | 'refresh', string>> {
+export async function post(
+  url: string,
+  path: string,
+  body: unknown,
+): Promise<Record<'access' | 'refresh', string>> {
   const answer = await fetch(`${url}/api/v1/auth/${path}/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isLoopbackHost } from './platform/loopback.ts'
 import { type Setting, SettingError } from './setting-forms.ts'
 import { settings } from './settings.ts'
 
@@ -10,10 +11,35 @@ export type Config = Readonly<Values> & {
   readonly rateLimits: boolean
   readonly tracing: boolean
   readonly shutdownDelayMs: number
+  /** The socket to listen on that systemd has opened: sd_listen_fds(3). */
+  readonly listenFd: number | undefined
 }
 
-const ourPrefixes =
-  /^(OTP|JWT|DATABASE|EMAIL_LINK|EMAIL_VERIFICATION|RATE_LIMIT|LIMIT|MANAGEMENT|ACCESS_TOKEN|REFRESH_TOKEN|PASSWORD_RESET|PASSWORD_BLOCKED|INVITATION|REGISTRATION|SMTP|SECRET_KEYS|(DECISION|EVENT|AUDIT|MAIL|SIGN_IN_PLACE)_RETENTION|WEBHOOK|TRUSTED_PROXIES|QUEUE_BOARD|SHUTDOWN)(_|$)/
+const ourNames = [
+  'OTP',
+  'JWT',
+  'DATABASE',
+  'EMAIL_LINK',
+  'EMAIL_VERIFICATION',
+  'RATE_LIMIT',
+  'LIMIT',
+  'MANAGEMENT',
+  'ACCESS_TOKEN',
+  'REFRESH_TOKEN',
+  'PASSWORD_RESET',
+  'PASSWORD_BLOCKED',
+  'INVITATION',
+  'REGISTRATION',
+  'SMTP',
+  'SECRET_KEYS',
+  '(DECISION|EVENT|AUDIT|MAIL|SIGN_IN_PLACE)_RETENTION',
+  'WEBHOOK',
+  'TRUSTED_PROXIES',
+  'QUEUE_BOARD',
+  'REDIS_REQUIRE',
+  'SHUTDOWN',
+]
+const ourPrefixes = new RegExp(`^(${ourNames.join('|')})(_|$)`)
 
 /** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
 export class ConfigError extends Error {
@@ -56,7 +82,7 @@ export function readConfig(
   for (const name of Object.keys(env))
     if (ourPrefixes.test(name) && !(name.replace(/_FILE$/, '') in settings))
       faults.push(`${name} is not a setting of this service: look for a misspelling`)
-  const config = derive(values as Values)
+  const config = derive(values as Values, env)
   faults.push(...contradictions(config, roles))
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
@@ -68,7 +94,7 @@ function givenText(env: Record<string, string | undefined>, name: string): strin
   return given === '' ? undefined : given
 }
 
-const derive = (values: Values): Config => {
+const derive = (values: Values, env: Record<string, string | undefined>): Config => {
   const production = values.NODE_ENV === 'production'
   const collector = values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_ENDPOINT
   const tracing = collector !== undefined && !values.OTEL_SDK_DISABLED
@@ -77,6 +103,8 @@ const derive = (values: Values): Config => {
     production,
     tracing,
     rateLimits: values.RATE_LIMIT_ENABLED ?? production,
+    // The first of those handed over; LISTEN_PID says for whom they are, since children inherit the environment.
+    listenFd: env.LISTEN_PID === String(process.pid) && env.LISTEN_FDS === '1' ? 3 : undefined,
     shutdownDelayMs: (values.SHUTDOWN_DELAY_SECONDS ?? (production ? 5 : 0)) * 1_000,
   }
 }
@@ -95,12 +123,31 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
   if (!config.production) return faults
   for (const name of roles.map((role) => roleSettings[role]))
     if (!config[name]) faults.push(`${name} is missing`)
+  faults.push(...plainConnections(config))
   // The sender of development reaches no reader anywhere else: naming it is as good as naming none.
   for (const name of ['SECRET_KEYS', 'SMTP_URL', 'MAIL_FROM', 'PUBLIC_URL'] as const)
     if (config[name] === settings[name].fallback)
       faults.push(`${name} is missing: in production it has no default`)
   return faults
 }
+
+/** Names each address through which production would send in clear over a network. */
+function plainConnections(config: Config): string[] {
+  const faults: string[] = []
+  const databases = ['DATABASE_URL', ...Object.values(roleSettings)] as const
+  for (const name of config.DATABASE_REQUIRE_TLS ? databases : []) {
+    const address = config[name] && new URL(config[name])
+    if (address && isRemote(address) && address.searchParams.get('sslmode') !== 'verify-full')
+      faults.push(`${name} has no TLS: add sslmode=verify-full to it, or set DATABASE_REQUIRE_TLS=false`)
+  }
+  const redis = config.REDIS_URL && new URL(config.REDIS_URL)
+  if (config.REDIS_REQUIRE_TLS && redis && isRemote(redis) && redis.protocol !== 'rediss:')
+    faults.push('REDIS_URL has no TLS: begin it with rediss://, or set REDIS_REQUIRE_TLS=false')
+  return faults
+}
+
+/** Neither on this machine by address, nor a socket in a folder, which has no host or an escaped path for one. */
+const isRemote = ({ hostname }: URL) => !/^(%2f|$)/i.test(hostname) && !isLoopbackHost(hostname)
 
 /** The addresses of run-time roles, of all three unless some are named; throws {@link ConfigError} naming what lacks. */
 export function roleUrls<R extends Role = Role>(

@@ -1,5 +1,5 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { createServer, type Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
@@ -8,7 +8,8 @@ import { type Deps, openDeps, type Parts } from './deps.ts'
 import { warnOfSleepingDevices } from './identity/otp/warn-of-sleeping-devices.ts'
 import { answerBrokenRequests } from './platform/http/broken-requests.ts'
 import { createReadiness, readySample } from './platform/http/health.ts'
-import { isTaken, listenOn, portTaken, urlOf } from './platform/http/listen.ts'
+import { leavingOf } from './platform/http/leaving.ts'
+import { isTaken, listenOn, listenOnHanded, portTaken, urlOf } from './platform/http/listen.ts'
 import { openManagementPort } from './platform/http/management-port.ts'
 
 /** The API, listening. */
@@ -24,7 +25,6 @@ export interface Serving {
   stop(): Promise<void>
 }
 
-const drainMs = 25_000
 // Room to tell a target that is too long from headers that are; a missing Host is refused like everything else.
 const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
@@ -76,8 +76,12 @@ export async function serveApi(
   }
 }
 
-/** PORT where it is given, else 3000 or the next one that is free. Gives the base URL. */
-async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
+/** The socket that was handed over; else PORT where it is given, else 3000 or the next free one. Gives the base URL. */
+async function listen(server: Server, { HOST, PORT, listenFd }: Config): Promise<string> {
+  if (listenFd !== undefined) {
+    await listenOnHanded(server, listenFd)
+    return urlOf(server, HOST)
+  }
   for (let port = PORT ?? defaultPort; ; port++) {
     try {
       await listenOn(server, HOST, port)
@@ -88,43 +92,4 @@ async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
     }
   }
   return urlOf(server, HOST)
-}
-
-interface Leaving {
-  /** From now on each answer ends its connection, so that no proxy keeps one that is about to go. */
-  begin(): void
-  /** Takes no more connections; resolves once all are closed: idle ones at once, busy ones after their answer. */
-  close(): Promise<void>
-}
-
-/** How a server goes without losing a request; what is busy longer than 25 s is cut off. */
-function leavingOf(server: Server): Leaving {
-  const answering = new Set<ServerResponse>()
-  let leaving = false
-  const endConnection = (response: ServerResponse) => {
-    if (!response.headersSent) response.setHeader('Connection', 'close')
-  }
-  server.on('request', (_request, response) => {
-    if (leaving) endConnection(response)
-    answering.add(response)
-    response.once('close', () => answering.delete(response))
-  })
-  const begin = () => {
-    leaving = true
-    for (const response of answering) endConnection(response)
-  }
-  return {
-    begin,
-    async close() {
-      begin()
-      // The kernel resets connections that wait to be accepted when the listener closes. None do now: the event loop
-      // accepts them all just before it comes here.
-      await setImmediate()
-      const idle = setInterval(() => server.closeIdleConnections(), 100)
-      const timer = setTimeout(() => server.closeAllConnections(), drainMs)
-      await new Promise((resolve) => server.close(resolve))
-      clearInterval(idle)
-      clearTimeout(timer)
-    },
-  }
 }

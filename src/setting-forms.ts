@@ -46,6 +46,26 @@ export const url =
     URL.canParse(value) && protocols.includes(new URL(value).protocol)
       ? value.replace(/\/$/, '')
       : fail(`must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+const checkedModes = ['require', 'verify-ca', 'verify-full']
+
+/**
+ * The address of a Postgres. All modes that ask for TLS check the certificate and its name here, and become
+ * `sslmode=verify-full`, which every driver takes for that.
+ */
+export const databaseUrl = (value: string) => {
+  const address = url('postgres:', 'postgresql:')(value)
+  const { searchParams: parameters } = new URL(address)
+  const mode = parameters.get('sslmode')
+  if (parameters.has('ssl') || parameters.has('uselibpqcompat') || parameters.has('host'))
+    fail(
+      'must not contain ssl, uselibpqcompat or host: say sslmode=verify-full, and the host before the slash',
+    )
+  if (mode !== null && ![...checkedModes, 'no-verify', 'disable'].includes(mode))
+    fail('must have sslmode=verify-full, no-verify or disable')
+  return mode && checkedModes.includes(mode)
+    ? address.replace(/sslmode=[\w-]+/, 'sslmode=verify-full')
+    : address
+}
 export const linkTemplate = (value: string) =>
   value.includes('{token}') && URL.canParse(value.replace('{token}', 't'))
     ? value

@@ -3,6 +3,7 @@ import { samplerNames } from './platform/tracing/begin-tracing.ts'
 import {
   atLeast,
   boolean,
+  databaseUrl,
   emailAddress,
   fraction,
   linkTemplate,
@@ -16,6 +17,9 @@ import {
   url,
   wholeNumber,
 } from './setting-forms.ts'
+
+const addressOf = (role: string) =>
+  setting(databaseUrl, undefined, `Address of the role \`${role}\``, { secret: true })
 
 /** Every setting of the service, in the order in which the README lists them. */
 export const settings = {
@@ -58,34 +62,18 @@ export const settings = {
     'Least level logged',
   ),
   DATABASE_URL: setting(
-    url('postgres:', 'postgresql:'),
+    databaseUrl,
     undefined,
     "The owner's address (Postgres ≥ 15), used by `migrate` alone; unset, an embedded Postgres is started (development only)",
     { secret: true },
   ),
-  DATABASE_API_URL: setting(
-    url('postgres:', 'postgresql:'),
-    undefined,
-    'Address of the role `bailiwick_api`',
-    {
-      secret: true,
-    },
-  ),
-  DATABASE_SYSTEM_URL: setting(
-    url('postgres:', 'postgresql:'),
-    undefined,
-    'Address of the role `bailiwick_system`',
-    {
-      secret: true,
-    },
-  ),
-  DATABASE_WORKER_URL: setting(
-    url('postgres:', 'postgresql:'),
-    undefined,
-    'Address of the role `bailiwick_worker`',
-    {
-      secret: true,
-    },
+  DATABASE_API_URL: addressOf('bailiwick_api'),
+  DATABASE_SYSTEM_URL: addressOf('bailiwick_system'),
+  DATABASE_WORKER_URL: addressOf('bailiwick_worker'),
+  DATABASE_REQUIRE_TLS: setting(
+    boolean,
+    true,
+    'Production refuses these addresses without `sslmode=verify-full`, unless they are on this machine',
   ),
   DATABASE_PREPARED_STATEMENTS: setting(
     boolean,
@@ -101,6 +89,11 @@ export const settings = {
   REDIS_URL: setting(url('redis:', 'rediss:'), undefined, 'Queues on Redis; unset, queues on Postgres', {
     secret: true,
   }),
+  REDIS_REQUIRE_TLS: setting(
+    boolean,
+    true,
+    'Production refuses `redis://` in place of `rediss://`, unless it is on this machine',
+  ),
   SMTP_URL: setting(
     url('smtp:', 'smtps:'),
     undefined,
@@ -109,6 +102,9 @@ export const settings = {
       secret: true,
     },
   ),
+  SMTP_REQUIRE_TLS: setting(boolean, undefined, 'Over `smtp://`, mail is sent after STARTTLS or not at all', {
+    shown: 'true, unless it is on this machine',
+  }),
   MAIL_FROM: setting(emailAddress, 'Bailiwick <no-reply@bailiwick.test>', 'Sender of mails', {
     shown: '`Bailiwick <no-reply@bailiwick.test>` in development',
   }),

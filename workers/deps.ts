@@ -54,7 +54,8 @@ export async function openWorkerDeps(
     await worker.end()
     throw error
   }
-  const mail = measureMail(openMailTransport({ smtpUrl, from, capture: worker }), metrics)
+  const requireTls = config.SMTP_REQUIRE_TLS
+  const mail = measureMail(openMailTransport({ smtpUrl, requireTls, from, capture: worker }), metrics)
   const close = async () => {
     await mail.close()
     await worker.end()

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { notFound } from '../platform/errors.ts'
 import { asset } from '../platform/http/asset.ts'
+import { isLoopbackAddress, isLoopbackHost } from '../platform/loopback.ts'
 import { listCapturedMails } from './mailbox.ts'
 import { mailboxPage, mailboxStyle } from './mailbox-page.ts'
 
@@ -34,10 +34,6 @@ export function mailboxPages({ db }: Pick<Deps, 'db'>): Record<string, Middlewar
 }
 
 function isLocal(ctx: Context): boolean {
-  const host = ctx.hostname.toLowerCase().replace(/^\[|\]$/g, '')
   const peer = (ctx.req.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-  return isLoopback(peer) && (host === 'localhost' || host.endsWith('.localhost') || isLoopback(host))
+  return isLoopbackAddress(peer) && isLoopbackHost(ctx.hostname)
 }
-
-const isLoopback = (address: string) =>
-  address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))

@@ -1,9 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { bareEnv } from '../helpers/bare-env.ts'
+import type { DatabaseUrls } from '../helpers/database.ts'
+import { requestText } from '../helpers/raw-http.ts'
 
 export const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
@@ -22,3 +26,41 @@ export async function startApi(t: Test, settings: Record<string, string>) {
   }
   return told
 }
+
+/** Settings of a small API on a database of tests. */
+export const settingsOn = (urls: DatabaseUrls) => ({
+  NODE_ENV: 'test',
+  PORT: '0',
+  DATABASE_API_URL: urls.api,
+  DATABASE_SYSTEM_URL: urls.system,
+  DATABASE_WORKER_URL: urls.worker,
+  DATABASE_POOL_SIZE: '2',
+  SECRET_KEYS: randomBytes(32).toString('base64url'),
+})
+
+/** A connection with what came over it; `ended` resolves when the server closes it. */
+export async function open(url: string) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  const connection = { socket, received: '', ended: once(socket, 'close') }
+  socket.on('data', (part) => (connection.received += part))
+  socket.on('error', () => undefined)
+  return connection
+}
+
+/** A connection over which /healthz was answered, and which is idle since. */
+export async function asking(url: string) {
+  const connection = await open(url)
+  connection.socket.write(requestText('GET', '/healthz'))
+  while (!connection.received.includes('"ok"')) await sleep(5)
+  return connection
+}
+
+/** A request that is at work for a while: it hashes. */
+export const register = (email: string) =>
+  requestText(
+    'POST',
+    '/api/v1/auth/register/',
+    { 'content-type': 'application/json' },
+    JSON.stringify({ email, password: 'a quiet harbour' }),
+  )

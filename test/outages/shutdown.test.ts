@@ -1,55 +1,18 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { bareEnv } from '../helpers/bare-env.ts'
 import { disposableDatabase } from '../helpers/database.ts'
-import { requestText } from '../helpers/raw-http.ts'
-import { entry, startApi } from './api-process.ts'
+import { asking, entry, open, register, settingsOn, startApi } from './api-process.ts'
 
 const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
 t.setTimeout(90_000)
 
-const settings = {
-  NODE_ENV: 'test',
-  PORT: '0',
-  DATABASE_API_URL: urls.api,
-  DATABASE_SYSTEM_URL: urls.system,
-  DATABASE_WORKER_URL: urls.worker,
-  DATABASE_POOL_SIZE: '2',
-  SECRET_KEYS: randomBytes(32).toString('base64url'),
-}
-
+const settings = settingsOn(urls)
 const startProcess = (t: Test, more: Record<string, string> = {}) => startApi(t, { ...settings, ...more })
-
-/** A connection with what came over it; `ended` resolves when the server closes it. */
-async function open(url: string) {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  await once(socket, 'connect')
-  const connection = { socket, received: '', ended: once(socket, 'close') }
-  socket.on('data', (part) => (connection.received += part))
-  socket.on('error', () => undefined)
-  return connection
-}
-
-/** A connection over which /healthz was answered, and which is idle since. */
-async function asking(url: string) {
-  const connection = await open(url)
-  connection.socket.write(requestText('GET', '/healthz'))
-  while (!connection.received.includes('"ok"')) await sleep(5)
-  return connection
-}
-
-const register = (email: string) =>
-  requestText(
-    'POST',
-    '/api/v1/auth/register/',
-    { 'content-type': 'application/json' },
-    JSON.stringify({ email, password: 'a quiet harbour' }),
-  )
 
 t.test(
   'on SIGTERM what is in flight is answered, idle connections close, new ones are refused, and it ends with 0',
@@ -81,24 +44,6 @@ t.test(
     )
   },
 )
-
-t.test('for SHUTDOWN_DELAY_SECONDS /readyz says no while requests are served', async (t) => {
-  const { child, url, exit } = await startProcess(t, { SHUTDOWN_DELAY_SECONDS: '1' })
-  const kept = await asking(url)
-  const since = Date.now()
-  child.kill('SIGTERM')
-  while ((await fetch(`${url}/readyz`)).status === 200) await sleep(10)
-  t.ok(Date.now() - since < 800, 'at once')
-  const fresh = await open(url)
-  for (const { socket } of [kept, fresh]) socket.write(register(`late${socket.localPort}@example.com`))
-  await Promise.all([kept.ended, fresh.ended])
-  for (const { received } of [kept, fresh]) {
-    t.match(received, /HTTP\/1\.1 201 /, 'old and new connections are answered')
-    t.match(received, /connection: close/i, 'and closed, so that no balancer keeps one')
-  }
-  t.same(await exit, [0, null])
-  t.ok(Date.now() - since >= 1_000, 'the delay passed')
-})
 
 t.test('a second signal ends it at once, whatever a client still holds open', async (t) => {
   const { child, url, exit } = await startProcess(t)
@@ -150,6 +95,16 @@ t.test('production starts with nothing missing, and lists all that is', async (t
     t.strictSame(asked, needed, `${name} asks for the roles it acts as, and no other`)
     t.notMatch(printed, /^\s+at /m, 'no stack')
   }
+  const plain = await startProcess(t, {
+    NODE_ENV: 'production',
+    DATABASE_API_URL: 'postgres://bailiwick_api:hush@db.example.com/x',
+    DATABASE_SYSTEM_URL: 'postgres://bailiwick_system:hush@db.example.com/x?sslmode=no-verify',
+    REDIS_URL: 'redis://:hush@redis.example.com',
+  })
+  t.same(await plain.exit, [1, null])
+  for (const name of ['DATABASE_API_URL', 'DATABASE_SYSTEM_URL', 'REDIS_URL'])
+    t.match(plain.printed, `${name} has no TLS: `, 'production sends nothing in clear')
+  t.notMatch(plain.printed, /DATABASE_WORKER_URL has no TLS|hush/, 'on this machine it may')
   const unknown = await startProcess(t, { OTP_REQUIRED_FOR_LOGN: 'true', PORT: 'x', LOG_LEVEL: 'loud' })
   t.same(await unknown.exit, [1, null])
   for (const fault of ['OTP_REQUIRED_FOR_LOGN is not a setting', 'PORT must be', 'LOG_LEVEL must be'])

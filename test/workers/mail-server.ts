@@ -10,8 +10,11 @@ export interface Received {
   raw: string
 }
 
-/** A real mail server on 127.0.0.1 that starts and stops on one port; `answer` may refuse a message. */
-export async function mailServer(t: Test) {
+/**
+ * A real mail server on 127.0.0.1 that starts and stops on one port; `answer` may refuse a message. It takes STARTTLS
+ * where it has a certificate (PEM).
+ */
+export async function mailServer(t: Test, certificate?: { key: string; cert: string }) {
   const port = await freePort()
   const received: Received[] = []
   let server: SMTPServer | undefined
@@ -19,10 +22,13 @@ export async function mailServer(t: Test) {
     port,
     url: `smtp://127.0.0.1:${port}`,
     received,
+    /** Of each message, whether it came over TLS. */
+    secured: [] as boolean[],
     answer: (_mail: Received): Error | null => null,
     async start() {
       server = new SMTPServer({
-        disabledCommands: ['AUTH', 'STARTTLS'],
+        disabledCommands: certificate ? ['AUTH'] : ['AUTH', 'STARTTLS'],
+        ...certificate,
         closeTimeout: 10,
         onData(stream, session, done) {
           const parts: Buffer[] = []
@@ -32,6 +38,7 @@ export async function mailServer(t: Test) {
             const to = rcptTo.map((recipient) => recipient.address)
             const mail = { to, from: mailFrom ? mailFrom.address : '', raw: Buffer.concat(parts).toString() }
             received.push(mail)
+            hub.secured.push(session.secure)
             done(hub.answer(mail))
           })
         },

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
@@ -34,10 +35,19 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** A Redis that keeps nothing, ended with the test. */
-export async function startRedis(t: Test, port?: number) {
+/** A Redis that keeps nothing, ended with the test; with files of a certificate and its key, it speaks TLS alone. */
+export async function startRedis(t: Test, port?: number, tls?: { key: string; certificate: string }) {
   const chosen = port ?? (await freePort())
-  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+  const files = tls && [
+    '--tls-cert-file',
+    tls.certificate,
+    '--tls-key-file',
+    tls.key,
+    '--tls-auth-clients',
+    'no',
+  ]
+  const listen = files ? ['--port', '0', '--tls-port', String(chosen), ...files] : ['--port', String(chosen)]
+  const args = [...listen, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
   const child = spawn('redis-server', args, { stdio: 'ignore', cwd: t.testdir() })
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) {
@@ -46,8 +56,11 @@ export async function startRedis(t: Test, port?: number) {
     }
   }
   t.teardown(stop)
-  const url = `redis://127.0.0.1:${chosen}`
-  const probe = new Redis(url, { retryStrategy: () => 50 }).on('error', () => undefined)
+  const url = tls ? `rediss://localhost:${chosen}` : `redis://127.0.0.1:${chosen}`
+  const probe = new Redis(url, {
+    ...(tls && { tls: { ca: readFileSync(tls.certificate) } }),
+    retryStrategy: () => 50,
+  }).on('error', () => undefined)
   await probe.ping()
   probe.disconnect()
   return { url, port: chosen, pid: child.pid!, stop }

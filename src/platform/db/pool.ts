@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
 import { createPgDriverFactory } from '@slonik/pg-driver'
 import {
   createPool,
@@ -25,7 +27,9 @@ export function openPool(
   url: string,
   { size, prepared, applicationName }: PoolOptions,
 ): Promise<DatabasePool> {
-  return createPool(addressOf(url, applicationName), {
+  const { address, tls } = withoutTls(addressOf(url, applicationName))
+  return createPool(address, {
+    ...(tls && { ssl: tls }),
     driverFactory: createPgDriverFactory(),
     maxPoolSize: size,
     connectionTimeout: timeouts.connect,
@@ -48,6 +52,23 @@ export function addressOf(url: string, applicationName: string): string {
   address.searchParams.set('application_name', applicationName)
   address.searchParams.set('options', '-c lock_timeout=3s')
   return address.href
+}
+
+/** Slonik's driver knows no `verify-full`, and reads no certificates: it is given what pg makes of the address. */
+function withoutTls(url: string): { address: string; tls: ConnectionOptions | undefined } {
+  const address = new URL(url)
+  const [mode, ca, cert, key] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].map((name) => {
+    const value = address.searchParams.get(name)
+    address.searchParams.delete(name)
+    return value
+  })
+  const tls = {
+    rejectUnauthorized: mode !== 'no-verify',
+    ...(ca && { ca: readFileSync(ca, 'utf8') }),
+    ...(cert && { cert: readFileSync(cert, 'utf8') }),
+    ...(key && { key: readFileSync(key, 'utf8') }),
+  }
+  return { address: address.href, tls: !mode || mode === 'disable' ? undefined : tls }
 }
 
 /** Counts, sequences and revisions stay far below 2^53. */

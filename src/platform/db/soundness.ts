@@ -29,8 +29,14 @@ function refusalOf(error: unknown, url: string): string {
   const code = sqlState(error)
   if (/^28/.test(code)) return `Postgres at ${place} refuses this login or its password (${code})`
   if (/^(?=.*\d)[0-9A-Z]{5}$/.test(code)) return `Postgres at ${place} refuses the connection (${code})`
+  if (/CERT|SIGNATURE/.test(codeOf(error)))
+    return `the certificate of Postgres at ${place} is not trusted (${codeOf(error)}): name its authority by sslrootcert`
+  if (error instanceof Error && /not support SSL/.test(error.message))
+    return `Postgres at ${place} speaks no TLS, which sslmode asks for`
   return `no Postgres answers at ${place}`
 }
+
+const codeOf = (error: unknown) => String((error as { code?: unknown }).code ?? '')
 
 /**
  * Throws unless every migration is applied and the catalogue proves that tenants are isolated. A service that cannot

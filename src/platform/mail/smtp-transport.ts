@@ -6,13 +6,14 @@ const patience = 10_000
 const plainAddress = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9.-]+$/i
 
 /**
- * Sends by SMTP over at most 5 connections that stay open: one per mail costs 100 ms each. Rejects with
- * nodemailer's errors, whose `responseCode` is the server's.
+ * Sends by SMTP over at most 5 connections that stay open: one per mail costs 100 ms each. `requireTls`: to a server
+ * that does not take STARTTLS nothing is sent, no password either (RFC 3207). Rejects with nodemailer's errors, whose
+ * `responseCode` is the server's.
  */
-export function smtpTransport(smtpUrl: string, from: string): MailTransport {
+export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean): MailTransport {
   const sender = senderOf(from)
   const smtp = createTransport({
-    url: smtpUrl,
+    url: requireTls ? requiringTls(smtpUrl) : smtpUrl,
     pool: true,
     maxConnections: 5,
     maxMessages: Number.POSITIVE_INFINITY,
@@ -42,6 +43,14 @@ export function smtpTransport(smtpUrl: string, from: string): MailTransport {
       smtp.close()
     },
   }
+}
+
+/** What the address says counts more than other options, so it is said there. */
+function requiringTls(smtpUrl: string): string {
+  const url = new URL(smtpUrl)
+  url.searchParams.delete('ignoreTLS')
+  url.searchParams.set('requireTLS', 'true')
+  return url.href
 }
 
 /**

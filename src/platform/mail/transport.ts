@@ -1,4 +1,5 @@
 import type { DatabasePool } from 'slonik'
+import { isLoopbackHost } from '../loopback.ts'
 import { captureTransport } from './capture-transport.ts'
 import { smtpTransport } from './smtp-transport.ts'
 import type { Letter } from './templates.ts'
@@ -19,6 +20,8 @@ export interface MailTransport {
 
 interface TransportOptions {
   smtpUrl?: string | undefined
+  /** Unset: unless the server is on this machine. */
+  requireTls?: boolean | undefined
   /** `Name <address>` or an address */
   from: string
   /** Pool of the worker's role: where mail is captured when there is no mail server. */
@@ -26,6 +29,7 @@ interface TransportOptions {
 }
 
 /** Opens SMTP where there is a mail server, else the mailbox of development. */
-export function openMailTransport({ smtpUrl, from, capture }: TransportOptions): MailTransport {
-  return smtpUrl ? smtpTransport(smtpUrl, from) : captureTransport(capture, from)
+export function openMailTransport({ smtpUrl, requireTls, from, capture }: TransportOptions): MailTransport {
+  if (!smtpUrl) return captureTransport(capture, from)
+  return smtpTransport(smtpUrl, from, requireTls ?? !isLoopbackHost(new URL(smtpUrl).hostname))
 }

@@ -69,6 +69,28 @@ t.test('an address that a parser could make several of, or another, is sent noth
   )
 })
 
+t.test('beyond this machine nothing is sent without TLS, unless a setting allows it', async (t) => {
+  const server = await mailServer(t)
+  await server.start()
+  const stage = await openStage(t)
+  // Reaches this machine, and is none of the addresses that always mean it.
+  const smtpUrl = `smtp://0.0.0.0:${server.port}?ignoreTLS=true&requireTLS=false`
+  const send = async (requireTls?: boolean) => {
+    const transport = openMailTransport({
+      smtpUrl,
+      requireTls,
+      from: 'no-reply@b.test',
+      capture: stage.deps.db.worker,
+    })
+    t.teardown(() => transport.close())
+    await transport.send({ id: 'm', to: 'ada@c.test', subject: 'S', text: 'T', html: '<p>T</p>', at: 0 })
+  }
+  await t.rejects(send(), /STARTTLS/)
+  t.equal(server.received.length, 0)
+  await send(false)
+  t.equal(server.received.length, 1)
+})
+
 t.test('without a mail server mail is captured, and the mailbox shows it, newest first', async (t) => {
   const stage = await openStage(t)
   const system = await openPool(stage.urls.system, { size: 1, prepared: true, applicationName: 'test' })
