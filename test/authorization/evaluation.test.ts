@@ -247,6 +247,54 @@ t.test('every type of object of the service can be asked about', async (t) => {
   await about('decision', 'read', '/api/v1/decisions/')
 })
 
+t.test('an answer names what the question lacked, and words that nothing in the tenant names', async (t) => {
+  const owner = await service.signUp()
+  const member = await colleague(service, owner)
+  await owner.post('/api/v1/attribute-definitions/', {
+    category: 'resource',
+    key: 'amount',
+    data_type: 'integer',
+  })
+  await owner.post(policies, {
+    name: 'Small ones',
+    effect: 'allow',
+    actions: ['invoice:pay'],
+    conditions: {
+      all: [
+        { attribute: 'resource.amount', operator: 'lt', value: 100 },
+        { attribute: 'subject.department_id', operator: 'exists' },
+      ],
+    },
+  })
+  await owner.post(`/api/v1/tenants/${owner.tenantId}/roles/`, {
+    name: 'Clerk',
+    permissions: ['letter:read'],
+  })
+  const ask = async (by: Client, name: string, resource: object) =>
+    (await by.post(evaluation, { subject: user(member.id), action: { name }, resource })).body.context
+  const none = { missing_attributes: [], unknown_action: false, unknown_resource_type: false }
+  const forgotten = await ask(owner, 'invoice:pay', { type: 'invoice', id: '1' })
+  t.match(forgotten, { ...none, missing_attributes: ['resource.amount', 'subject.department_id'] })
+  const illTyped = { type: 'invoice', id: '1', properties: { amount: '7' } }
+  t.same((await ask(member, 'invoice:pay', illTyped)).missing_attributes, ['resource.amount'])
+  const misspelt = await ask(owner, 'invoice:pya', { type: 'invoice', id: '1' })
+  t.match(misspelt, { ...none, unknown_action: true })
+  t.match(await ask(owner, 'invioce:pay', { type: 'invioce', id: '1' }), {
+    unknown_action: true,
+    unknown_resource_type: true,
+  })
+  t.match(await ask(owner, 'letter:read', { type: 'letter', id: '1' }), none, 'a role names it')
+  t.match(await ask(owner, 'member:list', { type: 'member', id: 'all' }), none, 'the service knows it')
+  const explain = async (id: string) => (await owner.get(`/api/v1/decisions/${id}/explain/`)).body
+  t.match(await explain(forgotten.id), {
+    missing_attributes: ['resource.amount', 'subject.department_id'],
+    unknown_action: false,
+  })
+  const told = await explain(misspelt.id)
+  t.match(told, { unknown_action: true, unknown_resource_type: false })
+  t.ok(told.explanation.some((sentence: string) => sentence.includes('invoice:pya: look for a misspelling')))
+})
+
 t.test('what a caller sends never replaces what the service knows', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)

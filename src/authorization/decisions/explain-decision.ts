@@ -9,6 +9,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { findVersion } from '../policies/version-store.ts'
 import { readVocabulary, roleFinder } from '../policies/vocabulary.ts'
 import { queryFrom } from './facts.ts'
+import { type Hints, hintsOf } from './hints.ts'
 import { type LoadedDecision, showDecision } from './read-decisions.ts'
 import type { DecisionRow } from './store.ts'
 
@@ -17,9 +18,15 @@ import type { DecisionRow } from './store.ts'
  * they met. A reader of only their own decisions learns the reasons, without what is the tenant's.
  */
 export async function explainDecision(deps: Deps, caller: Caller, { row, whole }: LoadedDecision) {
+  const { missing, unknown } = 'cut' in row.facts ? {} : row.facts
+  const hints = hintsOf(whole, missing, unknown)
   if (!whole) {
-    const explanation = [asked(row), ...row.reasons.map(({ code }) => reasonSentence(code))]
-    return { ...showDecision(row, whole), explanation, trace: [] }
+    const explanation = [
+      asked(row),
+      ...row.reasons.map(({ code }) => reasonSentence(code)),
+      ...doubts(row, hints),
+    ]
+    return { ...showDecision(row, whole), ...hints, explanation, trace: [] }
   }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
   const versions = query ? await policiesOf(deps, caller, row) : []
@@ -30,9 +37,20 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const sentences = explanationSentences({ decision: { ...decision, matched }, policies })
   return {
     ...showDecision(row, whole),
-    explanation: [asked(row), ...sentences, ...rolesOf(row)],
+    ...hints,
+    explanation: [asked(row), ...sentences, ...rolesOf(row), ...doubts(row, hints)],
     trace: policies,
   }
+}
+
+/** What may be wrong with the question, as sentences. */
+function doubts({ action, resource_type: type }: DecisionRow, hints: Hints): string[] {
+  const { missing_attributes: missing, unknown_action, unknown_resource_type } = hints
+  return [
+    ...(unknown_action ? [`No policy in force and no role named ${action}: look for a misspelling.`] : []),
+    ...(unknown_resource_type ? [`None named the resource type ${type} either.`] : []),
+    ...(missing.length > 0 ? [`Policies looked at what the question lacked: ${missing.join(', ')}.`] : []),
+  ]
 }
 
 /** The policies that had a say, in the versions of then, also where they were deleted since. */

@@ -1,6 +1,8 @@
+import { missingAttributes } from '../../platform/access/attributes.ts'
 import { builtInAttributes } from '../../platform/access/built-in-attributes.ts'
 import type { Slice } from '../../platform/access/compiled-policy.ts'
 import type { AnyQuery, Membership, Resource, SentAttributes } from '../../platform/access/query.ts'
+import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
 
 /** A question as it was asked, without the policies: enough to explain the answer and to ask again. */
 type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now'> & {
@@ -8,6 +10,9 @@ type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now'> & {
   sent?: SentAttributes
   /** the attributes that the policies of then looked at: of rows and callers no others are kept */
   looked: readonly string[]
+  /** those of them that the question lacked; absent in older rows, as is `unknown` */
+  missing?: readonly string[]
+  unknown?: UnknownWords
 }
 
 /** In place of facts that are too large, or of a person who was erased: the other columns are all that is known. */
@@ -24,8 +29,9 @@ const maxBytesOfService = 16 * 1024
  * the log is no copy of the data. Their JSON has at most `maxBytes` where an application asked, which chooses what it
  * sends, and 16 KiB else: values go first, then the facts.
  */
-export function factsOf(query: AnyQuery, maxBytes: number): Facts {
-  const whole = wholeFacts(query)
+export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWords): Facts {
+  const missing = missingAttributes(query)
+  const whole = { ...wholeFacts(query), ...(missing.length > 0 && { missing }), ...(unknown && { unknown }) }
   const most = 'application' in query ? maxBytes : maxBytesOfService
   return [whole, withoutValues(whole)].find((facts) => bytesOf(facts) <= most) ?? { cut: true }
 }
@@ -74,7 +80,7 @@ export function queryFrom(
   slice: Slice,
 ): AnyQuery | null {
   if ('cut' in row.facts) return null
-  const { looked, ...facts } = row.facts
+  const { looked, missing: _missing, unknown: _unknown, ...facts } = row.facts
   const known = (name: string) =>
     alwaysThere(name) ||
     looked.includes(name) ||

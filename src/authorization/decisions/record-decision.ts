@@ -91,7 +91,7 @@ const maxNamed = 50
 
 /** A decision as it is kept. */
 function rowOf(
-  { id, query, decision }: DecisionRecord,
+  { id, query, decision, unknown }: DecisionRecord,
   engineRevision: string,
   maxFacts: number,
 ): NewDecision {
@@ -110,7 +110,7 @@ function rowOf(
     obligations: decision.obligations,
     policyRevision: query.slice.revision,
     engineRevision,
-    facts: factsOf(query satisfies AnyQuery, maxFacts),
+    facts: factsOf(query satisfies AnyQuery, maxFacts, unknown),
     durationUs: decision.durationUs,
     requestId: query.requestId,
   }

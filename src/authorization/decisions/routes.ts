@@ -5,6 +5,7 @@ import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { explainDecision } from './explain-decision.ts'
+import { hintsShape } from './hints.ts'
 import { decisionResource, loadDecision, pageOfDecisions, showDecision } from './read-decisions.ts'
 import { decisionList } from './store.ts'
 
@@ -39,6 +40,7 @@ export const decisionSchema = z
 
 const explained = decisionSchema
   .extend({
+    ...hintsShape,
     explanation: z.array(z.string()).meta({ description: 'Why, in sentences' }),
     trace: z.array(z.unknown()).meta({
       description: 'Of each policy that had a say: its condition with the values it met',

@@ -1,14 +1,17 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { ActionName, ApplicationAction } from '../../platform/access/actions.ts'
+import { missingAttributes } from '../../platform/access/attributes.ts'
 import type { Decision } from '../../platform/access/decision.ts'
 import type { ObjectFinders } from '../../platform/access/find-object.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { tell } from '../../platform/http/refusal.ts'
+import { type Hints, hintsOf } from '../decisions/hints.ts'
 import { type AskedObject, findAskedObject } from './find-asked-object.ts'
 import { actionOf, isOfMembers, type Question, queryOf } from './question.ts'
-import { findSubject, type KnownSubject } from './store.ts'
+import { findSubject, type KnownSubject, namedByRoles } from './store.ts'
 
 /** What a question is about, as far as the tenant has it. */
 export interface LoadedQuestion {
@@ -50,9 +53,27 @@ export async function evaluate(deps: Deps, caller: Caller, asked: Question, load
   const slice = policies.slice(asked.resource.type, action, now)
   const query = queryOf(asked, { caller, known, object, slice, now })
   const decision = namingMissing(deps.access.decide(query))
+  const unknown = await unknownWords(deps, caller, policies, { action, resourceType: asked.resource.type })
   const id = randomUUIDv7()
-  await deps.recordDecision({ id, query, decision, always: decision.effect !== 'allow' })
-  return answerOf(id, decision, policies.revision)
+  await deps.recordDecision({ id, query, decision, always: decision.effect !== 'allow', unknown })
+  const hints = hintsOf(caller.may({ type: 'access' }), missingAttributes(query), unknown)
+  return answerOf(id, { ...decision, ...hints }, policies.revision)
+}
+
+/** Which words of a question neither a policy in force nor a role of the tenant names: misspelt, most likely. */
+async function unknownWords(
+  deps: Deps,
+  caller: Caller,
+  policies: PoliciesInForce,
+  asked: { action: string; resourceType: string },
+): Promise<UnknownWords> {
+  const byPolicies = policies.names(asked.action, asked.resourceType)
+  if (byPolicies.action && byPolicies.resourceType) return { action: false, resourceType: false }
+  const byRoles = await inTenant(deps.db, caller, (tx) => namedByRoles(tx, caller.tenantId, asked))
+  return {
+    action: !byPolicies.action && !byRoles.action,
+    resourceType: !byPolicies.resourceType && !byRoles.resource_type,
+  }
 }
 
 /** Whether an object is another tenant's or nobody's is not told. */
@@ -63,7 +84,7 @@ const namingMissing = (decision: Decision): Decision => ({
   ),
 })
 
-function answerOf(id: string, decision: Decision, revision: number) {
+function answerOf(id: string, decision: Decision & Hints, revision: number) {
   return {
     decision: decision.effect === 'allow',
     context: {
@@ -71,6 +92,9 @@ function answerOf(id: string, decision: Decision, revision: number) {
       effect: decision.effect,
       reasons: decision.reasons.map(tell),
       obligations: [...decision.obligations],
+      missing_attributes: decision.missing_attributes,
+      unknown_action: decision.unknown_action,
+      unknown_resource_type: decision.unknown_resource_type,
       policy_revision: revision,
     },
   }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { ObjectFinders } from '../../platform/access/find-object.ts'
 import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
+import { hintsShape } from '../decisions/hints.ts'
 import { accessResource, evaluate, loadQuestion } from './evaluate.ts'
 import { question } from './question.ts'
 
@@ -22,6 +23,7 @@ const answer = z
       obligations: z.array(
         z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
       ),
+      ...hintsShape,
       policy_revision: z.int(),
     }),
   })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { systemRoles } from '../../platform/access/actions.ts'
 import type { Membership } from '../../platform/access/query.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { wildcardOf } from '../policies/named-words.ts'
 
 const memberRow = z.object({
   user_id: z.uuid(),
@@ -47,6 +48,18 @@ export async function findSubject(tx: Tx, tenantId: string, idOrEmail: string): 
            or (m.email = ${idOrEmail.trim().toLowerCase()} and u.email_verified_at is not null))
     group by m.tenant_id, m.id, m.user_id, u.id`)
   return row && known(row)
+}
+
+const namedRow = z.object({ action: z.boolean(), resource_type: z.boolean() })
+
+/** Whether a role of the tenant names an action (itself, or as `resource:*`), and whether one names a type of resource. */
+export function namedByRoles(tx: Tx, tenantId: string, asked: { action: string; resourceType: string }) {
+  const names = sql.array([asked.action, wildcardOf(asked.action)], 'text')
+  return tx.one(sql.type(namedRow)`
+    select coalesce(bool_or(r.permissions && ${names}), false) as action,
+           coalesce(bool_or(exists (select from unnest(r.permissions) p
+                                    where split_part(p, ':', 1) = ${asked.resourceType})), false) as resource_type
+    from roles r where r.tenant_id = ${tenantId}`)
 }
 
 const known = (row: z.infer<typeof memberRow>): KnownSubject => ({

@@ -2,6 +2,7 @@ import type { Slice } from '../../platform/access/compiled-policy.ts'
 import { buildSlice, concerns, emptySlice } from '../../platform/access/slice.ts'
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { keepRecentlyUsed } from '../../platform/recently-used.ts'
+import { namedByPolicies } from './named-words.ts'
 import type { PolicyInStore } from './store.ts'
 
 /** The most that the slices kept for one tenant may take, in bytes. */
@@ -36,6 +37,7 @@ export function cutPolicies(
   const kindOf = questionKinds(enforced)
   const cuts = keepRecentlyUsed<Cut>(maxBytes / 8)
   const slices = keepRecentlyUsed<Slice>(maxBytes)
+  let names: CutPolicies['names'] | undefined
   const base = 1_000 + stored.reduce((sum, policy) => sum + 2 * policy.bytes, 0)
 
   const cutOf = (resourceType: string, action: string, now: number): Cut => {
@@ -62,6 +64,10 @@ export function cutPolicies(
       slices.set(key, slice, 1_000 + 2 * slice.text.length)
       grown()
       return slice
+    },
+    names(action, resourceType) {
+      names ??= namedByPolicies(stored.map(({ compiled }) => compiled))
+      return names(action, resourceType)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { canonicalAddress } from './addresses.ts'
 import type { DataType, Scalar } from './conditions.ts'
 import { instantOf } from './instants.ts'
+import { localTime } from './local-time.ts'
 import type { AnyQuery, SentAttributes } from './query.ts'
 
 /** An attribute's value as the policies compare it: times in ms, addresses in their one spelling. */
@@ -25,6 +26,15 @@ export function attributesOf(
     if (value !== undefined && value !== null) values[name] = normalised(value, type) ?? null
   }
   return values
+}
+
+const maxMissing = 64
+
+/** The attributes that the query's policies look at and that it lacks, or has of another type; 64 at most. */
+export function missingAttributes(query: AnyQuery): string[] {
+  const values = attributesOf(query)
+  const missing = Object.keys(query.slice.attributes).filter((name) => (values[name] ?? null) === null)
+  return missing.slice(0, maxMissing)
 }
 
 /** A value as its declared type compares it; undefined where it is not of that type. */
@@ -76,7 +86,7 @@ function given(query: AnyQuery, category: keyof SentAttributes, key: string): un
 const ownValue = (values: Readonly<Record<string, unknown>> | undefined, key: string) =>
   values && Object.hasOwn(values, key) ? values[key] : undefined
 
-const day = (now: number) => new Date(now).getUTCDay() || 7
+const local = ({ now, tenant }: AnyQuery) => localTime(now, tenant?.timeZone ?? 'UTC')
 const age = ({ now, subject }: AnyQuery) =>
   subject.session && Math.max(0, Math.floor((now - subject.session.authTime) / 1000))
 const joined = ({ subject }: AnyQuery) => subject.membership && new Date(subject.membership.joinedAt)
@@ -99,8 +109,8 @@ const builtIn: Readonly<Record<string, (query: AnyQuery) => unknown>> = Object.f
   'resource.owner_id': ({ resource }: AnyQuery) => resource.ownerId,
   'action.name': ({ action }: AnyQuery) => action,
   'environment.time': ({ now }: AnyQuery) => new Date(now),
-  'environment.hour': ({ now }: AnyQuery) => new Date(now).getUTCHours(),
-  'environment.weekday': ({ now }: AnyQuery) => day(now),
+  'environment.hour': (query: AnyQuery) => local(query)?.hour,
+  'environment.weekday': (query: AnyQuery) => local(query)?.weekday,
   'environment.ip': ({ environment }: AnyQuery) => environment.ip,
   'environment.user_agent': ({ environment }: AnyQuery) => environment.userAgent,
 })

@@ -43,6 +43,8 @@ export interface TenantFacts {
   id: string
   status: 'active' | 'suspended' | 'archived'
   requireMfa: boolean
+  /** IANA, which hour and weekday follow; UTC where absent */
+  timeZone?: string
 }
 
 /** What is acted on. `tenantId` is the tenant it lives in, null only for actions that need no tenant. */

@@ -8,6 +8,8 @@ export interface PoliciesInForce {
   readonly revision: number
   /** Those that an action on a type of resource can meet at `now` (ms). */
   slice(resourceType: string, action: string, now: number): Slice
+  /** Whether one of them names this action, and this type of resource. */
+  names(action: string, resourceType: string): { action: boolean; resourceType: boolean }
 }
 
 /** Gives a tenant's policies at the revision that the auth context names; at once where they are in memory. */
@@ -23,6 +25,14 @@ export interface DecisionRecord {
   decision: Decision
   /** Changes, denials and gates are kept, as far as the day of the tenant goes; allowed reads as a sample. */
   always: boolean
+  /** Of an application's question: words that nothing in the tenant names. */
+  unknown?: UnknownWords
+}
+
+/** Whether no policy and no role of the tenant names the action, and the type of resource, of a question. */
+export interface UnknownWords {
+  action: boolean
+  resourceType: boolean
 }
 
 /** Keeps a decision; resolves once it is stored, where it must be. Never rejects. */
