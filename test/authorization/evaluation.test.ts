@@ -295,6 +295,32 @@ t.test('an answer names what the question lacked, and words that nothing in the 
   t.ok(told.explanation.some((sentence: string) => sentence.includes('invoice:pya: look for a misspelling')))
 })
 
+t.test('hour and weekday follow the time zone of the tenant', async (t) => {
+  const owner = await service.signUp()
+  const leaf = (attribute: string, value: number) => ({ attribute, operator: 'eq', value })
+  const { body: policy } = await owner.post(policies, {
+    name: 'Early on Sunday',
+    effect: 'allow',
+    actions: ['doc:read'],
+    conditions: { all: [leaf('environment.hour', 1), leaf('environment.weekday', 7)] },
+  })
+  const ask = () =>
+    decisionOf(owner, {
+      subject: customer('alice'),
+      action: { name: 'read' },
+      resource: { type: 'doc', id: '1' },
+    })
+  t.equal(new Date(service.now()).toISOString(), '2026-11-21T12:00:00.000Z', 'a Saturday')
+  t.equal(await ask(), false)
+  const settings = { time_zone: 'Pacific/Auckland' }
+  const changed = await owner.patch(`/api/v1/tenants/${owner.tenantId}/`, { settings })
+  t.match(changed.body.settings, settings)
+  t.equal(await ask(), true)
+  const winter = { subject: { type: 'customer', id: 'alice' }, context: { time: '2026-07-04T13:30:00Z' } }
+  const tried = (await owner.post(`${policies}${policy.id}/test/`, winter)).body
+  t.match(tried.trace.of, [{ actual: 1 }, { actual: 7 }], 'without summer time it is an hour less ahead')
+})
+
 t.test('what a caller sends never replaces what the service knows', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)

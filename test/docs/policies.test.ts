@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { newPolicy } from '../../src/authorization/policies/policy-body.ts'
+import { builtInAttributes } from '../../src/platform/access/built-in-attributes.ts'
 import { operatorsByType } from '../../src/platform/access/conditions.ts'
 import { startService } from '../helpers/service.ts'
 
@@ -33,6 +34,13 @@ t.test('the operators of each type are those that there are', async (t) => {
     table('Type').map(([type, operators]) => [words(type)[0], words(operators)]),
   )
   t.same(told, operatorsByType)
+})
+
+t.test('the built-in attributes are those that there are', async (t) => {
+  t.same(
+    table('Attribute').map(([name, type, value]) => [words(name)[0], type, value]),
+    [...builtInAttributes].map(([name, { type, description }]) => [name, type, description]),
+  )
 })
 
 t.test('the examples answer what is written below them', async (t) => {

@@ -53,6 +53,7 @@ const tenantOf = (row: AuthContextRow, id: string, otpEnabled: boolean): AuthCon
   id,
   status: row.tenant_status!,
   requireMfa: (row.require_mfa ?? false) && otpEnabled,
+  timeZone: row.time_zone ?? 'UTC',
   policyRevision: row.policy_revision!,
 })
 

@@ -52,6 +52,7 @@ const authContextRow = z.object({
   tenant_id: z.uuid().nullable(),
   tenant_status: z.enum(['active', 'suspended', 'archived']).nullable(),
   require_mfa: z.boolean().nullable(),
+  time_zone: z.string().nullable(),
   policy_revision: z.number().nullable(),
   membership_id: z.uuid().nullable(),
   membership_status: z.enum(['active', 'suspended']).nullable(),
@@ -110,6 +111,7 @@ function standingWith(
            s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
            (m.sessions_ended_at >= s.begun_at) is true as over_here,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
+           t.settings ->> 'time_zone' as time_zone,
            t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
            m.attributes,
            r.roles, r.role_ids, r.system_roles, r.permissions

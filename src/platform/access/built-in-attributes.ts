@@ -31,8 +31,11 @@ export const builtInAttributes: ReadonlyMap<string, BuiltIn> = new Map([
   ['resource.created_at', entry('datetime', 'When it was made')],
   ['action.name', entry('string', 'The action, as resource:verb')],
   ['environment.time', entry('datetime', 'The time of the request')],
-  ['environment.hour', entry('integer', 'The hour of the request in UTC, 0 to 23')],
-  ['environment.weekday', entry('integer', 'The day of the week in UTC, 1 (Monday) to 7')],
+  ['environment.hour', entry('integer', 'The hour of the request in the time zone of the tenant, 0 to 23')],
+  [
+    'environment.weekday',
+    entry('integer', 'The day of the week in the time zone of the tenant, 1 (Monday) to 7'),
+  ],
   ['environment.ip', entry('ip', 'The address the request came from')],
   ['environment.user_agent', entry('string', 'The program the request came from')],
 ])

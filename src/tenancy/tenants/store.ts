@@ -12,6 +12,7 @@ const tenantRow = z.object({
   status: tenantStatus,
   settings: z.looseObject({
     require_mfa: z.boolean().default(false),
+    time_zone: z.string().default('UTC'),
     allowed_email_domains: z.array(z.string()).default([]),
   }),
   created_at: z.number(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isTimeZone } from '../../platform/access/local-time.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { domainName } from './email-domains.ts'
 import { type TenantRow, tenantStatus } from './store.ts'
@@ -24,6 +25,11 @@ export const tenantChange = z.object({
     .object(
       {
         require_mfa: z.boolean('require_mfa has to be true or false.').optional(),
+        time_zone: z
+          .string('Give the time zone as text.')
+          .max(64, 'A time zone has 64 characters at most.')
+          .refine(isTimeZone, 'Name a time zone of the IANA database, such as Europe/Berlin.')
+          .optional(),
         allowed_email_domains: z
           .array(domainName, 'Give the domains as a list.')
           .max(100, 'A tenant may name 100 domains at most.')
@@ -44,7 +50,13 @@ export const tenantSchema = z
     slug: z.string(),
     status: tenantStatus,
     is_active: z.boolean(),
-    settings: z.looseObject({ require_mfa: z.boolean(), allowed_email_domains: z.array(z.string()) }),
+    settings: z.looseObject({
+      require_mfa: z.boolean(),
+      time_zone: z.string().meta({
+        description: 'IANA time zone, which environment.hour and environment.weekday of policies follow',
+      }),
+      allowed_email_domains: z.array(z.string()),
+    }),
     created_at: timestamp,
     updated_at: timestamp,
     suspended_at: timestamp.nullable(),

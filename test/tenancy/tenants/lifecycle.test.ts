@@ -21,7 +21,11 @@ t.test('a tenant is changed key by key, with one event per change and none for n
     settings: { allowed_email_domains: ['Example.com', 'example.com.', 'other.example.org'] },
   }
   const second = await expect(200, owner.patch(`${path}/`, domains))
-  t.same(second.settings, { require_mfa: true, allowed_email_domains: ['example.com', 'other.example.org'] })
+  t.same(second.settings, {
+    require_mfa: true,
+    time_zone: 'UTC',
+    allowed_email_domains: ['example.com', 'other.example.org'],
+  })
   await expect(200, owner.put(`${path}/`, {}))
   await expect(200, owner.put(`${path}/`, { slug: 'another', id: randomUUID(), status: 'archived' }))
   t.match(await owner.get(`${path}/`), { body: { slug: first.slug, id, status: 'active' } })
@@ -39,6 +43,9 @@ t.test('bad values are refused by field', async (t) => {
     [{ settings: [] }, 'settings'],
     [{ settings: { require_mfa: 'true' } }, 'settings.require_mfa'],
     [{ settings: { require_mfa: null } }, 'settings.require_mfa'],
+    [{ settings: { time_zone: 'Mars/Olympus' } }, 'settings.time_zone'],
+    [{ settings: { time_zone: '+01:00' } }, 'settings.time_zone'],
+    [{ settings: { time_zone: '' } }, 'settings.time_zone'],
     [{ settings: { allowed_email_domains: 'example.com' } }, 'settings.allowed_email_domains'],
     [{ settings: { allowed_email_domains: ['nodot'] } }, 'settings.allowed_email_domains.0'],
     [
