@@ -30,6 +30,7 @@ export const limitSettings = {
     'Mails an hour to one approver about calls of one person; further requests wait without a mail',
   ),
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
+  RATE_LIMIT_REFRESH_PER_SESSION: setting(count, 60, 'Refreshes a minute of one session'),
   RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
   LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),

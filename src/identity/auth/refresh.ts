@@ -5,6 +5,7 @@ import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/err
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
+import { refreshUses } from '../guards/limits.ts'
 import { assertEnterable, isOverIn } from '../sessions/enter-tenant.ts'
 import {
   advanceFamily,
@@ -46,6 +47,7 @@ interface Presented {
 export async function refresh(deps: Deps, requestInfo: RequestInfo, token: string): Promise<TokenPair> {
   const now = deps.clock()
   const presented = await readToken(deps, token, now)
+  await deps.limiters.take(refreshUses(presented.sessionId))
   const outcome = await asSystem(deps.db, 'the tenant is known once the token is checked', async (tx) => {
     const { family, session } = await findLive(tx, presented, now)
     const entitled = await entitlement(deps, tx, family, session, now)

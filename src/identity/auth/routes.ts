@@ -93,7 +93,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     body: refreshBody,
     status: 200,
     answer: tokenPair,
-    refusals: [401, 403],
+    refusals: [401, 403, 429],
     secret: true,
     handle: ({ requestInfo, body }) => refresh(deps, requestInfo, body),
   }),

@@ -9,7 +9,13 @@ export interface Limit {
   seconds: number
 }
 
-export type LimitName = 'login-account' | 'login-address' | 'mail-minute' | 'mail-hour' | 'register'
+export type LimitName =
+  | 'login-account'
+  | 'login-address'
+  | 'mail-minute'
+  | 'mail-hour'
+  | 'register'
+  | 'refresh'
 
 /** Limits on what anybody can ask for, by name. */
 export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
@@ -18,6 +24,7 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   'mail-minute': { points: config.RATE_LIMIT_MAIL_PER_MINUTE, seconds: 60 },
   'mail-hour': { points: config.RATE_LIMIT_MAIL_PER_HOUR, seconds: 3_600 },
   register: { points: config.RATE_LIMIT_REGISTER_PER_HOUR, seconds: 3_600 },
+  refresh: { points: config.RATE_LIMIT_REFRESH_PER_SESSION, seconds: 60 },
 })
 
 /** One use of a limit, by whom or against what. */
@@ -49,6 +56,9 @@ export const mailUses = (purpose: MailPurpose, email: string): Use[] => {
 
 /** A registration from an address. */
 export const registerUses = (ip: string): Use[] => [{ limit: 'register', key: addressKey(ip) }]
+
+/** A refresh of a session, by a token that the service signed. */
+export const refreshUses = (sessionId: string): Use[] => [{ limit: 'refresh', key: sessionId }]
 
 /** Under what an account is counted before it is known whether it exists: SHA-256 of its normalised address. */
 export const accountKey = (email: string): Buffer => createHash('sha256').update(email).digest()

@@ -155,10 +155,7 @@ export function raiseSession(
 /** Why all of a person's sessions end. */
 export type EndReason = 'logout' | 'password' | 'deactivated'
 
-/**
- * Ends a session, once; true when it was alive until now. Its refresh families are judged by this row, so that ending
- * costs one row however many there are. As the system role.
- */
+/** Ends a session, once, and with it all its refresh families, which are judged by its row; true when it was alive. */
 export async function endSession(
   tx: Tx,
   session: { id: string; userId: string; reason: 'logout' | 'revoked' | 'replay' | 'password'; at: number },

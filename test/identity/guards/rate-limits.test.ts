@@ -37,6 +37,20 @@ t.test('on Postgres', async (t) => {
     t.same(rows, [])
   })
 
+  t.test('refreshes are limited by session, and a throttled one spends no token', async (t) => {
+    await forget(service)
+    const ada = await service.register()
+    const [one, other] = [await login(ada.email, ada.password), await login(ada.email, ada.password)]
+    const refresh = (token: string) =>
+      service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } })
+    let token = one.body.refresh
+    for (let n = 0; n < 60; n++) token = (await refresh(token)).body.refresh
+    t.match(await refresh(token), throttled)
+    t.equal((await refresh(other.body.refresh)).status, 200, 'another session of theirs')
+    await forget(service)
+    t.equal((await refresh(token)).status, 200)
+  })
+
   t.test('a throttled attempt counts nowhere', async (t) => {
     await forget(service)
     const ada = await service.register()
