@@ -13,10 +13,11 @@ import { deleteEventsBefore } from '../src/platform/outbox/delete-events.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'
+import { scrubErased } from './scrub-erased.ts'
 
 const day = 86_400_000
 
-type RetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'config'>
+type RetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'config' | 'sealer'>
 type RetentionSetting = keyof WorkerDeps['config'] & `${string}_RETENTION_DAYS`
 /** Deletes at most `most` of what is older than `before` (ms since 1970); gives how many. */
 type DeleteBefore = (tx: Tx, before: number, most: number) => Promise<number>
@@ -40,7 +41,7 @@ export const retention = defineScheduled({
   run: deleteOutdated,
 })
 
-/** Deletes what is kept no longer, in batches; gives how many of each. */
+/** Deletes what is kept no longer, in batches, and scrubs the logs of people who were erased; gives how many of each. */
 export async function deleteOutdated(deps: RetentionDeps): Promise<Record<string, number>> {
   const now = deps.clock()
   const before = (setting: RetentionSetting) => now - deps.config[setting] * day
@@ -52,6 +53,7 @@ export async function deleteOutdated(deps: RetentionDeps): Promise<Record<string
   for (const [name, [setting, deleteBefore]] of Object.entries(kept))
     deleted[name] = await inBatches(deps, (tx, most) => deleteBefore(tx, before(setting), most))
   deleted.deliveries! += await deleteDeliveriesOfGone(deps)
+  deleted.people_scrubbed = await scrubErased(deps)
   return deleted
 }
 

@@ -15,6 +15,7 @@ import { seed } from './commands/seed.ts'
 import { settings } from './commands/settings.ts'
 import { tenantsList } from './commands/tenants-list.ts'
 import { usersActivate, usersDeactivate } from './commands/users-activity.ts'
+import { usersErase } from './commands/users-erase.ts'
 
 /** Every command, in the order in which they are listed. */
 export const commands: readonly Command[] = [
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   adminCreate,
   usersDeactivate,
   usersActivate,
+  usersErase,
   tenantsList,
   deadLetters,
   deadLettersReplay,

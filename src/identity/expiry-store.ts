@@ -1,4 +1,5 @@
 import type { FragmentSqlToken } from 'slonik'
+import { z } from 'zod'
 import { sql, type Tx } from '../platform/db/transaction.ts'
 
 const day = 86_400_000
@@ -40,3 +41,32 @@ export const deletePlacesBefore: RemoveBatch = remove(
   sql.fragment`last_at`,
   0,
 )
+
+const erasure = z.object({
+  user_id: z.uuid(),
+  email: z.string(),
+  tenant_ids: z.array(z.uuid()),
+  target_ids: z.array(z.uuid()),
+})
+
+/** Up to `most` people erased before `before` (ms since 1970), with every tenant they belonged to. As the worker role. */
+export function listErasures(
+  tx: Tx,
+  before: number,
+  most: number,
+): Promise<readonly z.infer<typeof erasure>[]> {
+  return tx.any(sql.type(erasure)`
+    select e.user_id, e.email,
+      array(select unnest(e.tenant_ids) union
+            select a.tenant_id from audit_log a
+            where a.action = 'member:delete' and a.changes #>> '{user_id,before}' = e.user_id::text) as tenant_ids,
+      array(select unnest(e.target_ids) union
+            select a.target_id from audit_log a
+            where a.action = 'member:delete' and a.changes #>> '{user_id,before}' = e.user_id::text) as target_ids
+    from erasures e where e.at < ${sql.timestamp(new Date(before))} order by e.at limit ${most}`)
+}
+
+/** Forgets a person of whom nothing is left. As the worker role. */
+export async function deleteErasure(tx: Tx, userId: string): Promise<void> {
+  await tx.query(sql.unsafe`delete from erasures where user_id = ${userId}`)
+}

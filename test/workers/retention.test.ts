@@ -21,6 +21,7 @@ const ofNothing = {
   audit_rows: 0,
   mails: 0,
   sign_in_places: 0,
+  people_scrubbed: 0,
 }
 
 const decisions = (tenant: string, count: number, ms: number) => `

@@ -17,6 +17,17 @@ export function assertFreshSecondFactor({ auth }: Caller, now: number): void {
     )
 }
 
+/** Throws 401 where the session has not shown a second factor in the last 10 minutes, MFA on or not. `now` in ms. */
+export function assertStrongSession({ auth }: Caller, now: number): void {
+  const { acr, secondFactorAt } = auth.session
+  if (acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000) return
+  throw insufficientAuthentication(
+    'aal2',
+    secondFactorSeconds,
+    'Send your current_password along, or show a second factor first: POST /api/v1/auth/otp/verify/.',
+  )
+}
+
 /** Throws 401 where the person signed in more than 15 minutes ago. `now` in ms. */
 export function assertRecentSignIn({ auth }: Caller, now: number): void {
   if (now - auth.session.authTime > signInSeconds * 1000)

@@ -3,14 +3,17 @@ import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
+import { notFound, sessionRevoked } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { countMembers, userList } from '../../tenancy/members/list-store.ts'
+import { checkCurrentPassword } from '../auth/check-password.ts'
 import { emailAddress, personName, presentedPassword } from '../person.ts'
+import { assertStrongSession } from '../sessions/fresh-authentication.ts'
+import { eraseUser } from './erase-user.ts'
 import { readProfile, rereadProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
 import { updateProfile } from './update-profile.ts'
@@ -23,6 +26,12 @@ const profileChange = z.object({
   current_password: presentedPassword
     .optional()
     .meta({ description: 'For another e-mail address, where you signed in more than 15 minutes ago' }),
+})
+
+const erasure = z.object({
+  current_password: presentedPassword
+    .optional()
+    .meta({ description: 'Unless a second factor was shown in the last 10 minutes' }),
 })
 
 function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
@@ -80,6 +89,28 @@ export function userRoutes(deps: Deps): Route[] {
         },
       }),
     ),
+    route({
+      method: 'DELETE',
+      path: '/api/v1/users/me',
+      action: 'profile:delete',
+      tag: 'Users',
+      summary: 'Erase yourself',
+      description:
+        'Needs `current_password`, or a second factor shown within 10 minutes. Your account, sessions and memberships are gone at once, and tenants that nobody else belongs to; logs of other tenants keep your id alone. 409 `last_owner` with `tenants` where others belong to a tenant that you alone own.',
+      body: erasure,
+      status: 204,
+      answer: null,
+      refusals: [409],
+      handle: async ({ caller, body }) => {
+        if (body.current_password !== undefined)
+          await checkCurrentPassword(deps, caller, body.current_password)
+        else assertStrongSession(caller, deps.clock())
+        const { userId: id, requestInfo } = caller
+        if (!(await eraseUser(deps, { person: { id }, byThemselves: true, requestInfo })))
+          throw sessionRevoked()
+        return undefined
+      },
+    }),
     resourceRoute({
       method: 'GET',
       path: '/api/v1/users/:id',

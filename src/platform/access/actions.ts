@@ -65,6 +65,7 @@ const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'], ...shielded
 export const actions = {
   'profile:read': oneself(shielded),
   'profile:update': oneself(shielded),
+  'profile:delete': oneself({ ...tenantless, ...shielded }),
   'password:change': oneself(shielded),
   'email_verification:send': oneself(shielded),
   'session:switch': oneself({ ...tenantless, ...shielded }),

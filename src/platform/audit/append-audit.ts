@@ -11,6 +11,7 @@ type Deed =
   | 'user:register'
   | 'user:activate'
   | 'user:deactivate'
+  | 'user:erase'
   | 'session:create'
   | 'session:compromise'
   | 'email_verification:confirm'
@@ -28,7 +29,7 @@ export type Changes = Record<string, { before: unknown; after: unknown }>
 /** One deed: `at` in ms since 1970; `actor` null where the service acted by itself. */
 export interface AuditRow {
   tenantId: string
-  actor: { id: string; email: string } | null
+  actor: { id: string; email: string | null } | null
   requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'>
   decisionId?: string
   action: Deed

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { AuthorizationUnavailable } from '../access/engine.ts'
-import { isDatabaseUnavailable } from '../db/transaction.ts'
+import { isDatabaseUnavailable, sqlState } from '../db/transaction.ts'
 import { ApiError, unavailable } from '../errors.ts'
 
 const titles: Record<number, string> = {
@@ -99,6 +99,11 @@ function asApiError(thrown: unknown): ApiError {
       2,
       thrown,
     )
+  // A foreign key: what the call refers to was deleted while it ran, a person who was erased for one.
+  if (sqlState(thrown) === '23503')
+    return new ApiError(409, 'overtaken', 'What this is about was deleted just now. Read it again.', {
+      cause: thrown,
+    })
   return new ApiError(
     500,
     'internal_error',

@@ -59,3 +59,28 @@ export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id
 /** Deletes mails of before `before` (ms since 1970), sent or not, at most `most`; gives how many. */
 export const deleteMailsBefore = (tx: Tx, before: number, most: number): Promise<number> =>
   deleteOld(tx, { table: 'mails', column: 'id', limit: sql.fragment`${earliestId(before)}` }, most)
+
+const unsent = z.object({ id: z.string(), content_sealed: z.instanceof(Buffer) })
+
+/** Deletes the mails of a tenant that name an address and are not sent yet. As the worker role. */
+export async function deleteMailsNaming(
+  tx: Tx,
+  sealer: Sealer,
+  tenantId: string,
+  email: string,
+): Promise<void> {
+  const rows = await tx.any(sql.type(unsent)`
+    select id, content_sealed from mails where tenant_id = ${tenantId} and content_sealed is not null`)
+  const named = rows.filter(({ id, content_sealed }) => {
+    try {
+      return sealer.open('mail', content_sealed, id).includes(email)
+    } catch {
+      return true // nobody can send it
+    }
+  })
+  await tx.query(sql.unsafe`
+    delete from mails where tenant_id = ${tenantId} and id = any(${sql.array(
+      named.map(({ id }) => id),
+      'uuid',
+    )})`)
+}

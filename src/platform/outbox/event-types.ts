@@ -19,6 +19,7 @@ const family = <const Noun extends string, const Verb extends string, Data exten
 export const eventTypes = {
   'identity.user_created': personAndEmail,
   'identity.user_updated': person,
+  'identity.user_deleted': person,
   'identity.email_verified': personAndEmail,
   'identity.otp_device_confirmed': device,
 

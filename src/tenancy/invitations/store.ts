@@ -228,3 +228,16 @@ export function hasOtherPending(tx: Tx, tenantId: string, email: string, exceptI
     select 1 from invitations i where i.tenant_id = ${tenantId} and i.email = ${email} and i.status = 'pending'
       and i.id <> ${exceptId}`)
 }
+
+const erased = z.object({ tenant_id: z.uuid(), id: z.uuid(), was_pending: z.boolean() })
+
+/** Deletes every invitation to an address, and those that a person accepted; gives them. As the system role. */
+export function deleteInvitationsTo(
+  tx: Tx,
+  { email, userId }: { email: string; userId: string },
+): Promise<readonly z.infer<typeof erased>[]> {
+  return tx.any(sql.type(erased)`
+    delete from invitations where email = ${email} or (accepted_by = ${userId} and tenant_id in (
+      select tenant_id from memberships where user_id = ${userId}))
+    returning tenant_id, id, status = 'pending' as was_pending`)
+}

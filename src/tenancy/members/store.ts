@@ -211,3 +211,34 @@ export function findPerson(tx: Tx, userId: string): Promise<z.infer<typeof perso
   return tx.maybeOne(sql.type(person)`
     select id, email, first_name as "firstName", last_name as "lastName" from users where id = ${userId} and is_active`)
 }
+
+const belonging = z.object({
+  tenant_id: z.uuid(),
+  name: z.string(),
+  slug: z.string(),
+  is_deleted: z.boolean(),
+  membership_id: z.uuid(),
+  is_owner: z.boolean(),
+  has_others: z.boolean(),
+  has_other_owner: z.boolean(),
+})
+
+/** A tenant a person belongs to, deleted ones included, and whether others belong to it, and own it. */
+export type Belonging = z.infer<typeof belonging>
+
+/** Everywhere a person belongs, by tenant. As the system role. */
+export function listBelongings(tx: Tx, userId: string): Promise<readonly Belonging[]> {
+  const isOwner = sql.fragment`exists (
+    select from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+    where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and r.is_system and r.name = 'owner')`
+  return tx.any(sql.type(belonging)`
+    select t.id as tenant_id, t.name, t.slug, t.deleted_at is not null as is_deleted, mine.id as membership_id,
+           mine.is_owner, others.n > 0 as has_others, others.owners > 0 as has_other_owner
+    from (select m.*, ${isOwner} as is_owner from memberships m where m.user_id = ${userId}) mine
+    join tenants t on t.id = mine.tenant_id
+    cross join lateral (
+      select count(*) as n, count(*) filter (where m.status = 'active' and u.is_active and ${isOwner}) as owners
+      from memberships m join users u on u.id = m.user_id
+      where m.tenant_id = mine.tenant_id and m.user_id <> ${userId}) others
+    order by t.id`)
+}

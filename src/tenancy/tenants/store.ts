@@ -209,3 +209,18 @@ export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTe
     where (t.id::text = ${text} or t.slug = ${text} or t.name_key = lower(${text})) and t.deleted_at is null
     order by t.id::text = ${text} desc, t.slug = ${text} desc, t.created_at, t.id limit 2`)
 }
+
+/** Locks the tenants that a person belongs to, in one order; gives their ids. As the system role. */
+export function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    select id from tenants where id in (select tenant_id from memberships where user_id = ${userId})
+    order by id for no key update`)
+}
+
+/** Deletes tenants with the only person who belonged to them: their names go at once, the rest as always. As the system role. */
+export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    update tenants set name = 'Erased', slug = 'erased-' || id, updated_at = ${sql.timestamp(new Date(at))},
+      deleted_at = coalesce(deleted_at, ${sql.timestamp(new Date(at))})
+    where id = any(${sql.array(ids, 'uuid')})`)
+}

@@ -1,0 +1,39 @@
+import { sql, type Tx } from '../db/transaction.ts'
+
+/** What of a person is scrubbed in one tenant: `targetIds` are ids of theirs that rows may be about. */
+export interface Scrubbed {
+  tenantId: string
+  userId: string
+  email: string
+  targetIds: readonly string[]
+}
+
+const identifying = ['email', 'first_name', 'last_name', 'attributes', 'name', 'slug']
+
+/** Leaves of a person the id alone in the audit log, the events and the decisions of a tenant. As the worker role. */
+export async function scrubLogs(tx: Tx, { tenantId, userId, email, targetIds }: Scrubbed): Promise<void> {
+  const targets = sql.array(targetIds, 'uuid')
+  await tx.query(sql.unsafe`
+    update audit_log set actor_email = null, ip = '', user_agent = ''
+    where tenant_id = ${tenantId} and actor_id = ${userId}`)
+  await tx.query(sql.unsafe`
+    update audit_log set changes = changes - ${sql.array(identifying, 'text')}
+    where tenant_id = ${tenantId} and target_id = any(${targets})`)
+  await tx.query(sql.unsafe`
+    update events set data = data || '{"email": null}'
+    where tenant_id = ${tenantId} and subject = ${userId} and data ? 'email'`)
+  await tx.query(sql.unsafe`
+    update decisions set subject_email = null, facts = '{"cut": true}'
+    where tenant_id = ${tenantId} and subject_id in (${userId}, ${email})`)
+  await tx.query(sql.unsafe`
+    update decisions set facts = '{"cut": true}'
+    where tenant_id = ${tenantId} and resource_id = any(${targets}::text[]) and not facts ? 'cut'`)
+  await tx.query(sql.unsafe`
+    update approval_requests set requester_email = '', context = context || '{"body": null, "ip": ""}'
+    where tenant_id = ${tenantId} and (requester_id = ${userId} or strpos(context::text, ${email}) > 0)`)
+  await tx.query(sql.unsafe`
+    update approval_votes set approver_email = '', comment = ''
+    where tenant_id = ${tenantId} and approver_id = ${userId}`)
+  await tx.query(sql.unsafe`
+    update invitations set invited_by_email = '' where tenant_id = ${tenantId} and invited_by = ${userId}`)
+}
