@@ -16,6 +16,8 @@ interface LinkPage {
   newPassword?: boolean
   /** Names, for an account that is made on the way. */
   names?: boolean
+  /** What to say to people who have an account, and logged in on the page to use the link. */
+  accountDone?: string
 }
 
 // A GET changes nothing: scanners of mail open every link, and would use the token up.
@@ -44,14 +46,13 @@ const pages: Record<MailedLink, LinkPage> = {
   },
   invitation: {
     title: 'Accept the invitation',
-    lead:
-      'New here? Choose a password of 8 characters or more. If you have an account already, leave this page: log in to ' +
-      'your application and open the link of the mail there. It stays good until it is used or expires.',
+    lead: 'New here? Choose a password of 8 characters or more. If you have an account, log in with it below.',
     button: 'Join',
     post: '/api/v1/invitations/accept/',
     done: 'Welcome! Your account is made. Log in with your address and password.',
     newPassword: true,
     names: true,
+    accountDone: 'You have joined. Log in to your application as usual and switch to the organisation.',
   },
 }
 
@@ -95,8 +96,25 @@ const nameFields = `<label for="first_name">First name</label>
 <input id="last_name" name="last_name" autocomplete="family-name" maxlength="150">
 `
 
+const logInForm = (post: string, done: string) => `<details>
+<summary>I have an account already</summary>
+<form data-log-in data-post="${post}" data-done="${done}">
+<label for="email">E-mail address</label>
+<input id="email" name="email" type="email" autocomplete="username" maxlength="254" required>
+<label for="own_password">Password</label>
+<input id="own_password" name="password" type="password" autocomplete="current-password" maxlength="1024" required>
+<div data-second-factor hidden>
+<label for="code">Code of your second factor</label>
+<input id="code" name="code" autocomplete="one-time-code" maxlength="64">
+</div>
+<button disabled>Log in and join</button>
+<p role="status" aria-live="polite"></p>
+</form>
+</details>
+`
+
 const html = (
-  { title, lead, button, post, done, newPassword, names }: LinkPage,
+  { title, lead, button, post, done, newPassword, names, accountDone }: LinkPage,
   style: Asset,
   script: Asset,
 ) => `<!doctype html>
@@ -119,7 +137,7 @@ const html = (
 ${newPassword ? passwordField : ''}${names ? nameFields : ''}<button disabled>${button}</button>
 <p role="status" aria-live="polite"></p>
 </form>
-<noscript><p>This page needs JavaScript to send your answer.</p></noscript>
+${accountDone ? logInForm(post, accountDone) : ''}<noscript><p>This page needs JavaScript to send your answer.</p></noscript>
 </main>
 </body>
 </html>

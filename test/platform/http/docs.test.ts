@@ -142,7 +142,13 @@ t.test(
 
 t.test('the page of an invitation asks for what a new account needs', async (t) => {
   const html = await (await get('/accept-invitation?token=abc')).text()
-  t.match(html, 'If you have an account already, leave this page: log in to your application')
+  t.match(html, 'If you have an account, log in with it below')
+  t.equal(
+    html.match(/data-post="\/api\/v1\/invitations\/accept\/"/g)?.length,
+    2,
+    'new people, and those with an account',
+  )
+  for (const name of ['email', 'code']) t.match(html, ` name="${name}"`)
   t.match(html, '<form data-post="/api/v1/invitations/accept/"')
   for (const name of ['password', 'first_name', 'last_name']) t.match(html, ` name="${name}"`)
 })

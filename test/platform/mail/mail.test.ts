@@ -2,6 +2,7 @@ import t from 'tap'
 import { listCapturedMails } from '../../../src/dev/mailbox.ts'
 import { mailboxPage, mailboxStyle } from '../../../src/dev/mailbox-page.ts'
 import { openPool } from '../../../src/platform/db/pool.ts'
+import { signature } from '../../../src/platform/mail/free-text.ts'
 import { senderOf } from '../../../src/platform/mail/headers.ts'
 import { letter } from '../../../src/platform/mail/letter.ts'
 import { templates, writeLetter } from '../../../src/platform/mail/templates.ts'
@@ -29,6 +30,16 @@ t.test('what people call themselves is neither markup nor a line of ours', async
   t.match(mail.html, '&lt;img src=x&gt;')
   t.notOk(mail.text.split('\n').includes('123456'))
   t.notOk(mail.text.split('\n').includes('https://evil.test/?token=x'))
+})
+
+t.test('words of strangers are cut, and stay out of the subject', async (t) => {
+  const long = 'x'.repeat(2_000)
+  const inviter = signature({ firstName: '', lastName: '', email: 'ann@example.com' })
+  const mail = writeLetter('invitation', { link, tenantName: `${long}\u202e`, inviter, message: long })
+  t.equal(mail.subject, 'You are invited to an organisation')
+  t.match(mail.text, `ann@example.com invites you to “${'x'.repeat(63)}…”.`)
+  t.match(mail.text, `They write: “${'x'.repeat(499)}…”`)
+  t.equal(signature({ firstName: 'Ann\n', lastName: 'Lee', email: 'a@b.test' }), 'Ann Lee (a@b.test)')
 })
 
 t.test('a template that there is not, or variables of another, are refused', async (t) => {

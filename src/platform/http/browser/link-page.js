@@ -1,37 +1,82 @@
-const form = document.querySelector('form')
-const button = form.querySelector('button')
-const status = form.querySelector('[role=status]')
 const token = new URLSearchParams(window.location.search).get('token')
 
 // The token is for one use by one person: not for the history, a bookmark or a look over the shoulder.
 window.history.replaceState(null, '', window.location.pathname)
 
-function say(outcome, sentence) {
-  status.dataset.outcome = outcome
-  status.textContent = sentence
+/** What the service refused: its sentence and status. */
+class Refusal extends Error {
+  constructor(status, sentence) {
+    super(sentence ?? 'The service did not say what is wrong. Try again in a moment.')
+    this.status = status
+  }
 }
 
-/** Gives undefined on success, else the sentence that says what is wrong. */
-async function post() {
-  const body = JSON.stringify({ ...Object.fromEntries(new FormData(form)), token })
-  const headers = { 'Content-Type': 'application/json' }
-  const answer = await fetch(form.dataset.post, { method: 'POST', headers, body })
-  if (answer.ok) return undefined
-  const problem = await answer.json().catch(() => ({}))
-  return problem.detail ?? 'The service did not say what is wrong. Try again in a moment.'
+/** Gives the answer; throws a Refusal. */
+async function post(path, body, bearer) {
+  const headers = { 'Content-Type': 'application/json', ...(bearer && { Authorization: `Bearer ${bearer}` }) }
+  const response = await fetch(path, { method: 'POST', headers, body: body && JSON.stringify(body) })
+  const answer = await response.json().catch(() => ({}))
+  if (!response.ok) throw new Refusal(response.status, answer.detail)
+  return answer
 }
 
-form.addEventListener('submit', async (event) => {
-  event.preventDefault()
-  button.disabled = true
-  say('pending', 'One moment …')
-  const wrong = await post().catch(
-    () => 'The service cannot be reached. Check your connection and try again.',
-  )
-  button.disabled = wrong === undefined
-  if (wrong) say('refused', wrong)
-  else say('done', form.dataset.done)
-})
+const fieldsOf = (form) => Object.fromEntries(new FormData(form))
 
-if (token) button.disabled = false
-else say('refused', 'This link is not complete. Open it from the mail again.')
+/** Posts the token with what the form holds. */
+const useToken = (form) => () => post(form.dataset.post, { ...fieldsOf(form), token })
+
+/**
+ * Logs in, posts the token as that person, and logs out again. Gives a sentence where a code of a second factor has to
+ * be entered first.
+ */
+function useTokenLoggedIn(form) {
+  let temporary
+  const logIn = ({ email, password, code }) =>
+    temporary
+      ? post('/api/v1/auth/otp/verify/', { code }, temporary)
+      : post('/api/v1/auth/login/', { email, password })
+  return async () => {
+    const answer = await logIn(fieldsOf(form)).catch((error) => {
+      if (error.status === 401) temporary = undefined
+      throw error
+    })
+    if (answer.otp_required) {
+      temporary = answer.temporary_token
+      if (!answer.methods.includes('totp') && answer.methods.includes('email'))
+        await post('/api/v1/auth/otp/email/send/', undefined, temporary)
+      form.querySelector('[data-second-factor]').hidden = false
+      return 'Enter the code of your second factor, then press the button again.'
+    }
+    await post(form.dataset.post, { token }, answer.access)
+    await post('/api/v1/auth/logout/', undefined, answer.access).catch(() => undefined)
+    return undefined
+  }
+}
+
+function attend(form) {
+  const button = form.querySelector('button')
+  const status = form.querySelector('[role=status]')
+  const say = (outcome, sentence) => {
+    status.dataset.outcome = outcome
+    status.textContent = sentence
+  }
+  const act = 'logIn' in form.dataset ? useTokenLoggedIn(form) : useToken(form)
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    button.disabled = true
+    say('pending', 'One moment …')
+    try {
+      const ask = await act()
+      if (typeof ask !== 'string') return say('done', form.dataset.done)
+      say('pending', ask)
+    } catch (error) {
+      const away = 'The service cannot be reached. Check your connection and try again.'
+      say('refused', error instanceof Refusal ? error.message : away)
+    }
+    button.disabled = false
+  })
+  if (token) button.disabled = false
+  else say('refused', 'This link is not complete. Open it from the mail again.')
+}
+
+for (const form of document.querySelectorAll('form')) attend(form)
