@@ -171,7 +171,7 @@ export const settings = {
   REGISTRATION_HIDE_EXISTING: setting(
     boolean,
     false,
-    'Registering a used address answers 201 and mails its owner, in place of 400',
+    'Registering a used address answers 201, and changing to one 200; its owner is mailed, in place of 400',
   ),
   PASSWORD_BLOCKED_WORDS: setting(
     list,

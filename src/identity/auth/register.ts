@@ -1,8 +1,7 @@
 import type { Deps } from '../../deps.ts'
-import { asSystem, inTenant } from '../../platform/db/transaction.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Offer } from '../../tenancy/invitations/accept-store.ts'
 import {
@@ -11,19 +10,16 @@ import {
   invitationInvalid,
   joinByInvitation,
 } from '../../tenancy/invitations/join-by-invitation.ts'
-import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { evenly } from '../guards/even-time.ts'
 import { registerUses } from '../guards/limits.ts'
-import { findCredentials, insertUser } from '../users/store.ts'
+import { insertUser } from '../users/store.ts'
 import { tellRegistered } from '../users/tell-registered.ts'
 import { verifyByInvitation } from './accept-invitation.ts'
 import { tenantWords } from './context-words.ts'
+import { hiddenMs, mailAddressOwner } from './mail-address-owner.ts'
 import { refuseWeakPassword } from './password-policy.ts'
-
-// Far more than founding an account takes, so that neither it nor a mail to the owner shows in the time.
-const hiddenMs = 200
 
 export interface RegisterBody {
   email: string
@@ -114,16 +110,5 @@ async function answerForUsedAddress(deps: Deps, email: string, requestInfo: Requ
       'This address has an account already. Log in, or reset the password.',
       'taken',
     )
-  await asSystem(deps.db, 'the address belongs to somebody else', async (tx) => {
-    const owner = await findCredentials(tx, email)
-    const place = owner && (await listPlacesOf(tx, owner.id))[0]
-    if (!place) return
-    const mail = {
-      tenantId: place.tenant_id,
-      to: email,
-      template: 'address_already_registered',
-      variables: {},
-    } as const
-    await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at: deps.clock() })
-  })
+  await mailAddressOwner(deps, email, requestInfo)
 }

@@ -46,6 +46,12 @@ function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
 
 const versionedUser = (user: MemberUserRow) => new Versioned(user.version, showMemberUser(user))
 
+/** A profile as it would be with another address, which nobody has verified yet. */
+function withEmail(profile: Awaited<ReturnType<typeof rereadProfile>>, email: string | null) {
+  if (email === null) return profile
+  return new Versioned(profile.version, { ...profile.body, email, email_verified: false })
+}
+
 export function userRoutes(deps: Deps): Route[] {
   const loadUser = (caller: Caller, id: string) =>
     readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
@@ -84,8 +90,8 @@ export function userRoutes(deps: Deps): Route[] {
         answer: profileSchema,
         versioned: true,
         handle: async ({ caller, body, ifMatch }) => {
-          await updateProfile(deps, caller, body, ifMatch)
-          return rereadProfile(deps, caller)
+          const { shownEmail } = await updateProfile(deps, caller, body, ifMatch)
+          return withEmail(await rereadProfile(deps, caller), shownEmail)
         },
       }),
     ),
@@ -139,10 +145,10 @@ export function userRoutes(deps: Deps): Route[] {
         load: async ({ params }) => pathId(params.id),
         resource: (id) => ({ type: 'user', id, ownerId: id }),
         handle: async (id, { caller, body, ifMatch }) => {
-          await updateProfile(deps, caller, body, ifMatch)
+          const { shownEmail } = await updateProfile(deps, caller, body, ifMatch)
           const user = await loadUser(caller, id)
           if (!user) throw notFound()
-          return versionedUser(user)
+          return versionedUser(shownEmail === null ? user : { ...user, email: shownEmail })
         },
       }),
     ),

@@ -3,7 +3,7 @@ import type { ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
-import { invalidField } from '../../platform/errors.ts'
+import { ApiError, invalidField } from '../../platform/errors.ts'
 import { pageOfMembers } from '../../tenancy/members/list-store.ts'
 
 const userRow = z.object({
@@ -145,6 +145,10 @@ export function findUserOf(tx: Read, tenantId: string, userId: string): Promise<
 
 const emailTaken = () =>
   invalidField('email', 'This address has an account already. Choose another.', 'taken')
+
+/** Whether an error tells that an address has an account. */
+export const isEmailTaken = (error: unknown): boolean =>
+  error instanceof ApiError && error.errors.some(({ field, code }) => field === 'email' && code === 'taken')
 
 interface ProfileValues {
   id: string

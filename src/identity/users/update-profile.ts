@@ -10,10 +10,12 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { assertDomainsKept } from '../../tenancy/members/keep-domains.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
+import { hiddenMs, mailAddressOwner } from '../auth/mail-address-owner.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
+import { evenly } from '../guards/even-time.ts'
 import { mailUses } from '../guards/limits.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
-import { isUserAmong, updatePerson } from './store.ts'
+import { isEmailTaken, isUserAmong, updatePerson } from './store.ts'
 
 export interface ProfileChange {
   first_name?: string | undefined
@@ -26,18 +28,44 @@ export interface ProfileChange {
  * Changes the caller's names and address, with one event, and nothing at all when they are what they were. A new
  * address counts at once and is unverified: it is mailed a link, the old one is told, and links sent there are dead.
  * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's or a membership asks
- * for one of other domains, 412 where the row
- * is of none of `versions`.
+ * for one of other domains, 412 where the row is of none of `versions`. Where REGISTRATION_HIDE_EXISTING is set, an
+ * address of somebody else's is mailed to its owner and stays theirs; gives that address, to be shown as if it counted.
  */
 export async function updateProfile(
   deps: Deps,
   caller: Caller,
   change: ProfileChange,
   versions: Versions,
-): Promise<void> {
-  const { userId: id, auth } = caller
+): Promise<{ shownEmail: string | null }> {
+  const { auth, requestInfo } = caller
   const email = change.email === auth.user.email ? null : (change.email ?? null)
   if (email !== null) await assertMayMove(deps, caller, email, change.current_password)
+  if (email === null || !deps.config.REGISTRATION_HIDE_EXISTING) {
+    await writeProfile(deps, caller, change, email, versions)
+    return { shownEmail: null }
+  }
+  return evenly(hiddenMs, async () => {
+    try {
+      await writeProfile(deps, caller, change, email, versions)
+      return { shownEmail: null }
+    } catch (error) {
+      if (!isEmailTaken(error)) throw error
+    }
+    await writeProfile(deps, caller, change, null, versions)
+    await mailAddressOwner(deps, email, requestInfo)
+    return { shownEmail: email }
+  })
+}
+
+/** `email` is the new address, null where it stays. */
+async function writeProfile(
+  deps: Deps,
+  caller: Caller,
+  change: ProfileChange,
+  email: string | null,
+  versions: Versions,
+): Promise<void> {
+  const { userId: id, auth } = caller
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
   await asSystem(deps.db, 'a profile shows in every tenant of its person', async (tx) => {

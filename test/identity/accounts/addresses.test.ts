@@ -200,5 +200,18 @@ t.test(
       200,
       'nothing was changed',
     )
+    const [eve, bob] = [await service.signUp(), await service.register()]
+    const move = (path: string, email: string) => eve.put(path, { email, first_name: 'Eva' })
+    const asked = [
+      await move('/api/v1/users/me/', bob.email.toUpperCase()),
+      await move(`/api/v1/users/${eve.id}/`, bob.email),
+      await move('/api/v1/users/me/', 'free.one@example.com'),
+    ]
+    for (const [n, answer] of asked.entries())
+      t.match(answer, { status: 200, body: { email: n < 2 ? bob.email : 'free.one@example.com' } })
+    t.equal(asked[0]!.body.email_verified, asked[2]!.body.email_verified)
+    t.equal(asked[0]!.body.first_name, 'Eva')
+    await service.mailTo(bob.email, 'already have an account')
+    t.equal((await service.call('POST', '/api/v1/auth/login/', { body: bob })).status, 200, 'it stays theirs')
   },
 )
