@@ -1,4 +1,5 @@
 import t from 'tap'
+import { measurePatterns } from '../../src/authorization/policies/measure-patterns.ts'
 import { roleQuery } from '../../src/cli/role-table.ts'
 import { openAccessEngine } from '../../src/platform/access/engine.ts'
 import { budgetEngine, decisionPace } from '../../src/platform/decision-budget.ts'
@@ -66,4 +67,21 @@ t.test('the decisions of a request let others in every 25 ms, and end at their l
     }
   }
   await t.rejects(rest(), { status: 503, code: 'too_costly' })
+})
+
+t.test('patterns are measured while others have the event loop', async (t) => {
+  let turns = 0
+  const counting = setInterval(() => turns++, 1)
+  t.teardown(() => clearInterval(counting))
+  const matches = (value: string) => ({ attribute: 'subject.email', operator: 'matches', value })
+  const conditions = {
+    any: [matches('^a+$'), { all: [matches('['), matches('(?i)\\pL{300}'), matches('b')] }],
+  }
+  const costUs = await measurePatterns(conditions)
+  t.ok(turns > 10, `${turns} turns`)
+  t.ok((costUs('^a+$') ?? Infinity) < 200)
+  t.equal(costUs('['), undefined)
+  t.ok((costUs('(?i)\\pL{300}') ?? 0) > 200)
+  t.equal(costUs('b'), 0, 'nothing is measured after one that costs too much')
+  t.equal((await measurePatterns(matches('^a+$')))('unknown'), Infinity)
 })

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
@@ -10,11 +11,11 @@ import type { NewPolicyBody, PolicyChange } from './policy-body.ts'
 import { findTarget, type PolicyTarget } from './policy-target.ts'
 import { findVersion } from './version-store.ts'
 import type { Vocabulary } from './vocabulary.ts'
-import { type Plan, type PolicyDeps, planOf } from './write-policy.ts'
+import { type Plan, planOf } from './write-policy.ts'
 
 /** Plans a new policy, which counts from the request after the writing on. Throws 422 `policy_invalid`. */
 export const planCreation = (
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   vocabulary: Vocabulary,
   { change_reason: reason, ...body }: NewPolicyBody,
@@ -24,7 +25,7 @@ export const planCreation = (
 
 /** Plans the next version of a policy; what the change does not name stays as it is. 412 beside `ifMatch`, 422. */
 export async function planChange(
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   { row, vocabulary }: PolicyTarget,
   asked: { body: PolicyChange; ifMatch: Versions; text: () => string },
@@ -51,7 +52,7 @@ export async function findRollback(
 
 /** Plans to write an earlier version again, as the newest. 404 for a version that never was. */
 export async function planRollback(
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   { row, vocabulary, earlier }: RollbackTarget,
   { version, change_reason: reason }: { version: number; change_reason: string },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
 import type { Effect } from '../../platform/access/decision.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -8,7 +9,6 @@ import type { PolicyTarget } from './policy-target.ts'
 import { replayDecisions } from './replay.ts'
 import { replayApart } from './replay-apart.ts'
 import { startTrial } from './trial.ts'
-import type { PolicyDeps } from './write-policy.ts'
 
 /** What to try, and on how many of the newest decisions. */
 export const policyPreview = z.object({
@@ -37,7 +37,7 @@ const maxOnLoop = 200
  * would come out otherwise. Those whose question was not recorded as far as the policies now look are only counted.
  */
 export async function previewPolicy(
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   target: PolicyTarget,
   { draft, limit }: z.output<typeof policyPreview>,

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { patternCost } from '../../platform/access/pattern-cost.ts'
 import { policyEffects } from '../../platform/access/policy-document.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { Versioned } from '../../platform/http/etag.ts'
@@ -24,7 +23,7 @@ import { policyList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
 import { versionList } from './version-store.ts'
 import { readVocabulary } from './vocabulary.ts'
-import { type Plan, type PolicyDeps, writePolicy } from './write-policy.ts'
+import { type Plan, writePolicy } from './write-policy.ts'
 
 const rollback = z.object({
   version: z.int('Give the version as a whole number.').min(1, 'Versions begin at 1.').max(2_000_000_000),
@@ -82,8 +81,7 @@ const previewAnswer = z
 const one = '/api/v1/policies/:id'
 const tag = 'Policies'
 
-export const policyRoutes = (shared: Deps): Route[] => {
-  const deps: PolicyDeps = { ...shared, patternCostUs: patternCost() }
+export const policyRoutes = (deps: Deps): Route[] => {
   const write = async (tx: Tx, { caller }: Pick<Target, 'caller'>, _loaded: unknown, plan: Plan) => {
     const written = await writePolicy(tx, deps, caller, plan)
     return written === overtaken ? overtaken : showPolicy(written.row, written.roles, written.warnings)

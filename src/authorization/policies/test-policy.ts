@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
 import { type SystemRole, systemRoles } from '../../platform/access/actions.ts'
 import type { Slice } from '../../platform/access/compiled-policy.ts'
 import type { AnyQuery } from '../../platform/access/query.ts'
@@ -12,7 +13,6 @@ import { findSubject, type KnownSubject } from '../evaluation/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import { startTrial, type Trial } from './trial.ts'
-import type { PolicyDeps } from './write-policy.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
 const name = z.string('Give this as text.').min(1, 'Give at least one character.').max(254)
@@ -58,7 +58,7 @@ export type PolicyTest = z.output<typeof policyTest>
  * policy applies and what its condition met. Writes nothing. 400 for unknown roles and actions, 422 for the draft.
  */
 export async function testPolicy(
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   target: PolicyTarget,
   { cases, draft, ...single }: PolicyTest,
@@ -87,7 +87,7 @@ interface CaseResult {
   passed: boolean
 }
 
-function explained({ access }: PolicyDeps, { tested }: Trial, query: AnyQuery) {
+function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
   const { decision, policies } = access.explain(query, [tested])
   const [about] = policies
   if (!about) throw new Error('The policy that was tested is not explained')
@@ -105,7 +105,7 @@ function explained({ access }: PolicyDeps, { tested }: Trial, query: AnyQuery) {
 
 /** The question of one input: about the caller and the policy's first action where it does not say otherwise. */
 async function questionOf(
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   trial: Trial,
   asked: TestInput,
@@ -173,7 +173,7 @@ function momentOf(value: unknown): number | undefined {
 
 /** Who a test is about: the caller, a member by id or address, or somebody who only has the roles that are named. */
 async function subjectOf(
-  { db }: PolicyDeps,
+  { db }: Deps,
   caller: Caller,
   { subject }: TestInput,
   at: string,

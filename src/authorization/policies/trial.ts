@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts'
 import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
 import type { ExplainedPolicy } from '../../platform/access/explain.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
@@ -6,13 +7,13 @@ import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
 import { cutPolicies } from './cut-slices.ts'
 import { draftOf } from './draft-of.ts'
+import { measurePatterns } from './measure-patterns.ts'
 import type { Draft } from './policy-body.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import type { Replay } from './replay.ts'
 import { overBudget } from './slice-budget.ts'
 import { listActivePolicies } from './store.ts'
 import type { Vocabulary } from './vocabulary.ts'
-import type { PolicyDeps } from './write-policy.ts'
 
 /** A policy being tried, among the others of its tenant, as if it were active and enforced. Nothing of it is kept. */
 export interface Trial {
@@ -29,7 +30,7 @@ export interface Trial {
  * draft, with its place in `text`.
  */
 export async function startTrial(
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   { row, vocabulary }: PolicyTarget,
   draft: Draft | undefined,
@@ -39,7 +40,7 @@ export async function startTrial(
   const { id } = row
   const active = await inTenant(deps.db, caller, (tx) => listActivePolicies(tx, tenantId))
   // What is stored was measured when it was written.
-  const cost = draft ? deps.patternCostUs : undefined
+  const cost = draft && (await measurePatterns(draft.conditions))
   const body = draft ?? draftOf(row)
   const { fields, rules, compiled } = compileBody(body, vocabulary, cost, text, draft ? '/draft' : '')
   const tried = { ...inTrial(id, row.version, fields, compiled), bytes: 0 }

@@ -7,8 +7,9 @@ import { overtaken } from '../../platform/http/route.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
-import { type Compiled, compileBody, type PatternCost, policyInvalid } from './compile-body.ts'
+import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { draftOf } from './draft-of.ts'
+import { measurePatterns } from './measure-patterns.ts'
 import type { Draft } from './policy-body.ts'
 import { type ActivePolicy, overBudget } from './slice-budget.ts'
 import {
@@ -22,8 +23,6 @@ import {
 } from './store.ts'
 import { insertVersion } from './version-store.ts'
 import { readVocabulary, sameVocabulary, type Vocabulary } from './vocabulary.ts'
-
-export type PolicyDeps = Deps & { patternCostUs: PatternCost }
 
 /** A policy as it was written, with what its author should know. */
 export interface Written {
@@ -48,11 +47,12 @@ export interface Plan {
 
 /** Compiles and measures a body outside of the transaction that writes it, for both take long. Throws 422 `policy_invalid`. */
 export async function planOf(
-  deps: PolicyDeps,
+  deps: Deps,
   caller: Caller,
   { body, ...asked }: Omit<Plan, 'compiled' | 'measuredAt'> & { body: Draft },
 ): Promise<Plan> {
-  const compiled = compileBody(body, asked.vocabulary, deps.patternCostUs, asked.text)
+  const cost = await measurePatterns(body.conditions)
+  const compiled = compileBody(body, asked.vocabulary, cost, asked.text)
   const plan = { ...asked, compiled }
   return { ...plan, measuredAt: await measure(deps, caller, plan) }
 }

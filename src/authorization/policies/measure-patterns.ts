@@ -1,0 +1,51 @@
+import { patternBudgetUs, patternFault } from '../../platform/access/pattern-cost.ts'
+import { tooCostly } from '../../platform/decision-budget.ts'
+import { keepRecentlyUsed } from '../../platform/recently-used.ts'
+import { runThread } from '../../platform/run-thread.ts'
+import { createTurnstile } from '../../platform/turnstile.ts'
+import type { PatternCost } from './compile-body.ts'
+
+const maxMs = 15_000
+const maxKept = 10_000
+const oneAtATime = createTurnstile({ most: 1, waiting: 20, patience: 20_000 })
+const thread = new URL('./pattern-thread.ts', import.meta.url)
+const kept = keepRecentlyUsed<{ cost: number | undefined }>(maxKept)
+
+/**
+ * Measures the patterns in conditions as they came, in a thread of their own: one can take 100 ms. Gives what each
+ * costs, in µs; what was not measured because another pattern costs too much costs nothing. Throws 503 `too_costly`, `overloaded`.
+ */
+export async function measurePatterns(conditions: unknown): Promise<PatternCost> {
+  const patterns = [...new Set(patternsIn(conditions))].filter((pattern) => !patternFault(pattern))
+  const costs = new Map(patterns.map((pattern) => [pattern, kept.get(pattern)] as const))
+  const unknown = patterns.filter((pattern) => costs.get(pattern) === undefined)
+  const measured =
+    unknown.length === 0
+      ? []
+      : await oneAtATime('patterns', () =>
+          runThread<[string, number | undefined][]>(thread, unknown, maxMs, () => tooCostly(30)),
+        )
+  for (const [pattern, cost] of measured) {
+    costs.set(pattern, { cost })
+    kept.set(pattern, { cost }, 1)
+  }
+  const stopped = [...costs.values()].some((found) => (found?.cost ?? 0) > patternBudgetUs)
+  return (pattern) => {
+    const found = costs.get(pattern)
+    if (found) return found.cost
+    return stopped ? 0 : Number.POSITIVE_INFINITY
+  }
+}
+
+// More than a policy may have is refused when it is compiled.
+const maxPatterns = 64
+const maxDepth = 16
+
+function patternsIn(conditions: unknown, depth = 0): string[] {
+  if (typeof conditions !== 'object' || conditions === null || depth > maxDepth) return []
+  const { operator, value } = conditions as { operator?: unknown; value?: unknown }
+  if (operator === 'matches') return typeof value === 'string' ? [value] : []
+  return Object.values(conditions)
+    .flatMap((member) => patternsIn(member, depth + 1))
+    .slice(0, maxPatterns)
+}
