@@ -74,7 +74,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const path = { ...deps, loadAuthContext: authContextLoader(deps) }
   for (const route of routes) router.register(route.path, [route.method], requestPath(path, route) as never)
   const pages = {
-    ...docsPages(openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
+    ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages(),
     ...welcomePage({ version, publicUrl: deps.publicUrl }),
     ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),

@@ -66,6 +66,8 @@ export interface Parts {
   clock?: () => number
   /** Where the process counts for others, too. */
   metrics?: Metrics
+  /** A policy engine that the process shares; loading one takes 300 ms. */
+  engine?: AccessEngine
   /** Of passwords; only tests hand in a cost below the recommended one. */
   hashing?: HashLimits
 }
@@ -93,7 +95,7 @@ export async function openDeps(
     openMeasuredPool(apiUrl, writing, as('api')),
     openMeasuredPool(systemUrl, writing, as('system')),
     createMeasuredHasher(metrics, hashing),
-    openAccessEngine(),
+    settings.engine ?? openAccessEngine(),
   ])
   runHashThreadsBehind()
   const apiReads = openMeasuredReadPool(apiUrl, reading, as('api_reads'))

@@ -14,7 +14,7 @@ const usages = {
   tour: 'npm run tour [-- --url <url>]\n\n  A walk through the running service',
   bench:
     'npm run bench [-- --seconds 5] [--rounds 3] [--clients 32] [--only <suite>,...] [--json] [--profile] [--write]\n\n  Measure; --write makes the figures the baseline',
-  test: 'npm test [-- <file> ...]\n\n  Every test, or those of the files named; other options go to tap',
+  test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Every test but the nightly ones (npm run test:all), or those of the files named; so many processes side by side',
 }
 const [name = '', ...rest] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)

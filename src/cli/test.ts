@@ -1,18 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { chmod, glob, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { dirname, join, relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
-import { createTestReport } from './test-report.ts'
+import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
+import { type FileResult, totalsOf } from './test-report.ts'
 
-// npm test: one throw-away cluster for all test files, then tap with the arguments given here.
+// npm test: one throw-away cluster for all test files, which run in a few processes.
 
 const root = join(import.meta.dirname, '..', '..')
-const require = createRequire(import.meta.url)
-const tap = join(dirname(require.resolve('tap/package.json')), 'dist', 'esm', 'run.mjs')
+const timesFile = join(root, '.cache', 'test-times.json')
+const slowestShown = 20
+/** Folders that `npm test` leaves out and `npm run test:all` does not. */
+const nightly = ['test/outages/', 'test/upgrade/']
 const volatileSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -20,25 +20,21 @@ const volatileSettings = {
   max_connections: '400',
 }
 
-let child: ChildProcess | undefined
+let lanes: Lanes | undefined
 let interrupted = false
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(name, () => {
-    interrupted = true
-    end(name)
-  })
-}
-
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
 // Read by a pager or head that has seen enough: end what runs, and clean up.
-process.stdout.on('error', () => {
+process.stdout.on('error', () => interrupt('SIGTERM'))
+
+function interrupt(name: NodeJS.Signals): void {
   interrupted = true
-  end('SIGTERM')
-})
+  lanes?.end(name)
+}
 
 const folder = await mkdtemp(join(tmpdir(), 'bailiwick-test-'))
 await chmod(folder, 0o711) // as root, the server is another user and has to pass through
 try {
-  process.exitCode = await test(folder, process.argv.slice(2))
+  process.exitCode = await test(folder)
 } catch (error) {
   console.error((error as Error).message)
   process.exitCode = 1
@@ -47,19 +43,62 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-async function test(folder: string, args: string[]): Promise<number> {
+async function test(folder: string): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { all: { type: 'boolean', default: false }, jobs: { type: 'string', default: '3' } },
+  })
+  const times = JSON.parse(await readFile(timesFile, 'utf8').catch(() => '{}')) as Record<string, number>
+  const files = await chooseFiles(positionals, values.all, times)
   const url = process.env.TEST_DATABASE_URL || (await startCluster(folder))
-  if (!(await isBuilt())) await build()
-  const fixed = ['--disable-coverage', '--reporter=tap', '--jobs=3', '--timeout=120']
-  const report = createTestReport(console.log)
-  const code = await runTap(['run', ...fixed, ...args], report.read, { url })
-  const totals = report.totals()
-  for (const skip of report.skipped) console.log(`skipped: ${skip}`)
-  if (totals) console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
-  if (code !== 0 || !totals) return code || 1
-  if (totals.skipped === 0 || !/^(1|true|yes)$/i.test(process.env.CI ?? '')) return 0
-  console.error('CI is set: what is skipped above has to run here.')
-  return 1
+  if (interrupted) return 130
+  lanes = runInLanes(files, {
+    lanes: Math.min(Number(values.jobs), files.length),
+    // What one process has compiled the others need not. No test has a limit of time: a slow machine is no fault.
+    env: {
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      ...process.env,
+      TEST_DATABASE_URL: url,
+      TAP_TIMEOUT: '0',
+    },
+    print: console.log,
+  })
+  await lanes.done
+  if (interrupted) return 130
+  await keepTimes(times, lanes.files)
+  return conclude(lanes)
+}
+
+/** Those named, or all below `test`, the slowest first, so that none runs alone at the end. */
+async function chooseFiles(
+  named: readonly string[],
+  all: boolean,
+  times: Record<string, number>,
+): Promise<TestFile[]> {
+  const found = named.length > 0 ? await filesOf(named) : await filesOf([join(root, 'test')])
+  const wanted = found.filter(
+    (file) => all || named.length > 0 || !nightly.some((part) => file.startsWith(part)),
+  )
+  if (wanted.length === 0)
+    throw new Error('There is no such test file. Run: npm test -- <file or folder> ...')
+  wanted.sort((a, b) => (times[b] ?? Number.POSITIVE_INFINITY) - (times[a] ?? Number.POSITIVE_INFINITY))
+  return Promise.all(
+    wanted.map(async (file) => ({
+      file,
+      alone: /^\/\/ own process: /m.test(await readFile(resolve(root, file), 'utf8')),
+    })),
+  )
+}
+
+/** Paths from the root of the checkout, of files as named and of the test files below folders. */
+async function filesOf(named: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const name of named.map((name) => resolve(name))) {
+    const isFolder = (await stat(name).catch(() => undefined))?.isDirectory()
+    if (!isFolder) found.push(name)
+    else for await (const file of glob('**/*.test.ts', { cwd: name })) found.push(join(name, file))
+  }
+  return found.map((file) => relative(root, file))
 }
 
 async function startCluster(folder: string): Promise<string> {
@@ -68,55 +107,29 @@ async function startCluster(folder: string): Promise<string> {
   return superuserUrl
 }
 
-/** tap compiles its set of plugins into node_modules. Until that fits .taprc, the first run of tap fails. */
-async function isBuilt(): Promise<boolean> {
-  const built = join(
-    dirname(require.resolve('@tapjs/test/package.json')),
-    'test-built',
-    'dist',
-    'esm',
-    'index.js',
-  )
-  const [code, output, settings] = await Promise.all([
-    readFile(built, 'utf8').catch(() => '@tapjs/typescript'),
-    stat(join(root, '.tap', 'plugins')).catch(() => undefined),
-    stat(join(root, '.taprc')),
-  ])
-  return !code.includes('@tapjs/typescript') && output !== undefined && output.mtimeMs > settings.mtimeMs
+/** In seconds by file, for the order of the next run and for whoever wants the tests quicker. */
+async function keepTimes(known: Record<string, number>, files: readonly FileResult[]): Promise<void> {
+  const times = {
+    ...known,
+    ...Object.fromEntries(files.map(({ file, ms }) => [file, Math.round(ms / 100) / 10])),
+  }
+  const sorted = Object.entries(times).sort(([, a], [, b]) => b - a)
+  await mkdir(dirname(timesFile), { recursive: true })
+  await writeFile(timesFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 
-async function build(): Promise<void> {
-  const said: string[] = []
-  const code = await runTap(['build'], (line) => said.push(line), { quiet: true })
-  if (code !== 0) throw new Error(`tap build failed:\n${said.join('\n')}`)
-}
-
-type Run = { url?: string; quiet?: boolean }
-
-/** Its exit code; 130 once we were interrupted. `read` gets each line it prints; errors go past it unless quiet. */
-async function runTap(args: string[], read: (line: string) => void, { url, quiet }: Run): Promise<number> {
-  if (interrupted) return 130
-  const running = spawn(process.execPath, [tap, ...args], {
-    cwd: root,
-    // Every test file is a process, and many start more: what one has compiled the next need not.
-    env: {
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
-      ...process.env,
-      ...(url ? { TEST_DATABASE_URL: url } : {}),
-    },
-    stdio: ['ignore', 'pipe', quiet ? 'pipe' : 'inherit'],
-    detached: process.platform !== 'win32',
-  })
-  child = running
-  running.stderr?.on('data', (chunk) => read(String(chunk)))
-  const lines = createInterface({ input: running.stdout! }).on('line', read)
-  const [[code]] = await Promise.all([once(running, 'close'), once(lines, 'close')])
-  return interrupted ? 130 : (code ?? 1)
-}
-
-/** The whole group of it: tap passes a signal on, but its test files wait for their tests. */
-function end(name: NodeJS.Signals): void {
-  if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-  if (process.platform === 'win32') child.kill(name)
-  else process.kill(-child.pid, name)
+/** Prints what there is to say at the end; gives the exit code. */
+function conclude({ files, skipped }: Lanes): number {
+  for (const skip of skipped) console.log(`skipped: ${skip}`)
+  if (files.length > slowestShown) {
+    console.log(`The ${slowestShown} slowest files (all: ${relative(process.cwd(), timesFile)}):`)
+    const slowest = [...files].sort((a, b) => b.ms - a.ms).slice(0, slowestShown)
+    for (const { file, ms } of slowest) console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`)
+  }
+  const totals = totalsOf(files)
+  console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
+  if (totals.failed > 0 || files.some(({ ok }) => !ok)) return 1
+  if (totals.skipped === 0 || !/^(1|true|yes)$/i.test(process.env.CI ?? '')) return 0
+  console.error('CI is set: what is skipped above has to run here.')
+  return 1
 }

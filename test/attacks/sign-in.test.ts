@@ -15,7 +15,7 @@ async function whileLocked<T>(name: string, held: () => Promise<T>, work: () => 
   try {
     await client.query(`begin; lock table ${name} in access exclusive mode`)
     const waiting = held()
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 10_000; tries++) {
       const { rowCount } = await client.query(
         'select from pg_locks where relation = $1::regclass and not granted',
         [name],

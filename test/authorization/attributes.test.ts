@@ -2,7 +2,6 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { startService } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const definitions = '/api/v1/attribute-definitions/'
 const policies = '/api/v1/policies/'

@@ -5,7 +5,6 @@ import { openAccessEngine } from '../../src/platform/access/engine.ts'
 import { budgetEngine, decisionPace } from '../../src/platform/decision-budget.ts'
 import { startService } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, {
   workers: false,
   env: { LIMIT_DECISION_MS_PER_SECOND: '1', LIMIT_DECISION_MS_PER_REQUEST: '1' },

@@ -6,7 +6,6 @@ import { startService } from '../helpers/service.ts'
 import { seriesOf } from '../platform/metrics/series.ts'
 import { look } from '../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const decisions = '/api/v1/decisions/'
 const policies = '/api/v1/policies/'

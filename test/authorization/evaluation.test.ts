@@ -5,7 +5,6 @@ import { serviceResources } from '../../src/platform/access/actions.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService, tokenIn } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const policies = '/api/v1/policies/'
 const evaluation = '/access/v1/evaluation'

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
+import { cpuTime } from '../helpers/cpu-time.ts'
 import { type Client, startService } from '../helpers/service.ts'
 
-t.setTimeout(180_000)
 const service = await startService(t)
 const owner = await service.signUp()
 const policies = '/api/v1/policies/'
@@ -102,14 +102,15 @@ t.test('what one decision costs is limited over all policies it meets', async (t
     if (answer.status !== 201) refused = answer
   }
   t.match(refused, { status: 422, body: { errors: [{ pointer: '/conditions' }] } })
-  const begun = performance.now()
   const question = {
     subject: { type: 'user', id: 'a' },
     action: { name: 'read' },
     resource: { type: 'doc', id: '1' },
   }
-  t.equal((await owner.post('/access/v1/evaluation', question)).body.decision, false)
-  t.ok(performance.now() - begun < 500)
+  const ms = await cpuTime(async () => {
+    t.equal((await owner.post('/access/v1/evaluation', question)).body.decision, false)
+  })
+  t.ok(ms < 500, `${ms} ms`)
 })
 
 const numbered = (count: number) => Array.from({ length: count }, () => randomUUID())

@@ -3,7 +3,6 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const policies = '/api/v1/policies/'
 const leaf = (attribute: string, operator: string, value: unknown) => ({ attribute, operator, value })

@@ -9,7 +9,6 @@ import type { Tx } from '../../src/platform/db/transaction.ts'
 import { plansOf } from '../helpers/explain.ts'
 import { startService } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const owner = await service.signUp()
 const id = owner.tenantId

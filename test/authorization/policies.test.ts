@@ -2,7 +2,6 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService, tokenIn } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const roles = (client: Client) => `/api/v1/tenants/${client.tenantId}/roles/`
 const policies = '/api/v1/policies/'

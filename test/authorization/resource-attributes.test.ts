@@ -8,7 +8,6 @@ import { type Answer, type Client, startService } from '../helpers/service.ts'
 // missing, and a deny applies where something is missing. So each deny is tried with a value that is there and one
 // that is not.
 
-t.setTimeout(300_000)
 const service = await startService(t)
 const policies = '/api/v1/policies/'
 const owner = await service.signUp()

@@ -3,7 +3,6 @@ import { createLogger } from '../../src/platform/log.ts'
 import { serveApi } from '../../src/serve.ts'
 import { cheapHashing, startService } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const other = await serveApi({ ...service.deps.config, PORT: 0 }, createLogger('silent', false), {
   clock: service.now,

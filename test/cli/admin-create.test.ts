@@ -4,7 +4,6 @@ import { type Client, startService } from '../helpers/service.ts'
 import { expect } from '../tenancy/staff.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
-t.setTimeout(300_000)
 const keys = randomBytes(32).toString('base64url')
 const service = await startService(t, { env: { SECRET_KEYS: keys } })
 const env = settingsFor(service.databases, keys)

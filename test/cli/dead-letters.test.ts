@@ -6,8 +6,6 @@ import { emptyQueues } from '../workers/queue-content.ts'
 import { backends, openStage, type Stage, until } from '../workers/stage.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
-t.setTimeout(300_000)
-
 const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
 
 const refusing = () => Object.assign(new Error('no such user'), { responseCode: 550 })

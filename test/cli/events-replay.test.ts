@@ -4,8 +4,6 @@ import { addWebhook, startReceiver } from '../workers/receiver.ts'
 import { openStage, until } from '../workers/stage.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
-t.setTimeout(300_000)
-
 const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n)
 
 t.test(

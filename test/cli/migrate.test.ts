@@ -4,7 +4,6 @@ import t from 'tap'
 import { disposableDatabase } from '../helpers/database.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
-t.setTimeout(300_000)
 const { urls, drop } = await disposableDatabase()
 const name = `bailiwick_migrate_${process.pid}_${randomBytes(4).toString('hex')}`
 const superuser = new pg.Client({ connectionString: urls.superuser })

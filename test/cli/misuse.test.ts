@@ -2,8 +2,6 @@ import t from 'tap'
 import { commands } from '../../src/cli/commands.ts'
 import { callCli as call, runCli } from './run-cli.ts'
 
-t.setTimeout(300_000)
-
 t.test(
   'a process answers as the function does, ends with its code, and lets go of what it holds',
   async (t) => {

@@ -7,7 +7,6 @@ import { callCli, runCli, settingsFor } from './run-cli.ts'
 
 // What operators do to people and tenants while the service runs.
 
-t.setTimeout(300_000)
 const keys = randomBytes(32).toString('base64url')
 const service = await startService(t, { env: { SECRET_KEYS: keys } })
 const env = settingsFor(service.databases, keys)

@@ -5,12 +5,16 @@ import t from 'tap'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
-/** npm test on `file`, as outside of this run; `onLine` may end it early. */
-async function npmTest(file: string, more: object, onLine?: (line: string, kill: () => void) => void) {
+/** npm test on files, as outside of this run; `onLine` may end it early. */
+async function npmTest(
+  files: string | string[],
+  more: object,
+  onLine?: (line: string, kill: () => void) => void,
+) {
   const ours = Object.entries(process.env).filter(
     ([name]) => !/^(TAP|_TAPJS|CI$|TEST_DATABASE_URL)/.test(name),
   )
-  const child = spawn(process.execPath, [entry, 'test', file], {
+  const child = spawn(process.execPath, [entry, 'test', '--jobs=1', ...[files].flat()], {
     env: { ...Object.fromEntries(ours), ...more },
   })
   let out = ''
@@ -30,6 +34,8 @@ const fixtures = {
     writeFileSync(new URL('url', import.meta.url), process.env.TEST_DATABASE_URL ?? '')
     t.ok(true)`,
   'skips.test.ts': "import t from 'tap'\nt.test('with Redis', { skip: 'no Redis' }, () => undefined)",
+  'dies.test.ts': `// own process: it ends it
+    process.kill(process.pid, 'SIGKILL')`,
   'fails.test.ts': "import t from 'tap'\nt.equal(1 + 1, 3, 'sums up')",
   'waits.test.ts': `import t from 'tap'
     console.error('waiting on', process.env.TEST_DATABASE_URL)
@@ -62,6 +68,19 @@ t.test('a failure is shown and makes the exit code', async (t) => {
   t.match(out, /✗ .*fails\.test\.ts > sums up\n[\s\S]*\n0 passed, 1 failed, 0 skipped\n$/)
 })
 
+t.test(
+  'files share a process, each with a test of its own; one whose process ends is a failure',
+  async (t) => {
+    const folder = t.testdir(fixtures)
+    const files = ['passes', 'dies', 'skips'].map((name) => join(folder, `${name}.test.ts`))
+    const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
+    t.equal(code, 1)
+    t.match(out, /✗ .*dies\.test\.ts {2}0 passed, 1 failed {2}0\.0 s, its process ended with SIGKILL\n/)
+    t.match(out, /✓ .*passes\.test\.ts {2}1 passed/)
+    t.match(out, /\n1 passed, 1 failed, 1 skipped\n$/)
+  },
+)
+
 t.test('Ctrl-C ends the tests and the cluster at once', async (t) => {
   let url = ''
   const file = join(t.testdir(fixtures), 'waits.test.ts')
@@ -71,6 +90,6 @@ t.test('Ctrl-C ends the tests and the cluster at once', async (t) => {
     if (url) kill()
   })
   t.equal(code, 130, out)
-  t.ok(Date.now() - since < 30_000)
+  t.ok(Date.now() - since < 60_000)
   await t.rejects(fetch(`http://127.0.0.1:${new URL(url).port}`), { cause: { code: 'ECONNREFUSED' } })
 })

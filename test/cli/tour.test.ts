@@ -8,8 +8,6 @@ import { acquireInstanceLock } from '../../src/cli/instance-lock.ts'
 import { steps } from '../../src/cli/tour/steps.ts'
 import { startService } from '../helpers/service.ts'
 
-t.setTimeout(180_000)
-
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
 interface Ran {

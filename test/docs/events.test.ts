@@ -11,7 +11,6 @@ import { eventTypes } from '../../src/platform/outbox/event-types.ts'
 import { eventsOf, openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const root = join(import.meta.dirname, '..', '..')
 const text = readFileSync(join(root, 'docs', 'reference', 'events.md'), 'utf8')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')

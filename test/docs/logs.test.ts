@@ -9,7 +9,6 @@ import { mailServer } from '../workers/mail-server.ts'
 import { until } from '../workers/stage.ts'
 import { faultsOf, kinds, tables } from './log-lines.ts'
 
-t.setTimeout(180_000)
 const file = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'logs.md')
 
 t.test('the document has the tables of the schema', async (t) => {

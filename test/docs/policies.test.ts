@@ -8,7 +8,6 @@ import { builtInAttributes } from '../../src/platform/access/built-in-attributes
 import { operatorsByType } from '../../src/platform/access/conditions.ts'
 import { startService } from '../helpers/service.ts'
 
-t.setTimeout(120_000)
 const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'reference', 'policies.md'), 'utf8')
 
 /** The rows of the table whose first heading this is, as cells. */

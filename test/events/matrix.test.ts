@@ -8,7 +8,6 @@ import { expect, foundFirm, look } from '../tenancy/staff.ts'
 // Who gets what of events, webhooks and the audit log: every route asked by everybody there is. UPDATE_MATRIX=1 writes
 // matrix.txt anew, for a review to see.
 
-t.setTimeout(240_000)
 const service = await startService(t, { workers: false, env: { LIMIT_WEBHOOKS: '1000' } })
 const { path, owner, hire, role } = await foundFirm(service)
 const all = '/api/v1/webhooks/'

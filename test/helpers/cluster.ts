@@ -66,7 +66,7 @@ async function refuseForeign(): Promise<void> {
 }
 
 async function waitForLock() {
-  for (const end = Date.now() + 60_000; ; await sleep(20)) {
+  for (const end = Date.now() + 300_000; ; await sleep(20)) {
     try {
       return await acquireInstanceLock(folder)
     } catch (error) {

@@ -30,7 +30,7 @@ export async function startCollector(t: Test) {
     answer: (response: ServerResponse): void => void response.writeHead(200).end(),
     /** The span of which `wanted` is true, once it has come. */
     async span(wanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
-      for (let tries = 0; tries < 400; tries++) {
+      for (let tries = 0; tries < 6_000; tries++) {
         const found = collector.spans.find(wanted)
         if (found) return found
         await sleep(50)

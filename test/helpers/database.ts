@@ -2,11 +2,23 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import pg from 'pg'
+import type { Test } from 'tap'
 import { migrate } from '../../src/platform/db/migrate.ts'
+import { timeouts } from '../../src/platform/db/pool.ts'
 import { superuserUrl } from './cluster.ts'
 
 const sources = new URL('../../src/platform/db/', import.meta.url)
 const password = 'only-for-tests'
+const production = { ...timeouts }
+const patient = { connect: 120_000, lock: 120_000, transaction: 120_000, statement: 120_000 }
+Object.assign(timeouts, patient)
+
+/** Waits for the database as long as production does, for the length of a test that is about that. */
+export function useProductionTimeouts(t: Test): void {
+  Object.assign(timeouts, production)
+  t.teardown(() => void Object.assign(timeouts, patient))
+}
+
 const roles = ['owner', 'api', 'system', 'worker'] as const
 const lockKey = 0x0bad2
 

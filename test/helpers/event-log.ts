@@ -21,9 +21,9 @@ export async function openDatabase(t: Test, service: Pick<Service, 'databases'>)
   return client
 }
 
-/** Every event of a tenant in order, once the relay has numbered all of them; throws after 5 s. */
+/** Every event of a tenant in order, once the relay has numbered all of them; throws after five minutes. */
 export async function eventsOf(database: pg.Client, tenantId: string): Promise<LoggedEvent[]> {
-  for (let tries = 0; tries < 200; tries++, await sleep(25)) {
+  for (let tries = 0; tries < 12_000; tries++, await sleep(25)) {
     const { rows } = await database.query(
       'select type, subject, sequence::int, data, actor_id, request_id from events where tenant_id = $1 order by sequence, id',
       [tenantId],

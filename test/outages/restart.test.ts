@@ -11,7 +11,6 @@ import { asking, entry, open, register, settingsOn, startApi } from './api-proce
 
 const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
-t.setTimeout(90_000)
 const settings = settingsOn(urls)
 
 t.test('for SHUTDOWN_DELAY_SECONDS /readyz says no while requests are served', async (t) => {

@@ -15,7 +15,6 @@ import { hasRedis, startRedis, until } from '../workers/stage.ts'
 
 // API and worker with TLS to Postgres, Redis and the mail server, all of which show a certificate of one authority.
 
-t.setTimeout(120_000)
 const run = promisify(execFile)
 
 /** A key, and a certificate for `localhost` that is its own authority. */

@@ -93,7 +93,7 @@ function expected(generated: Generated[], verdicts: Verdict[]) {
 
 const runs = Number(process.env.DIFFERENTIAL_RUNS ?? 4000)
 
-t.test('the compiled policies decide as the written ones read', { timeout: 300_000 }, async (t) => {
+t.test('the compiled policies decide as the written ones read', async (t) => {
   const effects: Record<string, number> = {}
   const asked = fc.property(policies, values, (generated, given) => {
     const world = { types, values: given, now }
@@ -109,7 +109,7 @@ t.test('the compiled policies decide as the written ones read', { timeout: 300_0
   for (const effect of ['allow', 'deny', 'require_approval']) t.ok((effects[effect] ?? 0) > runs / 50, effect)
 })
 
-t.test('an explanation tells every node as it reads', { timeout: 300_000 }, async (t) => {
+t.test('an explanation tells every node as it reads', async (t) => {
   const words = { true: true, false: false, unknown: 'error' } as const
   const asked = fc.property(policies, values, (generated, given) => {
     const built = generated.map(compiled)

@@ -15,7 +15,7 @@ if (opa instanceof Error) {
   if (process.env.CI === 'true') t.fail(opa.message)
   else t.test('the gates of opa', { skip: opa.message }, async () => {})
 } else {
-  t.test('format, types, lint, tests, and all that is generated hold', { timeout: 120_000 }, async () => {
+  t.test('format, types, lint, tests, and all that is generated hold', async () => {
     await checkPolicies({ opaPath: opa, print })
   })
 

@@ -6,7 +6,6 @@ import { expect, type Firm, foundFirm, look, type Staff } from './staff.ts'
 // Whoever names what belongs to another tenant, in the path, the body, the query or a header, is answered as for an
 // id that nobody has, to the byte; and nothing of the other tenant is changed by it.
 
-t.setTimeout(240_000)
 const service = await startService(t, { workers: false })
 
 interface Contents {

@@ -8,7 +8,6 @@ import { expect, foundFirm } from './staff.ts'
 // Who gets what where: every route of tenancy, asked by everybody there is. The answers are printed to matrix.txt, so
 // that a review shows every widening; UPDATE_MATRIX=1 writes it anew. Invitations have tests of their own.
 
-t.setTimeout(240_000)
 const service = await startService(t)
 const firm = await foundFirm(service)
 const { id, path, owner, hire } = firm

@@ -17,7 +17,6 @@ import { foundFirm, look } from './staff.ts'
 // Lists and the questions that writes ask before they write, each as bailiwick_api runs it: below row-level security
 // an index serves only if it is led by tenant_id and its operators are leakproof.
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const { id, owner } = await foundFirm(service)
 const scope = { tenantId: id, userId: owner.id }

@@ -2,7 +2,6 @@ import t from 'tap'
 import { startService } from '../helpers/service.ts'
 import { eventsOf, expect, foundFirm } from './staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const firm = await foundFirm(service)
 const { owner, path, id } = firm

@@ -11,7 +11,6 @@ import { asking, expect, newPerson, walk } from './traffic.ts'
 // docs/how-to/backup-restore.md, done: a dump of a running service, restored into another cluster.
 
 const bin = findInstalled()
-t.setTimeout(300_000)
 const skip = bin ? false : 'no Postgres with pg_dump is installed'
 const document = readFileSync(join(present, 'docs', 'how-to', 'backup-restore.md'), 'utf8')
 
@@ -75,7 +74,7 @@ t.test('what is dumped comes back whole in another cluster', { skip }, async (t)
   const worker = await startRelease(t, present, 'worker', env)
   const ask = asking(api.url)
   const kept = await walk(ask)
-  await until(async () => (await query(from, 'select from outbox')).length === 0, 30_000)
+  await until(async () => (await query(from, 'select from outbox')).length === 0)
   t.equal(await worker.stop(), 0)
   const waiting = newPerson()
   await expect(201, ask('POST', '/api/v1/auth/register/', { body: waiting }))
@@ -144,9 +143,9 @@ t.test('what is dumped comes back whole in another cluster', { skip }, async (t)
 
     const worker = await startRelease(t, present, 'worker', restored)
     const mails = `select from captured_mails where recipient = '${waiting.email}'`
-    await until(async () => (await query(to, mails)).length === 1, 30_000)
+    await until(async () => (await query(to, mails)).length === 1)
     t.pass('mail that waited at the time of the backup is sent')
-    await until(async () => (await query(to, 'select from outbox')).length === 0, 30_000)
+    await until(async () => (await query(to, 'select from outbox')).length === 0)
     const faulty = await query(
       to,
       'select tenant_id from events group by tenant_id having count(*) <> max(sequence) or count(distinct sequence) <> count(*)',

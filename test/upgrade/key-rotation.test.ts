@@ -13,7 +13,6 @@ import { type Ask, asking, expect, newPerson, walk } from './traffic.ts'
 
 // docs/how-to/key-rotation.md, done: at every step processes of the step before and of the step after serve side by side.
 
-t.setTimeout(300_000)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()
@@ -124,7 +123,7 @@ t.test('logins with new passwords take the place of those before, one process af
   const after = await startRelease(t, present, 'api', settings)
   const worker = await startRelease(t, present, 'worker', settings)
   await serveTogether(asking(before.url), asking(after.url))
-  await until(async () => (await superuser.query('select from outbox')).rowCount === 0, 30_000)
+  await until(async () => (await superuser.query('select from outbox')).rowCount === 0)
   const { code, output } = await command(present, settings, 'doctor')
   t.equal(code, 0, output)
   for (const running of [before, after, worker]) t.equal(await running.stop(), 0)
@@ -160,10 +159,10 @@ t.test('mail waits while the mail server refuses the password, and goes out with
   const api = await startRelease(t, present, 'api', settings('old'))
   const before = await startRelease(t, present, 'worker', settings('old'))
   await expect(201, asking(api.url)('POST', '/api/v1/auth/register/', { body: newPerson() }))
-  await until(() => refused > 0, 30_000)
+  await until(() => refused > 0)
   t.equal(await before.stop(), 0)
   const after = await startRelease(t, present, 'worker', settings('new'))
-  await until(() => received > 0, 60_000)
+  await until(() => received > 0)
   t.equal((await superuser.query('select from dead_letters')).rowCount, 0)
   for (const running of [api, after]) t.equal(await running.stop(), 0)
 })

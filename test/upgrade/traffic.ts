@@ -18,7 +18,7 @@ export function asking(url: string): Ask {
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(300_000),
     })
     const text = await response.text()
     return { status: response.status, body: text ? JSON.parse(text) : null }

@@ -11,7 +11,6 @@ import { startService } from '../helpers/service.ts'
 // Seeded random requests over every route: whatever is sent, the answer is one that the contract knows, never a 5xx,
 // and it tells nothing of what lies behind. What would end the session or the tenant early is left out. The client of the tests checks the form of every answer as well.
 
-t.setTimeout(180_000)
 const seed = 20_261_121
 const requests = 2_000
 const service = await startService(t, { workers: false })

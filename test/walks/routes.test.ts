@@ -9,7 +9,6 @@ import { type Call, claimsOf, startService, tokenIn } from '../helpers/service.t
 
 // Every route of the registry is visited: one added later is walked without a line here.
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
 const decided = routes.filter((route) => route.action !== 'public')

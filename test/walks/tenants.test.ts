@@ -9,7 +9,6 @@ import { catalogueTables, seedRows } from '../platform/db/seed-rows.ts'
 // Tenant B has a row in every table. Whoever belongs to A alone must not learn that any of them exists: every route
 // that takes an id is asked about every id of B, and answers as it does about an id that nobody has.
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
 const superuser = new pg.Client({ connectionString: service.databases.superuser })

@@ -4,7 +4,6 @@ import { measureBacklog } from '../../src/platform/outbox/measure-backlog.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
 import { backends, openStage, until } from './stage.ts'
 
-t.setTimeout(120_000)
 const shownBy = (samples: readonly Sample[], gauge: Sample['gauge'], labels: Record<string, string> = {}) =>
   samples.find(
     (one) =>

@@ -3,8 +3,6 @@ import { startActors } from '../../workers/actors.ts'
 import { header, mailServer } from './mail-server.ts'
 import { backends, openStage, until } from './stage.ts'
 
-t.setTimeout(120_000)
-
 for (const { kind, skip } of backends)
   t.test(`on ${kind}`, { skip }, async (t) => {
     t.test('a mail goes out once, under its own Message-ID, and its content is erased', async (t) => {

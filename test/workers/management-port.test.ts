@@ -7,8 +7,6 @@ import { mailServer } from './mail-server.ts'
 import { backends, freePort, openStage, until } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
-t.setTimeout(180_000)
-
 for (const { kind, skip } of backends)
   t.test(`a worker on ${kind} tells its management port whether it works, and how`, { skip }, async (t) => {
     const server = await mailServer(t)

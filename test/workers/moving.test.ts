@@ -9,7 +9,6 @@ import { startWorker } from './worker-process.ts'
 // docs/reference/workers.md, "Moving": the service goes on writing, workers end in the middle of their work on one backend, others
 // begin on the other.
 
-t.setTimeout(300_000)
 const { release } = await superuserUrl()
 t.teardown(release)
 
@@ -84,7 +83,7 @@ for (const [from, to] of [
       moved = true
       const begun = Date.now()
       const next = await Promise.all([startWorker(t, on[to]), startWorker(t, on[to])])
-      await until(async () => (await stage.count('outbox')) === 0, 90_000)
+      await until(async () => (await stage.count('outbox')) === 0)
       t.comment(`all was done ${Date.now() - begun} ms after the first start on ${to}`)
       t.ok(Date.now() - begun < 60_000, 'nobody waits for the look at what is overdue')
       await until(() => next.some(({ printed }) => printed.includes('tidied up')))
@@ -111,7 +110,7 @@ for (const [from, to] of [
 
       const before = [server.received.length, receiver.received.length]
       const again = await startWorker(t, on[from])
-      await until(async () => (await oldJobs(carried, ['waiting', 'delayed'])) === 0, 90_000)
+      await until(async () => (await oldJobs(carried, ['waiting', 'delayed'])) === 0)
       t.same([server.received.length, receiver.received.length], before, 'jobs without a row do nothing')
       t.equal(await stage.count('outbox'), 0)
       t.equal(await stage.count('dead_letters'), 1)

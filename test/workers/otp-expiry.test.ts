@@ -3,8 +3,6 @@ import t from 'tap'
 import { otpExpiry, sweep } from '../../workers/otp-expiry.ts'
 import { backends, openStage, until } from './stage.ts'
 
-t.setTimeout(120_000)
-
 const day = 86_400_000
 const at = (ms: number) => `'${new Date(ms).toISOString()}'`
 

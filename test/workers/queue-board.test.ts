@@ -6,7 +6,6 @@ import { addWebhook } from './receiver.ts'
 import { backends, freePort, openStage, until } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
-t.setTimeout(180_000)
 const canary = 'canary-6f1d2c'
 const password = `${canary} of an operator`
 const authorization = `Basic ${Buffer.from(`operator:${password}`).toString('base64')}`

@@ -5,8 +5,6 @@ import { earliestId } from '../../src/platform/outbox/time-ordered-id.ts'
 import { deleteOutdated, retention } from '../../workers/retention.ts'
 import { backends, openStage, type Stage, until } from './stage.ts'
 
-t.setTimeout(120_000)
-
 const day = 86_400_000
 const at = (ms: number) => `'${new Date(ms).toISOString()}'::timestamptz`
 /** The id of the nth row of one moment, as it is made of it. */

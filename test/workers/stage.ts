@@ -151,8 +151,11 @@ export async function openStage(
   }
 }
 
-/** Waits until `question` is answered with something true; throws after `limit` ms. */
-export async function until(question: () => Promise<unknown> | unknown, limit = 15_000): Promise<void> {
+/**
+ * Waits until `question` is answered with something true; throws after `limit` ms, which is long by default because a
+ * slow machine is no fault.
+ */
+export async function until(question: () => Promise<unknown> | unknown, limit = 300_000): Promise<void> {
   for (const end = Date.now() + limit; !(await question()); await sleep(10))
     if (Date.now() > end) throw new Error(`Still not so after ${limit} ms: ${question}`)
 }

@@ -5,7 +5,6 @@ import { superuserUrl } from '../helpers/cluster.ts'
 import { addTest, addWebhook, startReceiver } from './receiver.ts'
 import { backends, openStage, until } from './stage.ts'
 
-t.setTimeout(240_000)
 const { release } = await superuserUrl()
 t.teardown(release)
 

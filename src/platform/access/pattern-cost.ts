@@ -43,10 +43,17 @@ const littleMemory = 32
 /**
  * Gives the function that measures a pattern, in µs: compiled and matched once against 1 KB of text, in an
  * instance of 2 MiB that is thrown away. Infinite where it does not even fit; undefined for what is no pattern.
+ * The first pattern waits for the module: most processes never meet one.
  */
-export function patternCost(
-  bundlePath = `${policiesFolder}${bundleName}`,
-): (pattern: string) => number | undefined {
+export function patternCost(bundlePath?: string): (pattern: string) => number | undefined {
+  let measured: ((pattern: string) => number | undefined) | undefined
+  return (pattern) => {
+    measured ??= warmMeter(bundlePath)
+    return measured(pattern)
+  }
+}
+
+function warmMeter(bundlePath = `${policiesFolder}${bundleName}`): (pattern: string) => number | undefined {
   const instantiate = compileModule({ ...readBundle(bundlePath), data: { catalogue: {} } }, littleMemory)
   const measured = (pattern: string): number | undefined => {
     try {

@@ -43,14 +43,24 @@ export function openPool(
   })
 }
 
-/** What connections are given (ms). */
-export const timeouts = { connect: 2_000, idle: 60_000, statement: 5_000, idleInTransaction: 10_000 }
+/**
+ * What is waited for the database (ms). `transaction` is what callers wait for one, its turn in the pool included: their
+ * clients are promised an answer in 5 s. No setting changes them; tests wait longer, so that none fails on a slow machine.
+ */
+export const timeouts = {
+  connect: 2_000,
+  lock: 3_000,
+  transaction: 4_000,
+  statement: 5_000,
+  idleInTransaction: 10_000,
+  idle: 60_000,
+}
 
 /** A database's address, with the settings that every connection of ours begins with. */
 export function addressOf(url: string, applicationName: string): string {
   const address = new URL(url)
   address.searchParams.set('application_name', applicationName)
-  address.searchParams.set('options', '-c lock_timeout=3s')
+  address.searchParams.set('options', `-c lock_timeout=${timeouts.lock}`)
   return address.href
 }
 

@@ -3,6 +3,7 @@ import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slon
 import { z } from 'zod'
 import { inPostgresSpan } from '../tracing/span.ts'
 import { sqlState } from './database-errors.ts'
+import { timeouts } from './pool.ts'
 import type { ReadPool } from './read-pool.ts'
 import { watchStatements } from './watch-statements.ts'
 
@@ -46,7 +47,7 @@ export function inTenant<T>(
     return work(tx)
   }
   return inPostgresSpan('transaction', { 'bailiwick.role': 'api' }, () =>
-    transact(db.api, scoped, patienceMs),
+    transact(db.api, scoped, timeouts.transaction),
   )
 }
 
@@ -60,7 +61,7 @@ export function asSystem<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   return inPostgresSpan('transaction', { 'bailiwick.role': 'system' }, () =>
-    transact(db.system, work, patienceMs),
+    transact(db.system, work, timeouts.transaction),
   )
 }
 
@@ -72,9 +73,6 @@ export function asWorker<T>(db: Pick<Databases, 'worker'>, work: (tx: Tx) => Pro
 type Outcome<T> = { value: T } | { error: unknown }
 
 const surrounding = new AsyncLocalStorage<{ open: boolean }>()
-
-/** What callers wait for a transaction, its turn in the pool included: their clients are promised an answer in 5 s. */
-const patienceMs = 4_000
 
 /** Postgres may be frozen, or its network gone: then no statement of it ever ends, and its own timeouts do not count. */
 const noAnswer = () => Object.assign(new Error('Postgres did not answer in time'), { code: 'ETIMEDOUT' })

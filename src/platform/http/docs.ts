@@ -12,9 +12,29 @@ const policy =
 
 /**
  * `/docs`, what it loads, and `/openapi.json`, as handlers of GET by path. Everything comes from this service: the
- * page works offline and asks nobody else.
+ * page works offline and asks nobody else. They are made when the first of them is asked for.
  */
-export function docsPages(document: OpenApiDocument): Record<string, Middleware> {
+export function docsPages(describe: () => OpenApiDocument): Record<string, Middleware> {
+  let made: Record<string, Middleware> | undefined
+  const serve =
+    (path: string): Middleware =>
+    (ctx, next) => {
+      made ??= makePages(describe())
+      return made[path]?.(ctx, next)
+    }
+  return Object.fromEntries(paths.map((path) => [path, serve(path)]))
+}
+
+const paths = [
+  '/docs',
+  '/openapi.json',
+  '/docs/init.js',
+  '/docs/swagger-ui.css',
+  '/docs/swagger-ui-bundle.js',
+  '/docs/favicon-32x32.png',
+]
+
+function makePages(document: OpenApiDocument): Record<string, Middleware> {
   const description = asset('/openapi.json', Buffer.from(JSON.stringify(document)))
   const init = asset('/docs/init.js', readFileSync(new URL('browser/docs.js', import.meta.url)))
   const style = fromSwaggerUi('swagger-ui.css')

@@ -16,7 +16,6 @@ import {
   repeat,
 } from './office.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const invalid = { status: 403, body: { code: 'approval_invalid' } }

@@ -8,7 +8,6 @@ import { approvals, approve, policies } from './office.ts'
 // Each gated verb uses its approval up in the transaction of its effect: what a verb writes elsewhere would show here,
 // for a use that comes after the effect is made by a statement of its own, whose transaction has no effect beside it.
 
-t.setTimeout(180_000)
 const service = await startService(t)
 const owner = await service.signUp()
 const approver = await colleague(service, owner, 'admin')

@@ -14,7 +14,6 @@ import {
   repeat,
 } from './office.ts'
 
-t.setTimeout(240_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const rounds = 8

@@ -16,7 +16,6 @@ import {
   repeat,
 } from './office.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const uuid = /^[0-9a-f-]{36}$/

@@ -4,7 +4,6 @@ import { inTenant } from '../../../src/platform/db/transaction.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look } from '../../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const firm = await foundFirm(service)
 const log = '/api/v1/audit-log/'

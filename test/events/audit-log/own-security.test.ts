@@ -5,7 +5,6 @@ import { expect, look } from '../../tenancy/staff.ts'
 
 // What people do to what they log in with: passwords, addresses, sessions, second factors.
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const auth = '/api/v1/auth'
 

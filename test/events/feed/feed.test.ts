@@ -5,7 +5,6 @@ import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { type Client, startService } from '../../helpers/service.ts'
 import { expect } from '../../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const feed = '/api/v1/events/'

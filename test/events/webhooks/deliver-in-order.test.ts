@@ -7,7 +7,6 @@ import { superuserUrl } from '../../helpers/cluster.ts'
 import { addWebhook, newSecret, seal, startReceiver } from '../../workers/receiver.ts'
 import { happenAndHandOn, hour, minute, openPostRoom, second } from './post-room.ts'
 
-t.setTimeout(300_000)
 // Held by the file, the cluster is not made anew for each test.
 const { release } = await superuserUrl()
 t.teardown(release)

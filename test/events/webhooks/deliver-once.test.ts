@@ -4,7 +4,6 @@ import { superuserUrl } from '../../helpers/cluster.ts'
 import { addTest, addWebhook, sendOnce, startReceiver } from '../../workers/receiver.ts'
 import { happenAndHandOn, hour, minute, openPostRoom, second } from './post-room.ts'
 
-t.setTimeout(180_000)
 const { release } = await superuserUrl()
 t.teardown(release)
 

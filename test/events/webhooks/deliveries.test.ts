@@ -3,7 +3,6 @@ import t from 'tap'
 import { type Client, startService } from '../../helpers/service.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'

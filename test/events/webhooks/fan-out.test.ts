@@ -6,7 +6,6 @@ import { superuserUrl } from '../../helpers/cluster.ts'
 import { addWebhook, startReceiver } from '../../workers/receiver.ts'
 import { happenAndHandOn, openPostRoom } from './post-room.ts'
 
-t.setTimeout(240_000)
 const { release } = await superuserUrl()
 t.teardown(release)
 

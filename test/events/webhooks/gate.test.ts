@@ -4,7 +4,6 @@ import { colleague } from '../../helpers/colleague.ts'
 import { startService } from '../../helpers/service.ts'
 import { expect } from '../../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'

@@ -2,7 +2,6 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'
 const full = { status: 409, body: { code: 'limit_reached' } }

@@ -12,7 +12,6 @@ import { addTest, addWebhook, newSecret, startReceiver, wake } from '../../worke
 import { backends, openStage, until } from '../../workers/stage.ts'
 import { startWorker } from '../../workers/worker-process.ts'
 
-t.setTimeout(600_000)
 t.jobs = backends.length // it waits for most of its time
 const { release } = await superuserUrl()
 t.teardown(release)
@@ -67,7 +66,7 @@ for (const { kind, skip } of backends)
       const { id } = await addWebhook(stage, receiver.url)
       const workers = await Promise.all([1, 2, 3].map(() => startWorker(t, stage.env)))
       for (let n = 0; n < 30; n++) await stage.append(stage.tenant)
-      await until(() => receiver.taken.length === 30, 90_000)
+      await until(() => receiver.taken.length === 30)
       await until(async () => (await stage.count('outbox')) === 0)
       t.same(
         receiver.taken.map(({ sequence }) => sequence),
@@ -122,7 +121,7 @@ for (const { kind, skip } of backends)
         for (let n = 0; n < 12; n++) await stage.append(stage.tenant)
         await once(worker.child, 'exit')
         await startWorker(t, stage.env)
-        await until(() => receiver.taken.length >= 12, 120_000)
+        await until(() => receiver.taken.length >= 12)
         await until(async () => (await stage.count('outbox')) === 0)
         t.same(
           receiver.received.map(({ sequence }) => sequence),
@@ -193,7 +192,7 @@ for (const { kind, skip } of backends)
         await stage.append(stage.tenant)
         await sleep(Math.random() * 25)
       }
-      await until(() => receiver.received.length >= 120, 60_000)
+      await until(() => receiver.received.length >= 120)
       await until(async () => (await stage.count('outbox')) === 0)
       t.same(
         receiver.received.map(({ sequence }) => sequence),

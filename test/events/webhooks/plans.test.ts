@@ -9,7 +9,6 @@ import { look } from '../../tenancy/staff.ts'
 
 // As bailiwick_api, and so below row-level security: with an index led by tenant_id, and nothing endless sorted.
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const owner = await service.signUp()
 const id = owner.tenantId

@@ -7,8 +7,6 @@ import { openPoster, type PosterOptions } from '../../../src/events/webhooks/pos
 import type { Resolve } from '../../../src/events/webhooks/public-lookup.ts'
 import { certificate, key } from './receiver-certificate.ts'
 
-t.setTimeout(60_000)
-
 const portOf = (server: net.Server) => (server.address() as net.AddressInfo).port
 
 async function listen<S extends net.Server>(t: Test, server: S): Promise<S> {
@@ -37,7 +35,7 @@ const serveRaw = async (t: Test, answer: (socket: net.Socket, nth: number) => vo
 }
 
 function poster(t: Test, options: Partial<PosterOptions> = {}) {
-  const opened = openPoster({ allowPrivate: true, limit: 400, clock: () => 1_000_000, ...options })
+  const opened = openPoster({ allowPrivate: true, limit: 60_000, clock: () => 1_000_000, ...options })
   t.teardown(() => opened.close())
   return (url: string, body = '{}') => opened.post(url, { 'content-type': 'text/plain' }, body)
 }
@@ -92,9 +90,9 @@ t.test(
       dripping,
       hinting,
     ]) {
-      const answer = await poster(t)(url)
+      const answer = await poster(t, { limit: 400 })(url)
       t.match(answer, { status: null, trouble: 'timeout' })
-      t.ok(answer.duration >= 399 && answer.duration < 5_000, `${answer.duration} ms`)
+      t.ok(answer.duration >= 399 && answer.duration < 50_000, `${answer.duration} ms`)
     }
   },
 )
@@ -110,9 +108,9 @@ t.test('an endless answer is cut off after 64 KiB, and its status counts', async
     response.on('drain', more)
     more()
   })
-  const answer = await poster(t, { limit: 20_000 })(url)
+  const answer = await poster(t, {})(url)
   t.match(answer, { status: 200, trouble: null })
-  t.ok(answer.duration < 10_000, `${answer.duration} ms`)
+  t.ok(answer.duration < 50_000, `${answer.duration} ms`)
   t.ok(written < 16 * 1024 * 1024, `${written} bytes were written`)
 })
 
@@ -121,7 +119,7 @@ t.test('an answer that drips for ever is left when the time is over, and its sta
     const timer = setInterval(() => response.write('x'), 20)
     response.on('close', () => clearInterval(timer))
   })
-  t.match(await poster(t)(url), { status: 200, trouble: null })
+  t.match(await poster(t, { limit: 400 })(url), { status: 200, trouble: null })
 })
 
 t.test('a redirect is an answer, not a way', async (t) => {
@@ -162,7 +160,10 @@ t.test('who is gone, unknown or speaks something else is told apart', async (t) 
     done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), [])
   t.match(await poster(t, { resolve: unknown })('http://nowhere.test/'), { status: null, trouble: 'dns' })
   const silent: Resolve = () => undefined
-  t.match(await poster(t, { resolve: silent })('http://nowhere.test/'), { status: null, trouble: 'timeout' })
+  t.match(await poster(t, { resolve: silent, limit: 400 })('http://nowhere.test/'), {
+    status: null,
+    trouble: 'timeout',
+  })
 })
 
 t.test('a certificate has to be trusted, and to be that of the host', async (t) => {
@@ -223,7 +224,7 @@ t.test('a name that is public at first and private later leads nowhere', async (
   )
   // Of the part of IPv6 that is global and given to nobody: there is no way to it.
   const { resolve, asked } = resolver(['2d00::1'], ['127.0.0.1'])
-  const post = poster(t, { allowPrivate: false, resolve })
+  const post = poster(t, { allowPrivate: false, resolve, limit: 400 })
   const url = `https://rebound.test:${portOf(server)}/`
   t.match(await post(url), { status: null, trouble: /^(connection|timeout)$/ }, 'judged public, and tried')
   t.equal(asked.length, 1, 'what was judged is what is connected to, without asking again')

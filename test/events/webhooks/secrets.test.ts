@@ -10,7 +10,6 @@ import { type Client, startService } from '../../helpers/service.ts'
 import { catalogueTables } from '../../platform/db/seed-rows.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
-t.setTimeout(120_000)
 const logged: string[] = []
 const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
 const service = await startService(t, { actors: [], logTo: log, env: { LOG_LEVEL: 'trace' } })

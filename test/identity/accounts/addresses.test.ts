@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { normaliseEmail } from '../../../src/identity/person.ts'
+import { cpuTime } from '../../helpers/cpu-time.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 
 const accepted: Record<string, string> = {
@@ -164,12 +165,11 @@ t.test('spellings of an address are one account', async (t) => {
   })
 
   t.test('and a host of spaces is answered quickly', async (t) => {
-    const begun = performance.now()
-    const answer = await service.call('GET', '/healthz', {
-      headers: { 'x-forwarded-host': `${' '.repeat(10_000)}x` },
+    const headers = { 'x-forwarded-host': `${' '.repeat(10_000)}x` }
+    const ms = await cpuTime(async () => {
+      t.equal((await service.call('GET', '/healthz', { headers })).status, 200)
     })
-    t.equal(answer.status, 200)
-    t.ok(performance.now() - begun < 500)
+    t.ok(ms < 500, `${ms} ms`)
   })
 })
 

@@ -9,7 +9,6 @@ import { chosenPassword } from '../../../src/identity/person.ts'
 import { decodeHashedSet, encodeHashedSet } from '../../../src/platform/crypto/hashed-set.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
 const config = readConfig({ NODE_ENV: 'test' })
 const ada = {
   email: 'ada.lovelace@analytical-engines.com',

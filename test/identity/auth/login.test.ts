@@ -2,7 +2,6 @@ import t from 'tap'
 import { openDatabase } from '../../helpers/event-log.ts'
 import { claimsOf, startService } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const database = await openDatabase(t, service)
 const login = (body: unknown) => service.call('POST', '/api/v1/auth/login/', { body })

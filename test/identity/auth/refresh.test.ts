@@ -5,7 +5,6 @@ import { serveApi } from '../../../src/serve.ts'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { cheapHashing, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const path = '/api/v1/auth/refresh/'

@@ -2,7 +2,6 @@ import t from 'tap'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { claimsOf, startService } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const path = '/api/v1/auth/register/'

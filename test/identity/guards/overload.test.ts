@@ -4,10 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
 import { createTurnstile } from '../../../src/platform/turnstile.ts'
+import { useProductionTimeouts } from '../../helpers/database.ts'
 import { cheapHashing, startService } from '../../helpers/service.ts'
 import { look } from '../../tenancy/staff.ts'
 
-t.setTimeout(120_000)
+useProductionTimeouts(t)
 const service = await startService(t, {
   workers: false,
   hashing: { ...cheapHashing, inFlight: 1, waitingMax: 4 },

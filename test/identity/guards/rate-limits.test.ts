@@ -13,8 +13,6 @@ async function forget(service: Service) {
   await client.end()
 }
 
-t.setTimeout(120_000)
-
 t.test('on Postgres', async (t) => {
   const service = await startService(t, { env })
   const login = loginOf(service)

@@ -3,8 +3,6 @@ import { recoveryCodeHashes } from '../../../src/identity/otp/codes.ts'
 import { startService } from '../../helpers/service.ts'
 import { attemptLogin, changeRows, codeAt, codeIn, enrol, otherThan } from './authenticator.ts'
 
-t.setTimeout(120_000)
-
 const otp = '/api/v1/auth/otp'
 const minute = 60_000
 const service = await startService(t)

@@ -6,8 +6,6 @@ import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { type Client, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 import { attemptLogin, changeRows, codeAt, codeIn, enrol } from './authenticator.ts'
 
-t.setTimeout(240_000)
-
 const otp = '/api/v1/auth/otp'
 const rounds = 20
 const roundsUnguarded = 5

@@ -2,8 +2,6 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { codeAt, codeIn, enrol, otherThan } from './authenticator.ts'
 
-t.setTimeout(120_000)
-
 const otp = '/api/v1/auth/otp'
 
 t.test('a person and their second factors', async (t) => {

@@ -5,8 +5,6 @@ import { attemptLogin, beside, codeAt, codeIn, enrol, otherThan } from './authen
 // Every setting of one-time passwords at every route that it touches. What is not named in a row is open: 200, or
 // 400 where a wrong code was sent.
 
-t.setTimeout(120_000)
-
 const otp = '/api/v1/auth/otp'
 const service = await startService(t)
 const { call } = service

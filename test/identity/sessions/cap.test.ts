@@ -6,7 +6,6 @@ import { endOldestSessions } from '../../../src/identity/sessions/store.ts'
 import type { Tx } from '../../../src/platform/db/transaction.ts'
 import { startService } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const client = new pg.Client({ connectionString: service.databases.superuser })
 await client.connect()

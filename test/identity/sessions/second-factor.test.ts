@@ -4,8 +4,6 @@ import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { claimsOf, startService } from '../../helpers/service.ts'
 import { attemptLogin, beside, changeRows, codeAt, codeIn, enrol, requireMfa } from '../otp/authenticator.ts'
 
-t.setTimeout(120_000)
-
 const otp = '/api/v1/auth/otp'
 const me = '/api/v1/users/me/'
 const service = await startService(t)

@@ -4,8 +4,6 @@ import { createReadiness } from '../../../src/platform/http/health.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 import { attemptLogin, codeIn, enrol } from '../otp/authenticator.ts'
 
-t.setTimeout(120_000)
-
 const service = await startService(t)
 const { call } = service
 

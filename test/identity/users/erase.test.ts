@@ -4,7 +4,6 @@ import { deleteOutdated } from '../../../workers/retention.ts'
 import { type Service, startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look } from '../../tenancy/staff.ts'
 
-t.setTimeout(180_000)
 const service = await startService(t)
 const me = '/api/v1/users/me/'
 const named = { first_name: 'Adalinda', last_name: 'Quillfeather' }

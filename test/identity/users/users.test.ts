@@ -3,7 +3,6 @@ import t from 'tap'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { type Client, startService } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const database = await openDatabase(t, service)
 const me = '/api/v1/users/me/'

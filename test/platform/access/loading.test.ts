@@ -11,6 +11,7 @@ import {
 } from '../../../src/platform/access/bundle.ts'
 import { openAccessEngine } from '../../../src/platform/access/engine.ts'
 import { compileModule, entrypoints } from '../../../src/platform/access/module.ts'
+import { cpuTime } from '../../helpers/cpu-time.ts'
 
 const real = `${policiesFolder}${bundleName}`
 const opa = await resolveOpa({ install: false, print: () => {} }).catch(() => undefined)
@@ -30,12 +31,12 @@ async function built(folder: string, ...args: string[]): Promise<string> {
 }
 
 t.test('the committed bundle opens, and quickly', async (t) => {
-  const begun = performance.now()
-  const { revision } = await openAccessEngine()
-  const took = performance.now() - begun
-  t.equal(revision, sourcesRevision(policiesFolder))
-  t.comment(`opened in ${took.toFixed(0)} ms`)
-  t.ok(took < 1000)
+  const ms = await cpuTime(async () => {
+    const { revision } = await openAccessEngine()
+    t.equal(revision, sourcesRevision(policiesFolder))
+  })
+  t.comment(`opened in ${ms.toFixed(0)} ms`)
+  t.ok(ms < 2_000)
 })
 
 t.test('what is no bundle is refused', async (t) => {

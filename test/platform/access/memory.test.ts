@@ -4,7 +4,7 @@ import { bundleName, policiesFolder, readBundle } from '../../../src/platform/ac
 import { compileModule, inputText } from '../../../src/platform/access/module.ts'
 import { policyInput } from '../../../src/platform/access/query.ts'
 
-t.test('100,000 decisions leave the memory of the module as it was', { timeout: 60_000 }, async (t) => {
+t.test('100,000 decisions leave the memory of the module as it was', async (t) => {
   const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()
   const query = roleQuery('decision:read', ['member'], 'someone else')
   const input = inputText(policyInput(query))

@@ -11,7 +11,6 @@ import { bareEnv } from '../../helpers/bare-env.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 import { mutations } from './isolation-mutations.ts'
 
-t.setTimeout(120_000)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()
@@ -144,7 +143,7 @@ async function startApi(api: string) {
       DATABASE_API_URL: api,
       DATABASE_SYSTEM_URL: urls.system,
     },
-    timeout: 20_000,
+    timeout: 300_000,
   })
   const [said, complained, [code]] = await Promise.all([
     text(child.stdout),

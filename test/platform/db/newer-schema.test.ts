@@ -11,7 +11,6 @@ import { mutations } from './isolation-mutations.ts'
 
 // A release that finds migrations newer than its own goes on serving, and judges everything but their new tables.
 
-t.setTimeout(120_000)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()

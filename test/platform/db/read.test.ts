@@ -12,9 +12,9 @@ import {
   sql,
   sqlState,
 } from '../../../src/platform/db/transaction.ts'
-import { disposableDatabase } from '../../helpers/database.ts'
+import { disposableDatabase, useProductionTimeouts } from '../../helpers/database.ts'
 
-t.setTimeout(120_000)
+useProductionTimeouts(t)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()
@@ -252,7 +252,7 @@ t.test(
       Array.isArray(queued) || isDatabaseUnavailable(queued),
       'who waited for it is served, or told the same',
     )
-    t.ok(performance.now() - begun < 4_500)
+    t.ok(performance.now() - begun < 19_000, 'before the statement would have ended')
     t.equal((await readInTenant({ apiReads: pool }, b, listRoles)).length, 3)
 
     const away = new URL(urls.api)

@@ -16,9 +16,9 @@ import {
   type Tx,
 } from '../../../src/platform/db/transaction.ts'
 import { ApiError } from '../../../src/platform/errors.ts'
-import { disposableDatabase } from '../../helpers/database.ts'
+import { disposableDatabase, useProductionTimeouts } from '../../helpers/database.ts'
 
-t.setTimeout(120_000)
+useProductionTimeouts(t)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()

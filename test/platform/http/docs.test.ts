@@ -26,7 +26,8 @@ const confirm = publicRoute({
 const document = openapiDocument([confirm], { publicUrl: 'https://id.example.com', version: '1.2.3' })
 
 const router = new Router()
-for (const [path, page] of Object.entries({ ...docsPages(document), ...linkPages() })) router.get(path, page)
+for (const [path, page] of Object.entries({ ...docsPages(() => document), ...linkPages() }))
+  router.get(path, page)
 const app = new Koa().use(securityHeaders(false)).use(answerErrors(pino({ level: 'silent' })))
 for (const part of dispatch(router)) app.use(part)
 const server = app.listen(0, '127.0.0.1')

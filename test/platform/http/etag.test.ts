@@ -2,8 +2,6 @@ import t from 'tap'
 import { readIfMatch } from '../../../src/platform/http/etag.ts'
 import { startService } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
-
 t.test('If-Match is read as RFC 9110 writes it', async (t) => {
   t.same(['', '*', ' * ', '"17"', '"1", "23"', '"1","2" , "3"'].map(readIfMatch), [
     null,

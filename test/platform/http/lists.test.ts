@@ -2,7 +2,6 @@ import t from 'tap'
 import { crowd } from '../../helpers/crowd.ts'
 import { type Client, startService } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t, { workers: false })
 const ada = await service.signUp({ email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' })
 const second = 1_000

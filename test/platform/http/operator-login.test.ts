@@ -6,7 +6,6 @@ import t, { type Test } from 'tap'
 import { ConfigError, readConfig } from '../../../src/config.ts'
 import { queueBoard } from '../../../src/platform/http/queue-board.ts'
 
-t.setTimeout(120_000)
 const right = 'correct horse battery'
 const basic = (password: string, name = 'operator') =>
   `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`

@@ -4,7 +4,6 @@ import { exchange, requestText } from '../../helpers/raw-http.ts'
 import { startService } from '../../helpers/service.ts'
 
 const origin = 'https://console.example.com'
-t.setTimeout(120_000)
 const service = await startService(t, {
   workers: false,
   env: { CORS_ORIGINS: `${origin}, https://two.example` },

@@ -11,7 +11,6 @@ import { openTally } from '../../../src/platform/metrics/tally.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 import { seriesOf } from './series.ts'
 
-t.setTimeout(120_000)
 const scraped = async (metrics: Metrics) => seriesOf(await metrics.scrape())
 
 t.test('a transaction that is run again counts one wait and one retry', async (t) => {

@@ -6,7 +6,6 @@ import { serveApi } from '../../../src/serve.ts'
 import { startService } from '../../helpers/service.ts'
 import { seriesOf } from './series.ts'
 
-t.setTimeout(120_000)
 const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://id.example.com',

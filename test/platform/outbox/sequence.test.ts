@@ -3,8 +3,6 @@ import { startActors } from '../../../workers/actors.ts'
 import { startRelay } from '../../../workers/outbox-relay.ts'
 import { backends, openStage, until } from '../../workers/stage.ts'
 
-t.setTimeout(120_000)
-
 for (const { kind, skip } of backends)
   t.test(`on ${kind}`, { skip }, async (t) => {
     t.test(
@@ -25,7 +23,7 @@ for (const { kind, skip } of backends)
             for (let n = 0; n < 200; n++) await stage.append(tenant)
           }),
         )
-        await until(async () => (await stage.count('outbox')) === 0, 60_000)
+        await until(async () => (await stage.count('outbox')) === 0)
         const perTenant = await stage.rows(`
     select count(*)::int as events, min(sequence)::int as first, max(sequence)::int as last,
            array_agg(id order by id) = array_agg(id order by sequence) as ordered

@@ -4,7 +4,6 @@ import { disposableDatabase } from '../../helpers/database.ts'
 import { productionSettings, startProcess } from '../../helpers/production.ts'
 import { freePort } from '../../workers/stage.ts'
 
-t.setTimeout(120_000)
 const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
 const settings = await productionSettings(urls, 'smtp://127.0.0.1:9')
@@ -46,5 +45,5 @@ t.test('a collector that is away fails no request and no exit', async (t) => {
   t.ok(answers.every(({ status }) => status === 200))
   const { code, ms } = await api.stop()
   t.equal(code, 0)
-  t.ok(ms < 8_000, `${ms} ms`)
+  t.ok(ms < 20_000, `${ms} ms`)
 })

@@ -13,7 +13,6 @@ import { contextOf, currentTraceparent } from '../../../src/platform/tracing/tra
 import { startCollector } from '../../helpers/collector.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 
-t.setTimeout(120_000)
 const canary = 'canary91b2'
 
 /** Traces this process; `logged` are the messages that it wrote about it. */
@@ -106,7 +105,7 @@ t.test('a collector that never answers holds up nobody, not even the end', async
   await inSpan('request', {}, ROOT_CONTEXT, async () => undefined)
   const begun = performance.now()
   await tracing.end()
-  t.ok(performance.now() - begun < 8_000, 'the exporter itself would wait for ten seconds')
+  t.ok(performance.now() - begun < 9_500, 'the exporter itself would wait for ten seconds')
 })
 
 t.test('one line says that traces are not taken, and one that they are again', async (t) => {

@@ -7,8 +7,6 @@ import { productionSettings, startProcess } from '../../helpers/production.ts'
 import { mailServer } from '../../workers/mail-server.ts'
 import { backends, startRedis, until } from '../../workers/stage.ts'
 
-t.setTimeout(180_000)
-
 const canary = 'canary7f3a'
 const strangersTrace = '0af7651916cd43dd8448eb211c80319c'
 const strangersSpan = 'b7ad6b7169203331'

@@ -2,8 +2,6 @@ import pg from 'pg'
 import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 
-t.setTimeout(120_000)
-
 t.test('without a collector an event carries the traceparent that came, and its message none', async (t) => {
   const service = await startService(t, { workers: false })
   const root = new pg.Client({ connectionString: service.databases.superuser })

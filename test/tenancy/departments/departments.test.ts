@@ -3,8 +3,6 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, type Firm, foundFirm } from '../staff.ts'
 
-t.setTimeout(120_000)
-
 const service = await startService(t, { env: { LIMIT_DEPARTMENTS: '8' } })
 const make = ({ owner, path }: Firm, name: string, parent_id: string | null = null) =>
   expect(201, owner.post(`${path}/departments/`, { name, parent_id }))

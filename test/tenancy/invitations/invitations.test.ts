@@ -2,7 +2,6 @@ import t from 'tap'
 import { type Client, startService, tokenIn } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
-t.setTimeout(180_000)
 const service = await startService(t)
 const firm = await foundFirm(service)
 const path = `${firm.path}/invitations/`

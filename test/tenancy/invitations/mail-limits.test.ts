@@ -6,7 +6,6 @@ import { type Firm, foundFirm, look } from '../staff.ts'
 
 // Whoever may invite could fill anybody's mailbox: an address is sent three mails a minute, whoever asks for them.
 
-t.setTimeout(120_000)
 const service = await startService(t, {
   env: {
     ...env,

@@ -4,7 +4,6 @@ import { startService, tokenIn } from '../../helpers/service.ts'
 import { codeAt, enrol, otherThan } from '../../identity/otp/authenticator.ts'
 import { expect, foundFirm } from '../staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 
 /** The form for people with an account, as the script of the page sees it; `press` is its button. */

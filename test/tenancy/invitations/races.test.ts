@@ -6,7 +6,6 @@ import { expect, foundFirm, look } from '../staff.ts'
 
 // What two do at once, and what changed between the mail and the click.
 
-t.setTimeout(180_000)
 const service = await startService(t)
 const { config, log, clock } = service.deps
 const worker = await openWorkerDeps(config, log, clock)

@@ -3,7 +3,6 @@ import { claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 import { codeIn, requireMfa } from '../../identity/otp/authenticator.ts'
 import { expect, foundFirm } from '../staff.ts'
 
-t.setTimeout(120_000)
 const service = await startService(t)
 const firm = await foundFirm(service)
 const accept = '/api/v1/invitations/accept/'

@@ -3,8 +3,6 @@ import t from 'tap'
 import { type Client, startService, tokenIn } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
-t.setTimeout(120_000)
-
 const service = await startService(t)
 
 const define = (owner: Client, key: string, data_type: string) =>

@@ -3,8 +3,6 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
-t.setTimeout(120_000)
-
 const service = await startService(t, { env: { LIMIT_CUSTOM_ROLES: '5' } })
 const revision = async (id: string) =>
   (await look(service, 'select policy_revision::int as r from tenants where id = $1', [id]))[0].r

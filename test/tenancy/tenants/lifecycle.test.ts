@@ -3,8 +3,6 @@ import t from 'tap'
 import { startService } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm } from '../staff.ts'
 
-t.setTimeout(120_000)
-
 const service = await startService(t)
 const events = async (id: string) => (await eventsOf(service, id, 'tenant.tenant_')).slice(1)
 

@@ -10,8 +10,6 @@ import { startService } from '../../helpers/service.ts'
 import { catalogueTables, seedRows } from '../../platform/db/seed-rows.ts'
 import { expect, foundFirm, look } from '../staff.ts'
 
-t.setTimeout(120_000)
-
 const day = 86_400_000
 
 async function workerOf(t: Test, urls: DatabaseUrls, clock: () => number) {

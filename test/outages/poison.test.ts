@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { startRelay } from '../../workers/outbox-relay.ts'
+import { backends, openStage, type Stage, until } from '../workers/stage.ts'
+import { startProcess } from '../workers/worker-process.ts'
 import { deadly, failing } from './poison.ts'
-import { backends, openStage, type Stage, until } from './stage.ts'
-import { startProcess } from './worker-process.ts'
-
-t.setTimeout(240_000)
 
 const poisonedWorker = new URL('poisoned-worker.ts', import.meta.url).pathname
 const others = 200
@@ -36,7 +34,7 @@ for (const { kind, skip } of backends)
       const keepOne = async () => {
         while (!over) {
           const { child } = await startProcess(t, stage.env, poisonedWorker)
-          await until(() => over || child.exitCode !== null || child.signalCode !== null, 120_000)
+          await until(() => over || child.exitCode !== null || child.signalCode !== null)
           if (child.signalCode === 'SIGKILL') deaths++
           else child.kill('SIGKILL')
         }
@@ -45,9 +43,9 @@ for (const { kind, skip } of backends)
       for (let round = 0; round < rounds; round++) {
         for (let n = 0; n < others / rounds; n++) await leave(stage, message(randomUUID()))
         const harmless = `outbox where payload ->> 'webhook_id' not in ('${failing}', '${deadly}')`
-        await until(async () => (await stage.count(harmless)) === 0, 60_000)
+        await until(async () => (await stage.count(harmless)) === 0)
       }
-      await until(async () => (await stage.count('outbox')) === 0, 120_000)
+      await until(async () => (await stage.count('outbox')) === 0)
       over = true
       await keeping
       const dead = await stage.rows(

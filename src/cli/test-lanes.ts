@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createTestReport, describeFile, type FileResult } from './test-report.ts'
+
+const script = join(import.meta.dirname, 'test-lane.ts')
+/** A file that is silent for so long (ms) hangs; on a slow machine none comes near it. */
+const hangsAfter = 20 * 60_000
+
+/** `alone`: it needs a process of its own. */
+export type TestFile = { file: string; alone: boolean }
+export type Lanes = {
+  files: FileResult[]
+  skipped: string[]
+  /** Ends what runs: every process group of a lane. */
+  end(signal: NodeJS.Signals): void
+  done: Promise<void>
+}
+
+/**
+ * Runs test files in `lanes` processes side by side, each of which takes the next file when it is done with one.
+ * Prints as the report does.
+ */
+export function runInLanes(
+  files: readonly TestFile[],
+  { lanes, env, print }: { lanes: number; env: NodeJS.ProcessEnv; print: (line: string) => void },
+): Lanes {
+  const waiting = [...files]
+  const running = new Set<ChildProcess>()
+  const all: Pick<Lanes, 'files' | 'skipped'> = { files: [], skipped: [] }
+  let ended = false
+
+  /** One process, for as many files as it may run. */
+  async function runProcess(): Promise<void> {
+    const child = spawn(process.execPath, [script], {
+      env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      detached: process.platform !== 'win32',
+    })
+    running.add(child)
+    child.stdin?.on('error', () => undefined) // it has crashed, which its exit tells
+    const report = createTestReport(print)
+    let current: TestFile | undefined
+    let patience: NodeJS.Timeout | undefined
+    const next = () => {
+      const full = current?.alone || (current && waiting[0]?.alone)
+      current = ended || full ? undefined : waiting.shift()
+      if (current) child.stdin?.write(`${current.file}\n`)
+      else child.stdin?.end()
+    }
+    const lines = createInterface({ input: child.stdout! }).on('line', (line) => {
+      const before = report.files.length
+      report.read(line)
+      clearTimeout(patience)
+      patience = setTimeout(() => killGroup(child, 'SIGKILL'), hangsAfter)
+      if (report.files.length > before) next()
+    })
+    next()
+    const [[code, signal]] = await Promise.all([once(child, 'close'), once(lines, 'close')])
+    clearTimeout(patience)
+    running.delete(child)
+    all.files.push(...report.files)
+    all.skipped.push(...report.skipped)
+    if (!current || ended) return
+    const lost = { file: current.file, ok: false, ms: 0, passed: 0, failed: 1, skipped: 0 }
+    all.files.push(lost)
+    print(`${describeFile(lost)}, its process ended with ${signal ?? code}`)
+  }
+
+  async function runLane(): Promise<void> {
+    while (waiting.length > 0 && !ended) await runProcess()
+  }
+
+  return {
+    ...all,
+    end(signal) {
+      ended = true
+      for (const child of running) killGroup(child, signal)
+    },
+    done: Promise.all(Array.from({ length: lanes }, runLane)).then(() => undefined),
+  }
+}
+
+/** What its files have started, too. */
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  if (process.platform === 'win32') child.kill(signal)
+  else process.kill(-child.pid, signal)
+}

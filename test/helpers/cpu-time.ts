@@ -1,0 +1,10 @@
+/**
+ * The processor time (ms) that this process spends until `work` is done. A limit on it finds what computes too long,
+ * and does not fail because the machine is busy.
+ */
+export async function cpuTime(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
