@@ -30,7 +30,7 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
       tenant_id: tenantId,
       attempts,
       error: reason,
-      requestInfo: originOf(error),
+      origin: originOf(error),
     }
     if (await bury(deps.db, { id, tenantId, attempts, reason, at: deps.clock() }, effect))
       deps.log.error(death, 'became a dead letter')

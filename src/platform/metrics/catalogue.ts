@@ -120,11 +120,11 @@ export const catalogue = {
     'queue',
   ]),
   deadLetters: gauge('dead_letters', 'Messages given up for good (counted up to 100,000)', ['queue']),
-  jobs: counter('jobs_total', 'Jobs handled, by caller and outcome (done, later, retry, dead)', [
-    'caller',
+  jobs: counter('jobs_total', 'Jobs handled, by actor and outcome (done, later, retry, dead)', [
+    'actor',
     'outcome',
   ]),
-  jobDuration: histogram('job_duration_seconds', 'Time of one attempt at a job', ['caller'], jobs),
+  jobDuration: histogram('job_duration_seconds', 'Time of one attempt at a job', ['actor'], jobs),
   mails: counter('mails_total', 'Attempts to hand a mail to the mail server, by outcome (sent, failed)', [
     'outcome',
   ]),

@@ -24,7 +24,7 @@ export interface Metrics {
   transactionRetried(pool: string): void
   /** `limit` is the name of one, never its key. */
   limitRefused(limit: string): void
-  jobEnded(caller: string, outcome: JobOutcome, seconds: number): void
+  jobEnded(actor: string, outcome: JobOutcome, seconds: number): void
   mailEnded(outcome: 'sent' | 'failed'): void
   webhookAttempt(outcome: WebhookOutcome, seconds: number): void
   /** Deliveries that were not made, for a tenant had its number for the day. */
@@ -100,9 +100,9 @@ const countingBy = (of: Instruments) =>
     connectionWaited: (pool, seconds) => of.dbWait.add(seconds, pool),
     transactionRetried: (pool) => of.dbRetries.add(1, pool),
     limitRefused: (limit) => of.rateLimitRefusals.add(1, limit),
-    jobEnded(caller, outcome, seconds) {
-      of.jobs.add(1, caller, outcome)
-      of.jobDuration.add(seconds, caller)
+    jobEnded(actor, outcome, seconds) {
+      of.jobs.add(1, actor, outcome)
+      of.jobDuration.add(seconds, actor)
     },
     mailEnded: (outcome) => of.mails.add(1, outcome),
     webhookAttempt(outcome, seconds) {
