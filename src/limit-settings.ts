@@ -51,6 +51,12 @@ export const limitSettings = {
     'Milliseconds of each second that a process decides for one tenant; beyond, 503 `too_costly`',
   ),
   LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant may have'),
+  LIMIT_TENANTS_PER_PERSON: setting(
+    wholeNumber(0, 1_000_000),
+    20,
+    'Tenants that a person may create, deleted ones included until they are erased',
+  ),
+  LIMIT_POLICY_VERSIONS: setting(wholeNumber(1, 1_000_000), 200, 'Versions kept of a policy, the newest'),
   LIMIT_DELIVERIES_PER_DAY: setting(
     wholeNumber(1, 1_000_000_000),
     100_000,
@@ -83,6 +89,11 @@ export const limitSettings = {
   ),
   EVENT_RETENTION_DAYS: setting(days, 90, 'How long events are kept in the feed'),
   AUDIT_RETENTION_DAYS: setting(days, 400, 'How long rows of the audit log are kept'),
+  APPROVAL_BODY_RETENTION_DAYS: setting(
+    days,
+    30,
+    'How long the body of a call that needed an approval is kept after the request ended',
+  ),
   MAIL_RETENTION_DAYS: setting(days, 30, 'How long it is kept that a mail was sent, or failed'),
   SIGN_IN_PLACE_RETENTION_DAYS: setting(
     days,

@@ -1,3 +1,4 @@
+import { dropBodiesBefore } from '../src/authorization/approvals/move-store.ts'
 import { deleteDecisionsBefore } from '../src/authorization/decisions/store.ts'
 import {
   deleteDeliveriesOf,
@@ -28,6 +29,7 @@ const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   deliveries: ['WEBHOOK_DELIVERY_RETENTION_DAYS', deleteEndedBefore],
   events: ['EVENT_RETENTION_DAYS', deleteEventsBefore],
   audit_rows: ['AUDIT_RETENTION_DAYS', deleteAuditBefore],
+  approval_bodies: ['APPROVAL_BODY_RETENTION_DAYS', dropBodiesBefore],
   mails: ['MAIL_RETENTION_DAYS', deleteMailsBefore],
   sign_in_places: ['SIGN_IN_PLACE_RETENTION_DAYS', deletePlacesBefore],
 }

@@ -30,7 +30,7 @@ t.test('it names every setting that bounds what is stored, with its default', as
     ]),
   )
   const bounds = Object.entries(settings)
-    .filter(([name]) => /_RETENTION_DAYS$|^LIMIT_\w+_(PER_DAY|BYTES)$/.test(name))
+    .filter(([name]) => /_RETENTION_DAYS$|^LIMIT_\w+_(PER_DAY|PER_PERSON|BYTES|VERSIONS)$/.test(name))
     .map(([name, { fallback }]) => [name, fallback])
   t.same(shown.toSorted(), bounds.toSorted())
   for (const [what = '', , , cell = ''] of rows) t.match(cell, /^fixed$|^`\w+` \(/, what)

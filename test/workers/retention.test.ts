@@ -17,6 +17,7 @@ const ofNothing = {
   deliveries: 0,
   events: 0,
   audit_rows: 0,
+  approval_bodies: 0,
   mails: 0,
   sign_in_places: 0,
   people_scrubbed: 0,

@@ -102,3 +102,15 @@ export function expireOverdue(
     where r.tenant_id = overdue.tenant_id and r.id = overdue.id and r.status = overdue.status
     returning r.tenant_id, r.id, overdue.status as was`)
 }
+
+/** Drops the bodies of calls whose request ended before `before` (ms since 1970), of `most` requests; gives how many. As the worker role. */
+export async function dropBodiesBefore(tx: Tx, before: number, most: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update approval_requests set context = context || '{"body": null}'
+    where (tenant_id, id) in (
+      select tenant_id, id from approval_requests
+      where status not in ('pending', 'approved') and jsonb_typeof(context -> 'body') <> 'null'
+        and coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at) < ${moment(before)}
+      order by coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at) limit ${most})`)
+  return rowCount
+}

@@ -66,3 +66,14 @@ export function findVersion(
     left join memberships m on m.tenant_id = v.tenant_id and m.user_id = v.author_id
     where v.tenant_id = ${tenantId} and v.policy_id = ${policyId} and v.version = ${version}`)
 }
+
+/** Deletes the versions of a policy but the newest `kept`, of which `version` is the last. */
+export async function deleteOldVersions(
+  tx: Tx,
+  { tenantId, id, version }: Pick<NewPolicy, 'tenantId' | 'id' | 'version'>,
+  kept: number,
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    delete from policy_versions
+    where tenant_id = ${tenantId} and policy_id = ${id} and version <= ${version - kept}`)
+}

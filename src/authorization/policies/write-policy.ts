@@ -21,7 +21,7 @@ import {
   type PolicyRow,
   replacePolicy,
 } from './store.ts'
-import { insertVersion } from './version-store.ts'
+import { deleteOldVersions, insertVersion } from './version-store.ts'
 import { readVocabulary, sameVocabulary, type Vocabulary } from './vocabulary.ts'
 
 /** A policy as it was written, with what its author should know. */
@@ -93,6 +93,7 @@ export async function writePolicy(
   if ((await countPolicies(tx, tenantId)) > maxPolicies)
     throw new ApiError(409, 'limit_reached', `A tenant may have ${maxPolicies} policies.`)
   await insertVersion(tx, policy, plan.reason)
+  await deleteOldVersions(tx, policy, deps.config.LIMIT_POLICY_VERSIONS)
   await appendEvent(tx, {
     ...causedBy(caller, at),
     type: current ? 'authorization.policy_updated' : 'authorization.policy_created',

@@ -40,6 +40,7 @@ export const frozenPolicies = [
   'link_tokens worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'link_tokens worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'login_attempts system_all: all to bailiwick_system using true check true',
+  'made_tenants worker_all: all to bailiwick_worker using true check true',
   'mail_senders system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
@@ -91,6 +92,7 @@ export const exemptTables: Record<string, string> = {
 
 /** Tables with a tenant_id that belong to a person all the same: the API reads them in the user form, or not at all. */
 export const tablesOfPeople: Record<string, string> = {
+  made_tenants: 'a person made them, and may have left them since',
   link_tokens: 'a person confirms an address in no tenant; tenant_id says where the flow began',
   pending_sessions: 'a person waits to sign in; tenant_id says to where',
   refresh_families: 'follows a session through switches of the tenant; the API role sees none',

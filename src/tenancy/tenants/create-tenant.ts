@@ -9,7 +9,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { insertMember } from '../members/store.ts'
 import { insertSystemRoles } from '../roles/store.ts'
-import { findTenant, insertTenant, type TenantRow } from './store.ts'
+import { countMade, findTenant, insertTenant, type TenantRow } from './store.ts'
 
 export interface Founder {
   id: string
@@ -99,9 +99,9 @@ export function foundPersonalTenant(tx: Tx, tenant: Omit<NewTenant, 'name' | 'sl
   return foundTenant(tx, { ...tenant, name: `${name}'s tenant`, slug: undefined })
 }
 
-/** Creates a tenant of which the caller becomes the owner; 409 `slug_taken` for a slug they chose. */
+/** Creates a tenant of which the caller becomes the owner; 409 `slug_taken` for a slug they chose, `limit_reached`. */
 export async function createTenant(
-  { db, clock }: Deps,
+  { db, clock, config }: Deps,
   caller: Caller,
   body: { name: string; slug?: string | undefined },
 ): Promise<TenantRow> {
@@ -116,6 +116,13 @@ export async function createTenant(
       lastName: auth.user.lastName,
     }
     await foundTenant(tx, { id, name: body.name, slug: body.slug, founder, requestInfo, decisionId, at })
+    const max = config.LIMIT_TENANTS_PER_PERSON
+    if (!(await countMade(tx, { userId, tenantId: id, max })))
+      throw new ApiError(
+        409,
+        'limit_reached',
+        `A person may create ${max} tenants; deleted ones count for 30 days.`,
+      )
     const tenant = await findTenant(tx, id, userId)
     if (!tenant) throw new Error('The tenant just made cannot be seen')
     return tenant

@@ -224,3 +224,19 @@ export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): 
       deleted_at = coalesce(deleted_at, ${sql.timestamp(new Date(at))})
     where id = any(${sql.array(ids, 'uuid')})`)
 }
+
+/**
+ * Counts a tenant among those a person made, one at a time; false where they have made `max`, or are erased. The scope
+ * must be the person.
+ */
+export async function countMade(
+  tx: Tx,
+  { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
+): Promise<boolean> {
+  await tx.query(sql.unsafe`select from users where id = ${userId} for no key update`)
+  const counted = await tx.maybeOne(sql.type(z.object({ tenant_id: z.uuid() }))`
+    insert into made_tenants (user_id, tenant_id)
+    select ${userId}, ${tenantId} where (select count(*) from made_tenants where user_id = ${userId}) < ${max}
+    returning tenant_id`)
+  return counted !== null
+}

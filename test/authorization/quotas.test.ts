@@ -1,0 +1,65 @@
+import t from 'tap'
+import { deleteOutdated } from '../../workers/retention.ts'
+import { startService } from '../helpers/service.ts'
+import { expect, foundFirm, look } from '../tenancy/staff.ts'
+
+t.setTimeout(120_000)
+const env = { LIMIT_POLICY_VERSIONS: '3', LIMIT_TENANTS_PER_PERSON: '2' }
+const service = await startService(t, { env })
+const policies = '/api/v1/policies/'
+
+t.test('of a policy the newest versions are kept, as many as LIMIT_POLICY_VERSIONS says', async (t) => {
+  const owner = await service.signUp()
+  const { id } = await expect(201, owner.post(policies, { name: 'x', effect: 'deny', actions: ['doc:read'] }))
+  for (let n = 2; n <= 5; n++) await expect(200, owner.patch(`${policies}${id}/`, { description: `${n}` }))
+  const { results } = await expect(200, owner.get(`${policies}${id}/versions/`))
+  t.same(
+    results.map(({ version }: { version: number }) => version),
+    [5, 4, 3],
+  )
+  t.equal((await owner.post(`${policies}${id}/rollback/`, { version: 1 })).status, 404)
+})
+
+t.test(
+  'a person creates so many tenants, however many they ask for at once, and deleted ones count',
+  async (t) => {
+    const person = await service.signUp()
+    const create = () => person.post('/api/v1/tenants/', { name: 'One more' })
+    const answers = await Promise.all([create(), create(), create(), create()])
+    const made = answers.filter(({ status }) => status === 201)
+    t.equal(made.length, 2)
+    for (const answer of answers.filter(({ status }) => status !== 201))
+      t.match(answer, { status: 409, body: { code: 'limit_reached' } })
+    await expect(204, person.delete(`/api/v1/tenants/${made[0]?.body.id}/`))
+    t.equal((await create()).status, 409)
+  },
+)
+
+t.test('the body of a gated call is dropped 30 days after the request ended, and not before', async (t) => {
+  const { owner, id, path, hire } = await foundFirm(service)
+  const gate = { name: 'Ask', effect: 'require_approval', actions: ['department:create'] }
+  await expect(201, owner.post(policies, gate))
+  const admin = await hire('admin')
+  t.equal((await admin.post(`${path}/departments/`, { name: 'Secret plan' })).status, 403)
+  const [request] = await look(service, 'select id from approval_requests')
+  const body = async () =>
+    (
+      await look(service, 'select context -> $2 as body from approval_requests where id = $1', [
+        request.id,
+        'body',
+      ])
+    )[0].body
+  await expect(200, owner.post(`/api/v1/approval-requests/${request.id}/reject/`, {}))
+  service.advance(30 * 86_400_000 - 1_000)
+  await deleteOutdated(service.worker!)
+  t.match(await body(), { name: 'Secret plan' })
+  service.advance(2_000)
+  t.equal((await deleteOutdated(service.worker!)).approval_bodies, 1)
+  t.equal(await body(), null)
+  const again = await service.logIn(owner)
+  if (again.tenantId !== id) await again.switchTo(id)
+  t.match(await again.get(`/api/v1/approval-requests/${request.id}/`), {
+    status: 200,
+    body: { status: 'rejected', context: { body: null } },
+  })
+})
