@@ -114,6 +114,18 @@ export const settings = {
   EMAIL_LINK_RESET: setting(linkTemplate, undefined, 'Where password reset links lead, with `{token}`', {
     shown: 'a page of the service',
   }),
+  EMAIL_LINK_UNDO_EMAIL: setting(
+    linkTemplate,
+    undefined,
+    'Where links lead that take a change of the e-mail address back, with `{token}`',
+    { shown: 'a page of the service' },
+  ),
+  EMAIL_LINK_UNDO_FACTOR: setting(
+    linkTemplate,
+    undefined,
+    'Where links lead that remove a second factor, with `{token}`',
+    { shown: 'a page of the service' },
+  ),
   EMAIL_LINK_INVITATION: setting(linkTemplate, undefined, 'Where invitation links lead, with `{token}`', {
     shown: 'a page of the service',
   }),

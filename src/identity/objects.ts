@@ -27,8 +27,8 @@ export const identityObjects: ObjectFinders = {
     const session = await findSessionOf(tx, userId, now, id)
     return session && { ownerId: userId, fields: showSession(session, '') }
   },
-  async otp_device(tx, { userId }, id) {
+  async otp_device(tx, { userId, now }, id) {
     const device = await findDevice(tx, userId, id)
-    return device && { ownerId: userId, fields: showDevice(device) }
+    return device && { ownerId: userId, fields: showDevice(device, now) }
   },
 }

@@ -30,7 +30,7 @@ t.test(
     await expect(201, owner.post(`${path}/invitations/`, { email: 'late@example.com' }))
     const invitation = tokenIn(await service.mailTo('late@example.com', 'invited'))
     await ada.post(`${api}/auth/otp/email/send/`)
-    const code = codeIn(await service.mailTo(ada.email, 'code'))
+    const code = codeIn(await service.mailTo(ada.email, 'sign-in code'))
     const start = service.now()
     const until = (ms: number) => start + ms - service.now()
     await dead('a code', until(300_000), 400, 'otp_invalid', () =>
@@ -119,7 +119,7 @@ t.test(
     )
     const { temporary_token: half } = (await attemptLogin(service, ada)).body
     await post('auth/otp/email/send', {}, half)
-    const code = codeIn(await service.mailTo(ada.email, 'code'))
+    const code = codeIn(await service.mailTo(ada.email, 'sign-in code'))
     await post('auth/password/reset', { email: ada.email })
     const reset = tokenIn(await service.mailTo(ada.email, 'Reset'))
     const moved = 'ada.moved@example.com'

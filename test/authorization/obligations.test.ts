@@ -107,7 +107,7 @@ t.test('a policy asks for a second factor before it permits', async (t) => {
 /** Shows a second factor in the client's session: the code of a mail. */
 async function showSecondFactor(client: Client) {
   await client.post('/api/v1/auth/otp/email/send/')
-  const { text } = await service.mailTo(client.email, 'code')
+  const { text } = await service.mailTo(client.email, 'sign-in code')
   const { status } = await client.post('/api/v1/auth/otp/verify/', { code: /^\d{6}$/m.exec(text)?.[0] })
   if (status !== 200) throw new Error('The code of the mail is not taken')
 }

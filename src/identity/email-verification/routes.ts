@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { message } from '../../platform/http/schemas.ts'
+import { undoEmailChange } from '../users/undo-email-change.ts'
 import { confirmVerification } from './confirm-verification.ts'
 import { sendVerification } from './send-verification.ts'
 
@@ -22,5 +23,14 @@ export const emailVerificationRoutes = (deps: Deps): Route[] => [
     summary: 'Verify an address with the token out of the mail',
     done: 'Email verified',
     use: (requestInfo, token) => confirmVerification(deps, requestInfo, token),
+  }),
+  linkRoute({
+    path: '/api/v1/auth/email/undo',
+    tag: 'E-mail verification',
+    summary: 'Take a change of your address back with the token mailed to the old one',
+    description:
+      'Ends all sessions, and removes second factors that do not count yet. Reset the password next.',
+    done: 'E-mail address restored',
+    use: (requestInfo, token) => undoEmailChange(deps, requestInfo, token),
   }),
 ]

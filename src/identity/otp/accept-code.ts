@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import type { Mailbox } from '../users/address-store.ts'
 import type { DeviceType, PresentedCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
 import { consumeEmailCode, consumeRecoveryCode } from './code-store.ts'
@@ -10,6 +11,8 @@ import { burnTotpStep, type TotpRow } from './store.ts'
 export interface ShownFactor {
   type: DeviceType
   deviceId: string
+  /** When it begins to count, in ms since 1970; null: it counts. */
+  countsFrom: number | null
 }
 
 /** What a code is compared with, made before the transaction that uses it up. */
@@ -18,6 +21,8 @@ export interface Comparison {
   /** The session or the waiting sign-in in which it is shown. */
   signInId: string
   at: number
+  /** When codes by e-mail begin to count; null or past: they count. */
+  mailedCountFrom: number | null
   totp: readonly TotpMatch[]
   email: readonly Buffer[]
   recovery: readonly Buffer[]
@@ -26,12 +31,13 @@ export interface Comparison {
 /** Compares with what needs no database: secrets are opened and hashes made, for the channels asked for alone. */
 export function compareCode(
   deps: Deps,
-  person: { userId: string; signInId: string; email: string; at: number },
+  person: { userId: string; signInId: string; mailbox: Mailbox; at: number },
   { digits, recovery }: PresentedCode,
   channels: readonly DeviceType[],
   devices: readonly TotpRow[],
 ): Comparison {
-  const { userId, signInId, at } = person
+  const { userId, signInId, mailbox, at } = person
+  const holder = { userId, email: mailbox.address }
   const of = <T>(type: DeviceType, code: string | null, hits: (code: string) => T[]): T[] =>
     code !== null && channels.includes(type) ? hits(code) : []
   const confirmed = devices.filter((device) => device.confirmed)
@@ -39,19 +45,23 @@ export function compareCode(
     userId,
     signInId,
     at,
+    mailedCountFrom: mailbox.codes_count_from,
     totp: of('totp', digits, (code) => matchingDevices(deps, { userId, code, at }, confirmed)),
-    email: of('email', digits, (code) => emailCodeHashes(deps.sealer, person, code)),
+    email: of('email', digits, (code) => emailCodeHashes(deps.sealer, holder, code)),
     recovery: of('static', recovery, (code) => recoveryCodeHashes(deps.sealer, userId, code)),
   }
 }
 
-/** Uses a code up at the first device that takes it: TOTP, e-mail, recovery codes. Null where none does. */
+/** Uses a code up at the first device that takes it: TOTP, e-mail, recovery codes. Null where none does. As the system role. */
 export async function acceptCode(tx: Tx, comparison: Comparison): Promise<ShownFactor | null> {
   const { userId, signInId, at, totp, email, recovery } = comparison
-  for (const match of totp)
-    if (await burnTotpStep(tx, { userId, at, ...match })) return { type: 'totp', deviceId: match.id }
+  const unlessPast = (ms: number | null) => (ms !== null && ms > at ? ms : null)
+  for (const match of totp) {
+    const burnt = await burnTotpStep(tx, { userId, at, ...match })
+    if (burnt) return { type: 'totp', deviceId: match.id, countsFrom: unlessPast(burnt.counts_from) }
+  }
   const byMail = email.length > 0 ? await consumeEmailCode(tx, { userId, signInId, at, hashes: email }) : null
-  if (byMail) return { type: 'email', deviceId: byMail }
+  if (byMail) return { type: 'email', deviceId: byMail, countsFrom: unlessPast(comparison.mailedCountFrom) }
   const set = recovery.length > 0 ? await consumeRecoveryCode(tx, { userId, at, hashes: recovery }) : null
-  return set ? { type: 'static', deviceId: set } : null
+  return set ? { type: 'static', deviceId: set.id, countsFrom: unlessPast(set.counts_from) } : null
 }

@@ -1,20 +1,22 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { findMailbox, type Mailbox } from '../users/address-store.ts'
 import { countAttempt, secondsUntilAdmitted } from './attempt-store.ts'
 import { listTotpSecrets, type TotpRow } from './store.ts'
 
 /**
  * Counts a check of a second factor against its person, in a transaction of its own: a roll-back later on gives no
- * guess back. Gives the TOTP devices to check against; throws 429 `account_locked`, also before a right code.
+ * guess back. Gives what to check against, TOTP devices and the mailbox to which codes went; throws 429
+ * `account_locked`, also before a right code.
  */
 export async function admitAttempt(
   { db, metrics }: Deps,
   { userId, at, field }: { userId: string; at: number; field: 'verified' | 'confirmed' },
-): Promise<readonly TotpRow[]> {
+): Promise<{ devices: readonly TotpRow[]; mailbox: Mailbox }> {
   const outcome = await asSystem(db, 'the API role reads no secrets of factors', async (tx) =>
     (await countAttempt(tx, { userId, at }))
-      ? listTotpSecrets(tx, userId)
+      ? { devices: await listTotpSecrets(tx, userId), mailbox: await findMailbox(tx, userId, at) }
       : secondsUntilAdmitted(tx, { userId, at }),
   )
   if (typeof outcome !== 'number') return outcome

@@ -2,6 +2,7 @@ import { type ZodType, z } from 'zod'
 import { ApiError, validationError } from '../../platform/errors.ts'
 import { fieldErrors } from '../../platform/http/receive.ts'
 import { bodyId } from '../../platform/http/schemas.ts'
+import { presentedPassword } from '../person.ts'
 import { deviceTypes } from './channels.ts'
 
 interface Property {
@@ -29,6 +30,11 @@ const closedBy = <T extends ZodType>(
     .meta({ override: { type: 'object', required: ['code'], properties } })
 
 const code = z.string('Give the code as text.')
+
+/** The caller's password, in place of a recent sign-in. */
+export const repeatedPassword = presentedPassword.optional().meta({
+  description: 'Where you signed in more than 10 minutes ago',
+})
 const kind = z.enum(deviceTypes, `A device type is one of ${deviceTypes.join(', ')}.`)
 
 /** `code`, and the channel to try where only one is to be: `device_type`, or `type`. */
@@ -44,14 +50,26 @@ export const verifyBody = closedBy(
   },
 )
 
-/** `code`, and the device where it is not the one being set up. */
+/** `code`, the device where it is not the one being set up, and the password where the sign-in is old. */
 export const confirmBody = closedBy(
   'confirmed',
   z
-    .object({ code, device_id: bodyId.optional() }, 'Send a JSON object.')
-    .transform((body) => ({ code: body.code, deviceId: body.device_id })),
+    .object(
+      { code, device_id: bodyId.optional(), current_password: presentedPassword.optional() },
+      'Send a JSON object.',
+    )
+    .transform((body) => ({
+      code: body.code,
+      deviceId: body.device_id,
+      currentPassword: body.current_password,
+    })),
   {
     code: { type: 'string', description: 'The 6 digits that the app shows now' },
     device_id: { type: 'string', format: 'uuid' },
+    current_password: {
+      type: 'string',
+      format: 'password',
+      description: 'Where you signed in, and set it up, more than 10 minutes ago',
+    },
   },
 )

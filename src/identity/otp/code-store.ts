@@ -48,13 +48,22 @@ export async function consumeEmailCode(
   return used
 }
 
+interface RecoverySet extends Owner {
+  id: string
+  /** Null: at once. */
+  countsFrom: number | null
+  signInId: string
+}
+
 /** Gives the id of the person's set of recovery codes; whoever makes a new one meanwhile waits. */
-export function putRecoverySet(tx: Tx, device: Owner & { id: string }): Promise<string> {
-  const at = sql.timestamp(new Date(device.at))
+export function putRecoverySet(tx: Tx, set: RecoverySet): Promise<string> {
+  const at = sql.timestamp(new Date(set.at))
+  const countsFrom = set.countsFrom === null ? null : sql.timestamp(new Date(set.countsFrom))
   return tx.oneFirst(sql.type(deviceId)`
-    insert into otp_devices (user_id, id, type, name, created_at, confirmed_at)
-    values (${device.userId}, ${device.id}, 'static', 'Recovery codes', ${at}, ${at})
-    on conflict (user_id, type) where type <> 'totp' or confirmed_at is null do update set created_at = excluded.created_at
+    insert into otp_devices (user_id, id, type, name, created_at, confirmed_at, counts_from, shown_in)
+    values (${set.userId}, ${set.id}, 'static', 'Recovery codes', ${at}, ${at}, ${countsFrom}, ${set.signInId})
+    on conflict (user_id, type) where type <> 'totp' or confirmed_at is null do update set
+      created_at = excluded.created_at, counts_from = excluded.counts_from, shown_in = excluded.shown_in
     returning id`)
 }
 
@@ -69,20 +78,24 @@ export async function replaceRecoveryCodes(
     select ${set.userId}, ${set.deviceId}, hash from unnest(${sql.array(set.hashes, 'bytea')}) as hash`)
 }
 
-/** Takes a recovery code off its set; gives the set's id, or null; one of many gets it; as the system role. */
+const setRow = z.object({ id: z.uuid(), counts_from: z.number().nullable() })
+
+/**
+ * Takes a recovery code off its set; gives the set, and from when it counts, or null; one of many gets it; as the
+ * system role.
+ */
 export async function consumeRecoveryCode(
   tx: Tx,
   { userId, hashes, at }: Owner & { hashes: readonly Buffer[] },
-): Promise<string | null> {
+): Promise<z.infer<typeof setRow> | null> {
   const [set] = await tx.anyFirst(sql.type(deviceId)`
     delete from otp_recovery_codes
     where user_id = ${userId} and code_hash = any(${sql.array(hashes, 'bytea')}) returning device_id as id`)
-  if (set === undefined) return null
-  await touchDevice(tx, { userId, at }, set)
-  return set
+  return set === undefined ? null : touchDevice(tx, { userId, at }, set)
 }
 
-async function touchDevice(tx: Tx, { userId, at }: Owner, id: string): Promise<void> {
-  await tx.query(sql.unsafe`
-    update otp_devices set last_used_at = ${sql.timestamp(new Date(at))} where user_id = ${userId} and id = ${id}`)
+function touchDevice(tx: Tx, { userId, at }: Owner, id: string): Promise<z.infer<typeof setRow>> {
+  return tx.one(sql.type(setRow)`
+    update otp_devices set last_used_at = ${sql.timestamp(new Date(at))}
+    where user_id = ${userId} and id = ${id} returning id, counts_from`)
 }

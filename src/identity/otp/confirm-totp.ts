@@ -9,32 +9,36 @@ import { admitAttempt } from './admit-attempt.ts'
 import { forgiveAttempt } from './attempt-store.ts'
 import { assertChannelOn, otpInvalid, readCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
-import { assertMayEnrol } from './enrolment.ts'
+import { assertMayEnrol, enrolmentSeconds } from './enrolment.ts'
+import { mailOfEnrolment } from './mail-of-enrolment.ts'
 import { confirmTotpDevice, findDevice, listTotpDevices } from './store.ts'
-import { tellOfDevice } from './tell-of-device.ts'
+import { tellConfirmed } from './tell-of-device.ts'
+import { countsFrom } from './young-factors.ts'
 
 const nothingSetUp = () => notFound('No such app is being set up: POST /api/v1/auth/otp/totp/setup/ first.')
 const alreadyConfirmed = () => invalidState('This device is confirmed already.', 'confirmed')
 
 /**
- * Confirms the device being set up by its first code, once: from then on MFA is on, and this session is `aal2`. With
- * a temporary token it completes the sign-in, and only then the step is burned. 400 `otp_invalid`, 404 where nothing
- * is set up, 409 where it is confirmed, 429 `account_locked`.
+ * Confirms the device being set up by its first code, once: from then on MFA is on, and this session is `aal2`, unless
+ * the device is young. With a temporary token it completes the sign-in, and only then the step is burned. 400
+ * `otp_invalid`, 401 as for the set-up, 404 where nothing is set up, 409 where it is confirmed, 429 `account_locked`.
  */
 export async function confirmTotp(
   deps: Deps,
   caller: Caller,
-  body: { code: string; deviceId: string | undefined },
+  body: { code: string; deviceId: string | undefined; currentPassword: string | undefined },
 ) {
   assertChannelOn(deps.config, 'totp')
   const { userId } = caller
   const at = deps.clock()
-  await assertMayEnrol(deps, caller, at)
-  const deviceId = await findUnconfirmed(deps, caller, body.deviceId)
+  const devices = await inTenant(deps.db, caller, (tx) => listTotpDevices(tx, userId))
+  const begun = devices.some((device) => isBegunBy(caller, device, at))
+  await assertMayEnrol(deps, caller, { now: at, currentPassword: body.currentPassword, begun })
+  const deviceId = unconfirmedOf(devices, body.deviceId)
   const { digits } = readCode(body.code)
   if (digits === null) throw otpInvalid('confirmed')
-  const devices = await admitAttempt(deps, { userId, at, field: 'confirmed' })
-  const asked = devices.filter((device) => device.id === deviceId)
+  const admitted = await admitAttempt(deps, { userId, at, field: 'confirmed' })
+  const asked = admitted.devices.filter((device) => device.id === deviceId)
   const [match] = matchingDevices(deps, { userId, code: digits, at }, asked)
   if (!match) throw otpInvalid('confirmed')
   const grant = await asSystem(deps.db, 'a right code may begin a session', (tx) =>
@@ -46,23 +50,31 @@ export async function confirmTotp(
 }
 
 async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at: number) {
-  const { userId, token } = caller
+  const { userId, token, sessionId: signInId } = caller
   const step = token === 'otp_pending' ? match.step : null
-  if (!(await confirmTotpDevice(tx, { userId, at, ...match, step }))) throw alreadyConfirmed()
+  const from = await countsFrom(deps, tx, caller, at)
+  const confirmed = { userId, signInId, at, ...match, step, countsFrom: from }
+  if (!(await confirmTotpDevice(tx, confirmed))) throw alreadyConfirmed()
   await forgiveAttempt(tx, { userId, at })
-  await tellOfDevice(deps, tx, caller, 'confirmed', 'totp', at)
+  await tellConfirmed(tx, caller, 'totp', at)
+  await mailOfEnrolment(deps, tx, caller, { type: 'totp', id: match.id, countsFrom: from }, at)
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: 'otp_device:confirm',
     target: { type: 'otp_device', id: match.id },
     changes: { is_confirmed: { before: false, after: true } },
   })
-  return showSecondFactor(deps, tx, caller, 'totp', at)
+  return showSecondFactor(deps, tx, caller, { type: 'totp', counts: from === null }, at)
 }
 
+type Devices = Awaited<ReturnType<typeof listTotpDevices>>
+
+/** Whoever set it up was asked then, and knows its secret. */
+const isBegunBy = ({ sessionId }: Caller, device: Devices[number], now: number) =>
+  !device.confirmed && device.shown_in === sessionId && now - device.created_at <= enrolmentSeconds * 1000
+
 /** The id of the device named, or else of the one being set up. */
-async function findUnconfirmed({ db }: Deps, caller: Caller, named: string | undefined): Promise<string> {
-  const devices = await inTenant(db, caller, (tx) => listTotpDevices(tx, caller.userId))
+function unconfirmedOf(devices: Devices, named: string | undefined): string {
   const asked = devices.filter(({ id }) => named === undefined || id === named)
   const open = asked.find((device) => !device.confirmed)
   if (open) return open.id

@@ -3,9 +3,10 @@ import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append
 import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { endTokens } from '../../platform/links/link-store.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
 import { deleteDevice, findDevice, hasOtherTotp, lockDevices } from './store.ts'
-import { tellOfDevice } from './tell-of-device.ts'
+import { tellDeleted } from './tell-of-device.ts'
 
 const lastFactor = () =>
   new ApiError(
@@ -33,7 +34,8 @@ export async function removeDevice(deps: Deps, caller: Caller, id: string): Prom
     const needed = required && device.type === 'totp' && confirmed
     if (needed && !(await hasOtherTotp(tx, userId, id))) throw lastFactor()
     await deleteDevice(tx, userId, id)
-    if (confirmed) await tellOfDevice(deps, tx, caller, 'deleted', device.type, at)
+    await endTokens(tx, { purpose: 'factor_undo', userId, targetId: id, at })
+    if (confirmed) await tellDeleted(deps, tx, caller, device.type, at)
     await appendAudit(tx, {
       ...doneBy(caller, at),
       action: 'otp_device:delete',

@@ -12,16 +12,21 @@ export const deviceSchema = z
     is_confirmed: z.boolean(),
     created_at: timestamp,
     last_used_at: timestamp.nullable(),
+    counts_from: timestamp.nullable().meta({
+      description: 'When it begins to count as a second factor; null once it does',
+    }),
     remaining_codes: z.int().nullable().meta({ description: 'Of recovery codes; else null' }),
   })
   .meta({ id: 'OtpDevice' })
 
-export const showDevice = (row: DeviceRow) => ({
+/** As it is at `now`, in ms since 1970. */
+export const showDevice = (row: DeviceRow, now: number) => ({
   id: row.id,
   type: row.type,
   name: row.name,
   is_confirmed: row.confirmed_at !== null,
   created_at: rfc3339(row.created_at),
   last_used_at: row.last_used_at === null ? null : rfc3339(row.last_used_at),
+  counts_from: row.counts_from !== null && row.counts_from > now ? rfc3339(row.counts_from) : null,
   remaining_codes: row.remaining_codes,
 })

@@ -4,15 +4,17 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { showDevice } from './device-schemas.ts'
-import { countDevices, deviceList, listDevices } from './store.ts'
+import { countDevices, type DeviceRow, deviceList, listDevices } from './store.ts'
 
 /** A page of the caller's devices, oldest first. */
 export function pageOfDevices(deps: Deps, caller: Caller, query: ListQuery) {
   const { userId } = caller
+  const now = deps.clock()
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => ({
       rows: await listDevices(tx, userId, page),
       count: await countDevices(tx, userId, page),
     }))
-  return answerPage(deps, caller, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, showDevice)
+  const show = (row: DeviceRow) => showDevice(row, now)
+  return answerPage(deps, caller, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, show)
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import { linkRoute } from '../../platform/http/link-route.ts'
 import { pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
-import { confirmBody, verifyBody } from './bodies.ts'
+import { timestamp } from '../../platform/http/schemas.ts'
+import { confirmBody, repeatedPassword, verifyBody } from './bodies.ts'
 import { deviceTypes } from './channels.ts'
 import { confirmTotp } from './confirm-totp.ts'
 import { removeDevice } from './delete-device.ts'
@@ -13,6 +15,7 @@ import { pageOfDevices } from './page-of-devices.ts'
 import { sendEmailCode } from './send-email-code.ts'
 import { setUpTotp } from './setup-totp.ts'
 import { deviceList } from './store.ts'
+import { undoEnrolment } from './undo-enrolment.ts'
 import { verifyCode } from './verify-code.ts'
 
 const deviceName = z
@@ -39,7 +42,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Begin to set up an authenticator app',
     description: 'The secret is told here alone. The device counts once a code of it was confirmed.',
-    body: z.object({ name: deviceName }),
+    body: z.object({ name: deviceName, current_password: repeatedPassword }),
     status: 200,
     answer: z.object({
       device: deviceSchema,
@@ -49,8 +52,9 @@ export const otpRoutes = (deps: Deps): Route[] => [
     }),
     secret: true,
     handle: async ({ caller, body }) => {
-      const { device, ...told } = await setUpTotp(deps, caller, body.name)
-      return { device: showDevice(device), ...told }
+      const { name, current_password: currentPassword } = body
+      const { device, ...told } = await setUpTotp(deps, caller, { name, currentPassword })
+      return { device: showDevice(device, deps.clock()), ...told }
     },
   }),
   route({
@@ -66,7 +70,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: async ({ caller, body }) => {
       const { device, ...told } = await confirmTotp(deps, caller, body)
-      return { ...told, device: showDevice(device) }
+      return { ...told, device: showDevice(device, deps.clock()) }
     },
   }),
   route({
@@ -87,10 +91,11 @@ export const otpRoutes = (deps: Deps): Route[] => [
     tag,
     summary: 'Make a new set of recovery codes',
     description: 'They are told here alone; the codes of an earlier set are void from now on.',
+    body: z.object({ current_password: repeatedPassword }),
     status: 200,
     answer: z.object({ device_id: z.uuid(), codes: z.array(z.string()), count: z.int() }),
     secret: true,
-    handle: ({ caller }) => generateRecoveryCodes(deps, caller),
+    handle: ({ caller, body }) => generateRecoveryCodes(deps, caller, body.current_password),
   }),
   route({
     method: 'POST',
@@ -98,17 +103,29 @@ export const otpRoutes = (deps: Deps): Route[] => [
     action: 'otp:verify',
     tag,
     summary: 'Show a second factor',
-    description: 'Tries TOTP, then codes sent by e-mail, then recovery codes. A wrong code is a 400.',
+    description:
+      'Tries TOTP, then codes sent by e-mail, then recovery codes. A wrong code is a 400. While a factor does not count ' +
+      'yet, a right code of it answers `counts_from`, the session stays `aal1`, and a temporary token for a tenant that ' +
+      'requires a second factor gets no pair but stays good for a code that counts.',
     body: verifyBody,
     status: 200,
     answer: z.object({
       verified: z.literal(true),
       device_type: z.enum(deviceTypes),
       device_id: z.uuid(),
+      counts_from: timestamp.nullable().meta({ description: 'Null: it counted' }),
       ...pair,
     }),
     secret: true,
     handle: ({ caller, body }) => verifyCode(deps, caller, body),
+  }),
+  linkRoute({
+    path: '/api/v1/auth/otp/undo',
+    tag,
+    summary: 'Remove a second factor with the token out of the mail that told of it',
+    description: 'Ends all sessions of its person. The password stays what it is: reset it next.',
+    done: 'Second factor removed',
+    use: (requestInfo, token) => undoEnrolment(deps, requestInfo, token),
   }),
   route({
     method: 'GET',

@@ -1,21 +1,24 @@
 import type { Deps } from '../../deps.ts'
+import { readInTenant } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { mailUses } from '../guards/limits.ts'
+import { findMailbox } from '../users/address-store.ts'
 import { assertChannelOn } from './channels.ts'
 import { insertEmailCode, putEmailDevice } from './code-store.ts'
 import { emailCodeHashes, makeEmailCode } from './codes.ts'
 
 /**
- * Mails the caller a code of 6 digits for this sign-in alone, also to an address that is not verified yet; earlier
- * unexpired ones stay valid. The code is in the mail alone. 403 `channel_disabled`, 429 `throttled`.
+ * Mails the caller a code of 6 digits for this sign-in alone, also to an address that is not verified yet, and for a
+ * day after a change to the proven address before it; earlier unexpired ones stay valid. The code is in the mail alone. 403 `channel_disabled`, 429 `throttled`.
  */
 export async function sendEmailCode({ db, config, sealer, clock, limiters }: Deps, caller: Caller) {
   assertChannelOn(config, 'email')
   const { userId, tenantId, sessionId: signInId, requestInfo, auth } = caller
-  const { email, firstName } = auth.user
+  const { firstName } = auth.user
+  const { address: email } = await readInTenant(db, caller, (read) => findMailbox(read, userId, clock()))
   await limiters.take(mailUses('code', email))
   const validity = config.OTP_EMAIL_TOKEN_VALIDITY_SECONDS
   const at = clock()

@@ -12,19 +12,24 @@ import { findDevice, putUnconfirmedTotp } from './store.ts'
 
 /**
  * Begins the set-up of a TOTP device in place of one that was never confirmed. The secret is told here and never
- * again; the device verifies nothing until a code of it confirms it. 401 step-up, 403 `channel_disabled`.
+ * again; the device verifies nothing until a code of it confirms it. 401 unless the caller authenticated lately
+ * ({@link assertMayEnrol}), 403 `channel_disabled`.
  */
-export async function setUpTotp(deps: Deps, caller: Caller, name: string) {
+export async function setUpTotp(
+  deps: Deps,
+  caller: Caller,
+  { name, currentPassword }: { name: string; currentPassword: string | undefined },
+) {
   const { config, sealer, clock, db } = deps
-  const { userId, auth } = caller
+  const { userId, sessionId: signInId, auth } = caller
   assertChannelOn(config, 'totp')
   const at = clock()
-  await assertMayEnrol(deps, caller, at)
+  await assertMayEnrol(deps, caller, { now: at, currentPassword })
   const id = timeOrderedId(at)
   const secret = makeTotpSecret()
   const secretSealed = sealer.seal('totp', secret, totpContext(userId, id))
   const device = await inTenant(db, caller, async (tx) => {
-    await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, at })
+    await putUnconfirmedTotp(tx, { id, userId, name, secretSealed, signInId, at })
     await appendAudit(tx, {
       ...doneBy(caller, at),
       action: 'otp_device:create',

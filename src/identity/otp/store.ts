@@ -11,6 +11,8 @@ const deviceRow = z.object({
   confirmed_at: z.number().nullable(),
   last_used_at: z.number().nullable(),
   remaining_codes: z.number().nullable(),
+  /** Null or past: it counts. */
+  counts_from: z.number().nullable(),
 })
 
 export type DeviceRow = z.infer<typeof deviceRow>
@@ -18,7 +20,9 @@ export type DeviceRow = z.infer<typeof deviceRow>
 const columns = sql.fragment`
   d.id, d.type, d.name, d.created_at, d.confirmed_at, d.last_used_at,
   case d.type when 'static' then (select count(*) from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)
-  end as remaining_codes`
+  end as remaining_codes,
+  case d.type when 'email' then (select u.mailed_codes_count_from from users u where u.id = d.user_id)
+    else d.counts_from end as counts_from`
 
 /** The e-mail device shows while the person's address is verified; the rest always. */
 const listed = sql.fragment`
@@ -69,6 +73,8 @@ interface NewTotp {
   userId: string
   name: string
   secretSealed: Buffer
+  /** The sign-in that sets it up. */
+  signInId: string
   at: number
 }
 
@@ -77,22 +83,24 @@ interface NewTotp {
  * stand twice, for `excluded` would need the right to read the secret.
  */
 export async function putUnconfirmedTotp(tx: Tx, device: NewTotp): Promise<void> {
-  const { id, userId, name } = device
+  const { id, userId, name, signInId } = device
   const secret = sql.binary(device.secretSealed)
   const at = sql.timestamp(new Date(device.at))
   await tx.query(sql.unsafe`
-    insert into otp_devices (user_id, id, type, name, secret_sealed, created_at)
-    values (${userId}, ${id}, 'totp', ${name}, ${secret}, ${at})
+    insert into otp_devices (user_id, id, type, name, secret_sealed, shown_in, created_at)
+    values (${userId}, ${id}, 'totp', ${name}, ${secret}, ${signInId}, ${at})
     on conflict (user_id, type) where type <> 'totp' or confirmed_at is null do update set
-      id = ${id}, name = ${name}, secret_sealed = ${secret}, created_at = ${at}`)
+      id = ${id}, name = ${name}, secret_sealed = ${secret}, shown_in = ${signInId}, created_at = ${at}`)
 }
 
 const totpDevice = z.object({ id: z.uuid(), confirmed: z.boolean() })
 
-/** A person's TOTP devices without their secrets, oldest first. */
-export function listTotpDevices(tx: Tx, userId: string): Promise<readonly z.infer<typeof totpDevice>[]> {
-  return tx.any(sql.type(totpDevice)`
-    select id, confirmed_at is not null as confirmed from otp_devices
+const begunTotp = totpDevice.extend({ created_at: z.number(), shown_in: z.uuid().nullable() })
+
+/** A person's TOTP devices without their secrets, oldest first; `shown_in` is the sign-in that set one up. */
+export function listTotpDevices(tx: Tx, userId: string): Promise<readonly z.infer<typeof begunTotp>[]> {
+  return tx.any(sql.type(begunTotp)`
+    select id, confirmed_at is not null as confirmed, created_at, shown_in from otp_devices
     where user_id = ${userId} and type = 'totp' order by created_at, id`)
 }
 
@@ -120,35 +128,71 @@ interface TotpUse {
   at: number
 }
 
-/** Burns a step of a confirmed device; of any number who show its code one gets true; as the system role. */
-export async function burnTotpStep(tx: Tx, use: TotpUse & { step: number }): Promise<boolean> {
-  const burnt = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+const weight = z.object({ counts_from: z.number().nullable() })
+
+/**
+ * Burns a step of a confirmed device; of any number who show its code one learns from when it counts, the others get
+ * null; as the system role.
+ */
+export function burnTotpStep(
+  tx: Tx,
+  use: TotpUse & { step: number },
+): Promise<z.infer<typeof weight> | null> {
+  return tx.maybeOne(sql.type(weight)`
     update otp_devices set last_step = ${use.step}, last_used_at = ${sql.timestamp(new Date(use.at))},
                            secret_sealed = ${sql.binary(use.resealed)}
     where user_id = ${use.userId} and id = ${use.id} and secret_sealed = ${sql.binary(use.sealed)}
-      and confirmed_at is not null and (last_step is null or last_step < ${use.step}) returning id`)
-  return burnt !== null
+      and confirmed_at is not null and (last_step is null or last_step < ${use.step})
+    returning counts_from`)
 }
 
-/** Confirms a device, once; `step` is burned with it where that logs somebody in; as the system role. */
-export async function confirmTotpDevice(tx: Tx, use: TotpUse & { step: number | null }): Promise<boolean> {
+interface Confirmation extends TotpUse {
+  /** Burned with it where that logs somebody in. */
+  step: number | null
+  /** Null: at once. */
+  countsFrom: number | null
+  signInId: string
+}
+
+/** Confirms a device, once; as the system role. */
+export async function confirmTotpDevice(tx: Tx, use: Confirmation): Promise<boolean> {
   const at = sql.timestamp(new Date(use.at))
+  const countsFrom = use.countsFrom === null ? null : sql.timestamp(new Date(use.countsFrom))
   const confirmed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update otp_devices set confirmed_at = ${at}, last_used_at = ${at}, last_step = ${use.step},
-                           secret_sealed = ${sql.binary(use.resealed)}
+                           secret_sealed = ${sql.binary(use.resealed)},
+                           counts_from = ${countsFrom}, shown_in = ${use.signInId}
     where user_id = ${use.userId} and id = ${use.id} and type = 'totp' and confirmed_at is null
       and secret_sealed = ${sql.binary(use.sealed)} returning id`)
   return confirmed !== null
 }
 
-const factorsRow = z.object({ totp: z.boolean(), verified: z.boolean(), recovery_codes: z.number() })
+const factorsRow = z.object({
+  totp: z.boolean(),
+  totp_counts: z.boolean(),
+  recovery_codes: z.number(),
+  recovery_count: z.boolean(),
+  address_proven: z.boolean(),
+  mailed_codes_count: z.boolean(),
+})
 
-/** What a person could show: a confirmed TOTP device, a listed e-mail device, recovery codes that are left. */
-export function findFactors(tx: Tx, userId: string): Promise<z.infer<typeof factorsRow>> {
+/**
+ * What a person could show at `at` (ms), and what of it counts: confirmed TOTP devices, recovery codes that are left,
+ * codes by e-mail, and whether the address these go to was proven.
+ */
+export function findFactors(tx: Tx, userId: string, at: number): Promise<z.infer<typeof factorsRow>> {
+  const now = sql.timestamp(new Date(at))
+  const counts = sql.fragment`(d.counts_from is null or d.counts_from <= ${now})`
   return tx.one(sql.type(factorsRow)`
-    select exists (select 1 from otp_devices where user_id = ${userId} and type = 'totp' and confirmed_at is not null) as totp,
-           exists (select 1 from otp_devices d where d.user_id = ${userId} and d.type = 'email' and ${listed}) as verified,
-           (select count(*) from otp_recovery_codes where user_id = ${userId}) as recovery_codes`)
+    select d.*, (select count(*) from otp_recovery_codes where user_id = u.id) as recovery_codes,
+           u.email_verified_at is not null or coalesce(u.codes_until > ${now}, false) as address_proven,
+           coalesce(u.mailed_codes_count_from <= ${now}, true) as mailed_codes_count
+    from users u cross join lateral (
+      select coalesce(bool_or(d.type = 'totp' and d.confirmed_at is not null), false) as totp,
+             coalesce(bool_or(d.type = 'totp' and d.confirmed_at is not null and ${counts}), false) as totp_counts,
+             coalesce(bool_or(d.type = 'static' and ${counts}), false) as recovery_count
+      from otp_devices d where d.user_id = u.id) d
+    where u.id = ${userId}`)
 }
 
 /** Whether anybody has a confirmed TOTP device; as the system role. */

@@ -3,27 +3,37 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { findMailbox } from '../users/address-store.ts'
 import type { DeviceType } from './channels.ts'
 
-const told = {
-  confirmed: { type: 'identity.otp_device_confirmed', template: 'second_factor_added' },
-  deleted: { type: 'identity.otp_device_deleted', template: 'second_factor_removed' },
-} as const
+/** Leaves the event that a device was confirmed, in the caller's transaction. */
+export const tellConfirmed = (tx: Tx, caller: Caller, device: DeviceType, at: number) =>
+  tell(tx, caller, 'identity.otp_device_confirmed', device, at)
 
-/** Leaves the event and a mail to the owner that a device was added or removed, in the caller's transaction. */
-export async function tellOfDevice(
+/** Leaves the event that a device was deleted, and a mail to its owner, in the caller's transaction. */
+export async function tellDeleted(
   { sealer }: Deps,
   tx: Tx,
   caller: Caller,
-  what: keyof typeof told,
   device: DeviceType,
   at: number,
 ): Promise<void> {
+  await tell(tx, caller, 'identity.otp_device_deleted', device, at)
   const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
-  const { requestId } = requestInfo
-  const { type, template } = told[what]
+  const { address: to } = await findMailbox(tx, userId, at)
+  const variables = { device, firstName: auth.user.firstName }
+  const mail = { tenantId, to, template: 'second_factor_removed', variables } as const
+  await sendMail(tx, sealer, { ...mail, requestId: requestInfo.requestId, at })
+}
+
+async function tell(
+  tx: Tx,
+  { userId, tokenTenantId: tenantId, requestInfo }: Caller,
+  type: 'identity.otp_device_confirmed' | 'identity.otp_device_deleted',
+  device: DeviceType,
+  at: number,
+): Promise<void> {
   const data = { user_id: userId, device_type: device }
-  await appendEvent(tx, { type, tenantId, subject: userId, data, actorId: userId, requestId, at })
-  const { email: to, firstName } = auth.user
-  await sendMail(tx, sealer, { tenantId, to, template, variables: { device, firstName }, requestId, at })
+  const event = { type, tenantId, subject: userId, data, actorId: userId } as const
+  await appendEvent(tx, { ...event, requestId: requestInfo.requestId, at })
 }

@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { rfc3339 } from '../../platform/http/schemas.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { showSecondFactor } from '../sessions/complete-sign-in.ts'
@@ -18,34 +19,40 @@ import {
   otpInvalid,
   readCode,
 } from './channels.ts'
+import { weighShown } from './young-factors.ts'
 
 /**
  * Checks a code against the caller's devices, in the order TOTP, e-mail, recovery codes. The session is `aal2` then;
- * with a temporary token the sign-in is complete and its pair comes along. 400 `otp_invalid`, 403
- * `channel_disabled`, 429 `account_locked`.
+ * with a temporary token the sign-in is complete and its pair comes along. A code of a factor that does not count yet
+ * is right as well, with `counts_from`, but leaves the session `aal1`, and a temporary token may get no pair for it.
+ * 400 `otp_invalid`, 403 `channel_disabled`, 429 `account_locked`.
  */
 export async function verifyCode(
   deps: Deps,
   caller: Caller,
   body: { code: string; deviceType: DeviceType | undefined },
 ) {
-  const { userId, sessionId: signInId, auth } = caller
+  const { userId, sessionId: signInId } = caller
   const at = deps.clock()
   const code = readCode(body.code)
   const channels = channelsOfForm(code, channelsAsked(deps, body.deviceType))
   if (channels.length === 0) throw otpInvalid('verified')
-  const devices = await admitAttempt(deps, { userId, at, field: 'verified' })
-  const person = { userId, signInId, email: auth.user.email, at }
+  const { devices, mailbox } = await admitAttempt(deps, { userId, at, field: 'verified' })
+  const person = { userId, signInId, mailbox, at }
   const comparison = compareCode(deps, person, code, channels, devices)
   const { shown, grant } = await asSystem(deps.db, 'a right code may begin a session', async (tx) => {
-    const shown = await acceptCode(tx, comparison)
-    if (!shown) throw otpInvalid('verified')
+    const accepted = await acceptCode(tx, comparison)
+    if (!accepted) throw otpInvalid('verified')
+    const shown = await weighShown(tx, caller, accepted, at)
     await forgiveAttempt(tx, { userId, at })
-    await tellOfUse(tx, caller, shown, at)
-    return { shown, grant: await showSecondFactor(deps, tx, caller, shown.type, at) }
+    await tellOfUse(tx, caller, shown, mailbox.address, at)
+    const counts = shown.countsFrom === null
+    return { shown, grant: await showSecondFactor(deps, tx, caller, { type: shown.type, counts }, at) }
   })
   const pair = grant && (await issueTokens(deps, grant, at))
-  return { verified: true as const, device_type: shown.type, device_id: shown.deviceId, ...pair }
+  const { type: device_type, deviceId: device_id, countsFrom } = shown
+  const counts_from = countsFrom === null ? null : rfc3339(countsFrom)
+  return { verified: true as const, device_type, device_id, counts_from, ...pair }
 }
 
 function channelsAsked({ config }: Deps, named: DeviceType | undefined): readonly DeviceType[] {
@@ -54,10 +61,15 @@ function channelsAsked({ config }: Deps, named: DeviceType | undefined): readonl
   return channels
 }
 
-/** A code that came by mail proves the address; a recovery code is one fewer. */
-async function tellOfUse(tx: Tx, caller: Caller, shown: ShownFactor, at: number): Promise<void> {
-  const { userId, tokenTenantId: tenantId, requestInfo, decisionId, auth } = caller
-  const { email } = auth.user
+/** A code that came by mail proves the address, if it is still the person's; a recovery code is one fewer. */
+async function tellOfUse(
+  tx: Tx,
+  caller: Caller,
+  shown: ShownFactor,
+  email: string,
+  at: number,
+): Promise<void> {
+  const { userId, tokenTenantId: tenantId, requestInfo, decisionId } = caller
   const deed = { ...doneBy(caller, at), action: 'otp:verify' } as const
   await appendAudit(tx, { ...deed, target: { type: 'otp_device', id: shown.deviceId } })
   if (shown.type === 'static')

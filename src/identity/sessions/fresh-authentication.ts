@@ -4,12 +4,15 @@ import type { Caller } from '../../platform/http/caller.ts'
 const secondFactorSeconds = 600
 const signInSeconds = 900
 
-/** Throws 401 where MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
-export function assertFreshSecondFactor({ auth }: Caller, now: number): void {
+/** Whether the session has shown a second factor that counts in the last 10 minutes. `now` in ms. */
+export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
   const { acr, secondFactorAt } = auth.session
-  const fresh =
-    acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
-  if (auth.user.mfaEnabled && !fresh)
+  return acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
+}
+
+/** Throws 401 where MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
+export function assertFreshSecondFactor(caller: Caller, now: number): void {
+  if (caller.auth.user.mfaEnabled && !hasFreshSecondFactor(caller, now))
     throw insufficientAuthentication(
       'aal2',
       secondFactorSeconds,
@@ -18,9 +21,8 @@ export function assertFreshSecondFactor({ auth }: Caller, now: number): void {
 }
 
 /** Throws 401 where the session has not shown a second factor in the last 10 minutes, MFA on or not. `now` in ms. */
-export function assertStrongSession({ auth }: Caller, now: number): void {
-  const { acr, secondFactorAt } = auth.session
-  if (acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000) return
+export function assertStrongSession(caller: Caller, now: number): void {
+  if (hasFreshSecondFactor(caller, now)) return
   throw insufficientAuthentication(
     'aal2',
     secondFactorSeconds,
@@ -28,12 +30,12 @@ export function assertStrongSession({ auth }: Caller, now: number): void {
   )
 }
 
-/** Throws 401 where the person signed in more than 15 minutes ago. `now` in ms. */
-export function assertRecentSignIn({ auth }: Caller, now: number): void {
-  if (now - auth.session.authTime > signInSeconds * 1000)
+/** Throws 401 where the person signed in more than `seconds` ago, 15 minutes unless given. `now` in ms. */
+export function assertRecentSignIn({ auth }: Caller, now: number, seconds = signInSeconds): void {
+  if (now - auth.session.authTime > seconds * 1000)
     throw insufficientAuthentication(
       'aal1',
-      signInSeconds,
+      seconds,
       'Log in again first, or send your current_password along.',
     )
 }

@@ -2,8 +2,9 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { unauthorized } from '../../platform/errors.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import type { Place } from '../../tenancy/members/store.ts'
 import { channelDisabled, type DeviceType } from '../otp/channels.ts'
-import { mayEnrolFirst, usableMethods } from '../otp/factors.ts'
+import { enrolledOneThatCounts, type Factors, mayEnrolFirst, usableMethods } from '../otp/factors.ts'
 import { findFactors } from '../otp/store.ts'
 import { endOldestPendingSessions, insertPendingSession } from './pending-store.ts'
 
@@ -61,11 +62,12 @@ export async function settleSecondFactor(
   now: number,
 ): Promise<SecondFactorSettled | Challenge> {
   if (!config.OTP_ENABLED || entry.session?.acr === 'aal2') return settled
-  const factors = await findFactors(tx, entry.userId)
+  const factors = await findFactors(tx, entry.userId, now)
   const enrolled = factors.totp && config.OTP_REQUIRED_WHEN_ENROLLED
   const demandedAtLogin = entry.session === null && (config.OTP_REQUIRED_FOR_LOGIN || enrolled)
   if (!entry.tenantRequires && !demandedAtLogin) return settled
-  const methods = usableMethods(config, factors)
+  const counting = entry.tenantRequires || demandsAtLogin(config, factors)
+  const methods = usableMethods(config, factors, counting)
   if (methods.length === 0 && !mayEnrolFirst(config, factors)) throw channelDisabled()
   const pendingId = timeOrderedId(now)
   const { userId, tenantId, session, authTime } = entry
@@ -74,6 +76,21 @@ export async function settleSecondFactor(
   await insertPendingSession(tx, { id: pendingId, userId, tenantId, sessionId, authTime, at: now, expiresAt })
   await endOldestPendingSessions(tx, { userId, sessionId, kept: maxPending, at: now })
   return { pendingId, entry, methods }
+}
+
+/** Whether a login asks for a factor that counts: a young one does not stand in for an enrolled one that does. */
+const demandsAtLogin = (config: Deps['config'], factors: Factors) =>
+  config.OTP_REQUIRED_WHEN_ENROLLED && enrolledOneThatCounts(factors)
+
+/** Whether a sign-in to this place has to show a factor that counts. As the system role. */
+export async function demandsOneThatCounts(
+  { config }: Pick<Deps, 'config'>,
+  tx: Tx,
+  userId: string,
+  place: Place,
+  now: number,
+): Promise<boolean> {
+  return place.requires_mfa || demandsAtLogin(config, await findFactors(tx, userId, now))
 }
 
 /** Whether a second factor has to be shown first. */

@@ -131,29 +131,8 @@ function standingWith(
       where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r`)
 }
 
-const raisedRow = z.object({
-  id: z.uuid(),
-  created_at: z.number(),
-  amr: z.array(z.string()),
-  auth_time: z.number(),
-  expires_at: z.number(),
-})
-
-/** Notes that a live session showed a second factor; gives it as it is then, null where it is over; as the system role. */
-export function raiseSession(
-  tx: Tx,
-  session: { id: string; userId: string; kind: string; at: number },
-): Promise<z.infer<typeof raisedRow> | null> {
-  const at = sql.timestamp(new Date(session.at))
-  return tx.maybeOne(sql.type(raisedRow)`
-    update sessions set acr = 'aal2', second_factor_at = ${at}, last_used_at = ${at},
-      amr = array_remove(array_remove(amr, 'mfa'), ${session.kind}::text) || array[${session.kind}::text, 'mfa']
-    where id = ${session.id} and user_id = ${session.userId} and ended_at is null and expires_at > ${at}
-    returning id, created_at, amr, auth_time, expires_at`)
-}
-
 /** Why all of a person's sessions end. */
-export type EndReason = 'logout' | 'password' | 'deactivated'
+export type EndReason = 'logout' | 'password' | 'deactivated' | 'undone'
 
 /** Ends a session, once, and with it all its refresh families, which are judged by its row; true when it was alive. */
 export async function endSession(

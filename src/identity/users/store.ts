@@ -67,6 +67,15 @@ export async function holdPassword(tx: Tx, user: { id: string; passwordHash: str
   return held !== null
 }
 
+const lockedRow = z.object({ first_name: z.string(), email: z.string() })
+
+/**
+ * Holds a person until the transaction ends: nobody begins a session of theirs meanwhile, for each refers to this row. As the system role.
+ */
+export function lockUser(tx: Tx, userId: string): Promise<z.infer<typeof lockedRow>> {
+  return tx.one(sql.type(lockedRow)`select first_name, email from users where id = ${userId} for update`)
+}
+
 /** Sets another hash, if it still is the one that was compared; true when it was set; as the system role. */
 export async function replacePassword(
   tx: Tx,
@@ -159,7 +168,7 @@ interface ProfileValues {
   at: number
 }
 
-const updatedRow = userRow.extend({ previous_email: z.string() })
+const updatedRow = userRow.extend({ previous_email: z.string(), previous_verified_at: z.number().nullable() })
 
 /**
  * Changes names and address, if they differ and the row is of one of `versions`, and unverifies an address that is
@@ -174,7 +183,7 @@ export async function updatePerson(
   try {
     return await tx.maybeOne(sql.type(updatedRow)`
       with wanted as (
-        select id, email as previous_email, coalesce(${email}, email) as email,
+        select id, email as previous_email, email_verified_at as previous_verified_at, coalesce(${email}, email) as email,
                coalesce(${firstName}, first_name) as first_name, coalesce(${lastName}, last_name) as last_name
         from users where id = ${id} for update)
       update users u set first_name = w.first_name, last_name = w.last_name, email = w.email,
@@ -183,7 +192,7 @@ export async function updatePerson(
       from wanted w
       where u.id = w.id and (u.first_name, u.last_name, u.email) is distinct from (w.first_name, w.last_name, w.email)
         and ${versionAmong(sql.fragment`u.version`, versions)}
-      returning ${columns}, w.previous_email`)
+      returning ${columns}, w.previous_email, w.previous_verified_at`)
   } catch (error) {
     throw sqlState(error) === '23505' ? emailTaken() : error
   }

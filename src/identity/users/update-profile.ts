@@ -4,17 +4,15 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { preconditionFailed } from '../../platform/http/etag.ts'
-import { endTokensSentElsewhere } from '../../platform/links/link-store.ts'
-import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { assertDomainsKept } from '../../tenancy/members/keep-domains.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { hiddenMs, mailAddressOwner } from '../auth/mail-address-owner.ts'
-import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { evenly } from '../guards/even-time.ts'
 import { mailUses } from '../guards/limits.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
+import { settleNewAddress } from './settle-new-address.ts'
 import { isEmailTaken, isUserAmong, updatePerson } from './store.ts'
 
 export interface ProfileChange {
@@ -26,7 +24,7 @@ export interface ProfileChange {
 
 /**
  * Changes the caller's names and address, with one event, and nothing at all when they are what they were. A new
- * address counts at once and is unverified: it is mailed a link, the old one is told, and links sent there are dead.
+ * address counts at once and is unverified; see {@link settleNewAddress}.
  * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's or a membership asks
  * for one of other domains, 412 where the row is of none of `versions`. Where REGISTRATION_HIDE_EXISTING is set, an
  * address of somebody else's is mailed to its owner and stays theirs; gives that address, to be shown as if it counted.
@@ -98,27 +96,6 @@ async function assertMayMove(deps: Deps, caller: Caller, email: string, password
   else await checkCurrentPassword(deps, caller, password)
   await deps.limiters.take(mailUses('address-change', email))
   await deps.limiters.stranger(caller, email)
-}
-
-async function settleNewAddress(
-  deps: Deps,
-  tx: Tx,
-  caller: Caller,
-  user: { email: string; first_name: string; previous_email: string },
-  at: number,
-): Promise<void> {
-  const { userId, tokenTenantId: tenantId, requestInfo } = caller
-  const { email, first_name: firstName } = user
-  await endTokensSentElsewhere(tx, { id: userId, email, at })
-  await sendMail(tx, deps.sealer, {
-    tenantId,
-    to: user.previous_email,
-    template: 'email_changed',
-    variables: { firstName, newEmail: email },
-    requestId: requestInfo.requestId,
-    at,
-  })
-  await mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, requestInfo, at })
 }
 
 function tellUpdated(tx: Tx, { userId, tokenTenantId, requestInfo }: Caller, at: number): Promise<string> {

@@ -16,6 +16,8 @@ type Deed =
   | 'session:compromise'
   | 'email_verification:confirm'
   | 'password:reset'
+  | 'otp_device:undo'
+  | 'profile:undo'
   | 'invitation:expire'
   | 'approval_request:request'
   | 'approval_request:execute'

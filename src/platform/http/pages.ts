@@ -44,6 +44,20 @@ const pages: Record<MailedLink, LinkPage> = {
     post: '/api/v1/tenants/leave/',
     done: 'You have left the organisation. You can close this page.',
   },
+  email_undo: {
+    title: 'Take the change of address back',
+    lead: 'You did not change the e-mail address of your account? One click brings this one back and ends all sessions, yours too.',
+    button: 'Bring this address back',
+    post: '/api/v1/auth/email/undo/',
+    done: 'This is the address of your account again, and all sessions ended. Now reset your password: whoever changed it may know the one you have.',
+  },
+  factor_undo: {
+    title: 'Remove the second factor',
+    lead: 'You did not add it? One click removes it and ends all sessions of your account, yours too.',
+    button: 'Remove it',
+    post: '/api/v1/auth/otp/undo/',
+    done: 'It is removed, and all sessions ended. Now reset your password: whoever added it knows the one you have.',
+  },
   invitation: {
     title: 'Accept the invitation',
     lead: 'New here? Choose a password of 8 characters or more. If you have an account, log in with it below.',

@@ -63,12 +63,30 @@ export async function endTokens(
       and target_id is not distinct from ${tokens.targetId}::uuid and used_at is null`)
 }
 
-/** Ends every token that was sent to another address of a person than this one; as the system role. */
+/** Ends a person's unused tokens of the same purpose that were made after this one; as the system role. */
+export async function endLaterTokens(
+  tx: Tx,
+  token: { id: string; userId: string; purpose: LinkPurpose; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${moment(token.at)}
+    where user_id = ${token.userId} and purpose = ${token.purpose} and used_at is null
+      and created_at >= (select created_at from link_tokens where id = ${token.id})`)
+}
+
+/** Their whole sense is to work after the address was changed, for whoever reads the old one. */
+const outlivesTheAddress: readonly LinkPurpose[] = ['email_undo', 'factor_undo']
+
+/**
+ * Ends every token that was sent to another address of a person than this one, but those that undo what was done with
+ * the password alone; as the system role.
+ */
 export async function endTokensSentElsewhere(
   tx: Tx,
   person: { id: string; email: string; at: number },
 ): Promise<void> {
   await tx.query(sql.unsafe`
     update link_tokens set used_at = ${moment(person.at)}
-    where user_id = ${person.id} and email <> ${person.email} and used_at is null`)
+    where user_id = ${person.id} and email <> ${person.email} and used_at is null
+      and purpose <> all(${sql.array(outlivesTheAddress, 'text')})`)
 }

@@ -6,6 +6,8 @@
 export const mailedLinks = {
   email_verification: { page: '/verify-email', setting: 'EMAIL_LINK_VERIFY' },
   password_reset: { page: '/reset-password', setting: 'EMAIL_LINK_RESET' },
+  email_undo: { page: '/undo-email-change', setting: 'EMAIL_LINK_UNDO_EMAIL' },
+  factor_undo: { page: '/undo-second-factor', setting: 'EMAIL_LINK_UNDO_FACTOR' },
   tenant_leave: { page: '/leave-tenant', setting: 'EMAIL_LINK_LEAVE' },
   invitation: { page: '/accept-invitation', setting: 'EMAIL_LINK_INVITATION' },
 } as const satisfies Record<string, { page: string; setting?: string }>

@@ -66,11 +66,29 @@ export const templates = {
       'If it was not you, reset the password at once: that ends every session, also of whoever did this.',
     ]),
   ),
-  email_changed: template({ firstName: name, newEmail: z.string() }, ({ firstName, newEmail }) =>
-    letter('Your e-mail address was changed', [
+  email_changed: template(
+    { firstName: name, newEmail: z.string(), undo: z.url().optional() },
+    ({ firstName, newEmail, undo }) =>
+      letter('Your e-mail address was changed', [
+        hello(firstName),
+        `the address of your account is ${newEmail} from now on. Links that were sent to this one do nothing any more.`,
+        ...(undo
+          ? [
+              'Codes for signing in still come to this address for 24 hours.',
+              'If it was not you, take the change back by this link, which works for 72 hours and ends all sessions:',
+              { link: undo },
+              'Then reset your password: whoever changed the address may know the one you have.',
+            ]
+          : [
+              'If it was not you, tell whoever runs this service at once: you cannot reset the password by this address now.',
+            ]),
+      ]),
+  ),
+  email_change_undone: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
+    letter('The change of your e-mail address was taken back', [
       hello(firstName),
-      `the address of your account is ${newEmail} from now on. Links that were sent to this one do nothing any more.`,
-      'If it was not you, tell whoever runs this service at once: you cannot reset the password by this address now.',
+      `the address of your account is ${email} again: somebody who reads that mailbox took the change back. All sessions were ended.`,
+      'If it was not you, tell whoever runs this service at once.',
     ]),
   ),
   new_sign_in: template({ ip: z.string(), device: z.string(), at: z.string() }, ({ ip, device, at }) =>
@@ -91,12 +109,20 @@ export const templates = {
         'If you did not ask for it, somebody may know your password: change it.',
       ]),
   ),
-  second_factor_added: template({ device: factor, firstName: name }, ({ device, firstName }) =>
-    letter('A second factor was added to your account', [
-      hello(firstName),
-      `${factorNames[device]} can be used to sign in to your account from now on.`,
-      'If it was not you, change your password and remove it.',
-    ]),
+  second_factor_added: template(
+    { device: factor, firstName: name, undo: z.url().optional() },
+    ({ device, firstName, undo }) =>
+      letter('A second factor was added to your account', [
+        hello(firstName),
+        `${factorNames[device]} can be used to sign in to your account from now on.`,
+        ...(undo
+          ? [
+              'It was added with your password alone, so it does not count as a second factor for 24 hours. If it was not you, remove it by this link, which also ends all sessions:',
+              { link: undo },
+              'Then reset your password: whoever added it knows the one you have.',
+            ]
+          : ['If it was not you, change your password and remove it.']),
+      ]),
   ),
   second_factor_removed: template({ device: factor, firstName: name }, ({ device, firstName }) =>
     letter('A second factor was removed from your account', [

@@ -40,7 +40,7 @@ t.test('passwords, addresses and sessions leave their lines', async (t) => {
   t.match(await lines(person, 'password:change'), [{ target: { type: 'user', id: person.id }, changes: {} }])
 
   await expect(200, service.call('POST', `${auth}/password/reset/`, { body: { email: person.email } }))
-  const token = tokenIn(await service.mailTo(person.email, 'password'))
+  const token = tokenIn(await service.mailTo(person.email, 'Reset your'))
   const body = { token, password: 'a third quiet harbour' }
   await expect(200, service.call('POST', `${auth}/password/reset/confirm/`, { body }))
   const again = await service.logIn({ email: person.email, password: body.password })
@@ -80,7 +80,7 @@ t.test('every change and use of a second factor leaves its line', async (t) => {
   t.match(await lines(person, 'otp:verify'), [{ target: device }], 'a refused code is no deed')
 
   await expect(200, person.post(`${auth}/otp/email/send/`))
-  const code = codeIn(await service.mailTo(person.email, 'code'))
+  const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
   await expect(200, person.post(`${auth}/otp/verify/`, { code }))
   t.match(await lines(person, 'email_verification:confirm'), [
     { target: { type: 'user', id: person.id }, decision_id: /^[0-9a-f-]{36}$/ },

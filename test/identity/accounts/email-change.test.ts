@@ -1,6 +1,8 @@
 import pg from 'pg'
 import t from 'tap'
 import { type Client, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
+import { expect } from '../../tenancy/staff.ts'
+import { codeIn, enrol, longProven, requireMfa } from '../otp/authenticator.ts'
 
 const service = await startService(t)
 const superuser = new pg.Client({ connectionString: service.databases.superuser })
@@ -8,6 +10,7 @@ await superuser.connect()
 t.teardown(() => superuser.end())
 
 const minute = 60_000
+const hour = 60 * minute
 const post = (path: string, body: unknown) => service.call('POST', `/api/v1/auth/${path}/`, { body })
 const confirm = (token: string) => post('email/verify/confirm', { token })
 const updates = async (client: Client) =>
@@ -135,4 +138,117 @@ t.test('fields that are nobody’s to write are ignored', async (t) => {
     first_name: 'Still',
   })
   t.equal((await post('login', ada)).status, 200)
+})
+
+const me = '/api/v1/users/me/'
+const undo = (token: string) => post('email/undo', { token })
+const dead = { status: 400, body: { code: 'token_invalid' } }
+const undoLink = async (email: string) => tokenIn(await service.mailTo(email, 'address was changed'))
+const move = (client: Client, email: string) => expect(200, client.patch(me, { email }))
+const sendCode = (token: string) =>
+  expect(200, service.call('POST', '/api/v1/auth/otp/email/send/', { token, body: {} }))
+
+t.test(
+  'for a day after a change codes go to the old address, so a thief of the password gets none',
+  async (t) => {
+    const owner = await longProven(service)
+    const thief = await service.logIn(owner)
+    const strict = await expect(201, thief.post('/api/v1/tenants/', { name: 'Strict' }))
+    await requireMfa(service, strict.id)
+    const [first, second] = [`thief.${owner.email}`, `thief.too.${owner.email}`]
+    await move(thief, first)
+    await move(thief, second)
+    const asked = await thief.post('/api/v1/auth/switch-tenant/', { tenant_id: strict.id })
+    t.match(asked, { status: 401, body: { code: 'otp_required' } })
+    const token = asked.body.temporary_token
+    await sendCode(token)
+    const code = codeIn(await service.mailTo(owner.email, 'sign-in code'))
+    const { rows } = await superuser.query(
+      "select from captured_mails where recipient = any($1) and subject ~ 'code'",
+      [[first, second]],
+    )
+    t.equal(rows.length, 0)
+    const shown = await service.call('POST', '/api/v1/auth/otp/verify/', { token, body: { code } })
+    t.match(shown, { status: 200, body: { access: String } }, 'to the owner’s own eyes it does what it did')
+    const verified = await service.call('GET', me, { token: shown.body.access })
+    t.match(verified.body, { email: second, email_verified: false }, 'and says nothing of the new address')
+
+    service.advance(24 * hour)
+    const later = await service.logIn({ ...owner, email: second })
+    await sendCode(later.access)
+    await service.mailTo(second, 'sign-in code')
+  },
+)
+
+t.test('an old address that was never verified gets neither codes nor a link', async (t) => {
+  const ada = await service.signUp()
+  const email = `moved.${ada.email}`
+  await move(ada, email)
+  t.notMatch((await service.mailTo(ada.email, 'address was changed')).text, 'token=')
+  await sendCode(ada.access)
+  await service.mailTo(email, 'sign-in code')
+})
+
+t.test('the link at the old address takes the change back, once, and ends what the thief has', async (t) => {
+  const owner = await longProven(service)
+  const thief = await service.logIn(owner)
+  const email = `thief.${owner.email}`
+  await move(thief, email)
+  await enrol(service, thief)
+  await post('password/reset', { email })
+  const reset = tokenIn(await service.mailTo(email, 'Reset'))
+  const mail = await service.mailTo(owner.email, 'address was changed')
+  t.equal((await fetch(/http\S+/.exec(mail.text)![0])).status, 200, 'its page uses nothing up')
+  const token = tokenIn(mail)
+  const factorLink = tokenIn(await service.mailTo(owner.email, 'factor was added'))
+  for (const other of [factorLink, reset, 'x', `${token}x`]) t.match(await undo(other), dead)
+  t.match(await post('otp/undo', { token }), dead)
+
+  const answers = await Promise.all(Array.from({ length: 50 }, () => undo(token)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  for (const answer of answers.filter(({ status }) => status !== 200)) t.match(answer, dead)
+  t.match(await thief.get(me), { status: 401, body: { code: 'session_revoked' } })
+  t.equal((await post('login', { ...owner, email })).status, 401)
+  t.match(await post('password/reset/confirm', { token: reset, password: 'a new harbour' }), dead)
+  t.match(await confirm(tokenIn(await service.mailTo(email, 'Confirm'))), dead)
+  t.match(await service.mailTo(email, 'taken back'), { text: new RegExp(owner.email) })
+  const back = await service.logIn(owner)
+  t.match((await back.get(me)).body, { email: owner.email, email_verified: true, mfa_enabled: false })
+  t.match((await back.get(`/api/v1/users/${back.id}/`)).body, { email: owner.email }, 'in the list, too')
+  const { results } = await expect(200, back.get('/api/v1/audit-log/?action=profile:undo'))
+  t.match(results, [{ changes: { email: { before: email, after: owner.email } } }])
+  t.equal(await updates(back), 2)
+})
+
+t.test('links of earlier changes outlive those of later ones, and last 72 hours', async (t) => {
+  const owner = await longProven(service)
+  const thief = await service.logIn(owner)
+  const [second, third] = [`second.${owner.email}`, `third.${owner.email}`]
+  await move(thief, second)
+  await expect(200, confirm(tokenIn(await service.mailTo(second, 'Confirm'))))
+  await move(thief, third)
+  const [ours, theirs] = [await undoLink(owner.email), await undoLink(second)]
+  t.equal((await undo(theirs)).status, 200, 'the thief goes back a step')
+  const again = await service.logIn({ ...owner, email: second })
+  service.advance(1_000)
+  await move(again, `fourth.${owner.email}`)
+  const { rows } = await superuser.query(
+    "select count(*)::int as alive from link_tokens where user_id = $1 and purpose = 'email_undo' and used_at is null",
+    [owner.id],
+  )
+  t.match(rows, [{ alive: 2 }])
+  service.advance(72 * hour - 1_001)
+  t.equal((await undo(ours)).status, 200)
+  const left = await superuser.query(
+    "select from link_tokens where user_id = $1 and purpose = 'email_undo' and used_at is null",
+    [owner.id],
+  )
+  t.equal(left.rowCount, 0, 'the link of the later change died with it')
+  t.match(await undo(theirs), dead)
+  const back = await service.logIn(owner)
+  await superuser.query('delete from captured_mails where recipient = $1', [owner.email])
+  await move(back, second)
+  const late = await undoLink(owner.email)
+  service.advance(72 * hour)
+  t.match(await undo(late), { status: 400, body: { code: 'token_expired' } })
 })

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { readConfig } from '../../../src/config.ts'
 import { serveApi } from '../../../src/serve.ts'
-import { type Answer, type Client, cheapHashing, type Service } from '../../helpers/service.ts'
+import { type Answer, type Client, cheapHashing, type Service, tokenIn } from '../../helpers/service.ts'
 
 /** The code that an authenticator app shows at `now` (ms), or `steps` of 30 s later. */
 export const codeAt = (secret: string, now: number, steps = 0): string =>
@@ -23,6 +23,16 @@ export async function enrol(service: Service, person: Client): Promise<{ secret:
   const confirmed = await person.post('/api/v1/auth/otp/totp/confirm/', { code })
   if (confirmed.status !== 200) throw new Error(`Not confirmed: ${JSON.stringify(confirmed.body)}`)
   return { secret: body.secret, deviceId: body.device.id }
+}
+
+/** Somebody whose address was proven more than a day ago, so that what the password alone enrols is young. */
+export async function longProven(service: Service) {
+  const person = await service.register()
+  const token = tokenIn(await service.mailTo(person.email, 'Confirm'))
+  const { status } = await service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } })
+  if (status !== 200) throw new Error('The address was not confirmed')
+  service.advance(25 * 3_600_000)
+  return person
 }
 
 /** Makes a tenant require a second factor, or no longer. */

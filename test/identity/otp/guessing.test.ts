@@ -160,7 +160,7 @@ t.test('a code is its own person’s, of a confirmed device, within a step, and 
     'another person’s recovery code',
   )
   await ada.person.post(`${otp}/email/send/`)
-  const mailed = codeIn(await service.mailTo(ada.person.email, 'code'))
+  const mailed = codeIn(await service.mailTo(ada.person.email, 'sign-in code'))
   t.match(await bob.person.post(`${otp}/verify/`, { code: mailed }), wrong, 'another person’s mail')
 
   const carl = await service.signUp()
@@ -190,7 +190,7 @@ t.test('a code is its own person’s, of a confirmed device, within a step, and 
 
   const dan = await service.signUp()
   const elsewhere = await service.logIn(dan)
-  const mail = async () => codeIn(await service.mailTo(dan.email, 'code'))
+  const mail = async () => codeIn(await service.mailTo(dan.email, 'sign-in code'))
   await dan.post(`${otp}/email/send/`)
   const first = await mail()
   t.match(await elsewhere.post(`${otp}/verify/`, { code: first }), wrong, 'asked for by another session')
@@ -204,7 +204,7 @@ t.test('a code mailed for one sign-in completes no other, and its own still', as
   const [one, other] = await Promise.all([0, 1].map(() => attemptLogin(service, person)))
   const verify = (token: string, code: string) => call('POST', `${otp}/verify/`, { token, body: { code } })
   await call('POST', `${otp}/email/send/`, { token: one!.body.temporary_token })
-  const code = codeIn(await service.mailTo(person.email, 'code'))
+  const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
   t.match(await verify(other!.body.temporary_token, code), wrong)
   t.match(await verify(one!.body.temporary_token, code), { status: 200, body: { access: String } })
 })
@@ -231,14 +231,14 @@ t.test(
     for (let n = 0; n < 2; n++) {
       await person.post(`${otp}/email/send/`)
       for (let code = ''; sent.length === n; ) {
-        code = codeIn(await service.mailTo(person.email, 'code'))
+        code = codeIn(await service.mailTo(person.email, 'sign-in code'))
         if (!sent.includes(code)) sent.push(code)
       }
     }
     for (const code of sent) t.match(await person.post(`${otp}/verify/`, { code }), { status: 200 })
     await person.post(`${otp}/email/send/`)
     await changeRows(service, `update users set email = 'new.${person.email}' where id = '${person.id}'`)
-    const code = codeIn(await service.mailTo(person.email, 'code'))
+    const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
     t.match(await person.post(`${otp}/verify/`, { code }), wrong)
   },
 )

@@ -20,7 +20,7 @@ const codeFor: Record<string, (person: Client) => Promise<string>> = {
   totp: async (person) => codeAt((await enrol(service, person)).secret, service.now()),
   email: async (person) => {
     await person.post(`${otp}/email/send/`)
-    return codeIn(await service.mailTo(person.email, 'code'))
+    return codeIn(await service.mailTo(person.email, 'sign-in code'))
   },
   static: async (person) => (await person.post(`${otp}/static/generate/`)).body.codes[3],
 }
@@ -48,6 +48,7 @@ for (const [kind, make] of Object.entries(codeFor)) {
     for (let round = 0; round < roundsUnguarded; round++) {
       const person = await service.signUp()
       const { id: userId, email } = person
+      const mailbox = { address: email, proven: false, codes_count_from: null }
       const signInId = claimsOf(person.access).sid
       const code = readCode(await make(person))
       const at = service.now()
@@ -55,7 +56,7 @@ for (const [kind, make] of Object.entries(codeFor)) {
       const devices = await asSystem(db, 'a test', (tx) => listTotpSecrets(tx, userId))
       const comparison = compareCode(
         service.deps,
-        { userId, signInId, email, at },
+        { userId, signInId, mailbox, at },
         code,
         deviceTypes,
         devices,
@@ -155,7 +156,7 @@ t.test('each event of a factor is written once, with the fields of its type and 
   const { codes, device_id: set } = (await person.post(`${otp}/static/generate/`)).body
   await person.post(`${otp}/verify/`, { code: codes[0] })
   await person.post(`${otp}/email/send/`)
-  await person.post(`${otp}/verify/`, { code: codeIn(await service.mailTo(person.email, 'code')) })
+  await person.post(`${otp}/verify/`, { code: codeIn(await service.mailTo(person.email, 'sign-in code')) })
   for (const id of [deviceId, set]) await person.delete(`${otp}/devices/${id}/`)
   const events = await changeRows(
     service,

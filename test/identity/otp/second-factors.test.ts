@@ -61,7 +61,7 @@ t.test('a person and their second factors', async (t) => {
       status: 200,
       body: { message: 'OTP code sent', expires_in: 300 },
     })
-    const code = codeIn(await service.mailTo(bea.email, 'code'))
+    const code = codeIn(await service.mailTo(bea.email, 'sign-in code'))
     t.same((await bea.get(`${otp}/devices/`)).body.results, [], 'not listed before the address is verified')
     const verified = await bea.post(`${otp}/verify/`, {
       code: ` ${code.slice(0, 3)} ${code.slice(3)}`,

@@ -133,7 +133,7 @@ t.test(
     t.equal(new URL(uri).searchParams.get('issuer'), 'Ünit: 1')
     t.match(uri, /^otpauth:\/\/totp\/%C3%9Cnit%3A%201:/)
     t.match((await post('email/send')).body, { expires_in: 60 })
-    const code = codeIn(await service.mailTo(person.email, 'code'))
+    const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
     service.advance(60_000)
     t.match(await post('verify', { code }), { status: 400 })
 

@@ -89,7 +89,7 @@ t.test('where everybody needs a second factor, a newcomer shows a code sent by m
   t.match(asked.body, { otp_required: true, methods: ['email'] })
   const token = asked.body.temporary_token
   await call('POST', `${url}${otp}/email/send/`, { token })
-  const code = codeIn(await service.mailTo(person.email, 'code'))
+  const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
   const verified = await call('POST', `${url}${otp}/verify/`, { token, body: { code } })
   t.match(verified.body, { verified: true, device_type: 'email', access: String })
   t.match(claimsOf(verified.body.access), { acr: 'aal2', amr: ['pwd', 'email', 'mfa'] })

@@ -42,7 +42,7 @@ t.test('every kind of token and code works where it belongs, and nowhere else', 
     refresh: person.refresh,
     temporary: (await attemptLogin(service, other)).body.temporary_token,
     verification: tokenIn(await service.mailTo(person.email, 'Confirm')),
-    mailed: codeIn(await service.mailTo(person.email, 'code')),
+    mailed: codeIn(await service.mailTo(person.email, 'sign-in code')),
     recovery: codes[0],
   }
   const consumers: Record<string, (secret: string) => Promise<{ status: number }>> = {

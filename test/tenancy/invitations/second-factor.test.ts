@@ -37,7 +37,7 @@ t.test('a newcomer to a tenant that requires a second factor joins, and enters w
   const otp = (step: string, body: object = {}) =>
     expect(200, service.call('POST', `/api/v1/auth/otp/${step}/`, { token: temporary, body }))
   await otp('email/send')
-  const code = codeIn(await service.mailTo(email, 'code'))
+  const code = codeIn(await service.mailTo(email, 'sign-in code'))
   const { access } = await otp('verify', { code })
   t.match(claimsOf(access), {
     acr: 'aal2',

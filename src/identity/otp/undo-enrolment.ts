@@ -1,0 +1,48 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { endSessions } from '../sessions/end-session.ts'
+import { lockUser } from '../users/store.ts'
+import { deleteOneDevice } from './youth-store.ts'
+
+/**
+ * Removes the factor that a mailed link is about, and ends all sessions of its person, once: whoever enrolled it knew
+ * the password alone. 400 `token_invalid` also where the factor is gone, else `token_expired`.
+ */
+export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
+  const at = deps.clock()
+  const { requestId } = requestInfo
+  await asSystem(deps.db, 'whoever opens the link need not be logged in', async (tx) => {
+    const link = await findLink(tx, { purpose: 'factor_undo', token, at })
+    const { userId, tenantId, email: to, targetId } = link
+    const { first_name: firstName } = await lockUser(tx, userId)
+    await spendLink(tx, link)
+    const device = targetId === null ? null : await deleteOneDevice(tx, { userId, id: targetId })
+    if (!device) throw deadLink()
+    const { type } = device
+    const told = { tenantId, requestId, at }
+    await appendEvent(tx, {
+      ...told,
+      type: 'identity.otp_device_deleted',
+      subject: userId,
+      data: { user_id: userId, device_type: type },
+      actorId: userId,
+    })
+    await appendAudit(tx, {
+      tenantId,
+      actor: { id: userId, email: to },
+      requestInfo,
+      action: 'otp_device:undo',
+      target: { type: 'otp_device', id: device.id },
+      changes: changesBetween({ type }, null),
+      at,
+    })
+    await endSessions(tx, { ...told, userId, exceptId: null, reason: 'undone' })
+    const mail = { to, template: 'second_factor_removed', variables: { device: type, firstName } } as const
+    await sendMail(tx, deps.sealer, { ...told, ...mail })
+  })
+}

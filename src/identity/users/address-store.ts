@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import type { Read } from '../../platform/db/read.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+// Where codes and notices about factors go, and how an address comes back: docs/explanation/second-factors.md. Times are in ms
+// since 1970.
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+const mailboxRow = z.object({
+  address: z.string(),
+  /** Whether somebody ever proved to read it. */
+  proven: z.boolean(),
+  /** Null or past: codes sent there count. */
+  codes_count_from: z.number().nullable(),
+})
+
+/** The mailbox to which a person's second-factor codes go. */
+export type Mailbox = z.infer<typeof mailboxRow>
+
+/** A person's address, or for a day after it was changed the proven one before it. */
+export async function findMailbox(tx: Read, userId: string, at: number): Promise<Mailbox> {
+  const found = await tx.maybeOne(sql.type(mailboxRow)`
+    select case when codes_until > ${moment(at)} then codes_email else email end as address,
+           email_verified_at is not null or coalesce(codes_until > ${moment(at)}, false) as proven,
+           mailed_codes_count_from as codes_count_from
+    from users where id = ${userId}`)
+  if (!found) throw new Error('A person whose mailbox is asked for is not there')
+  return found
+}
+
+/** A change of address that was just made; the one before it, and when that was verified. */
+interface Move {
+  id: string
+  from: string
+  fromVerifiedAt: number | null
+  at: number
+  /** Until when codes go to a proven address before it. */
+  codesUntil: number
+}
+
+/**
+ * Notes what a new address leaves behind: where codes go meanwhile, which a further change does not move, and which
+ * address comes back when the new one is rejected. Gives the moment of the change: `at`, or just after the change
+ * before it, whatever the clocks of two processes say. As the system role, in the transaction of the change.
+ */
+export function noteMove(tx: Tx, { id, from, fromVerifiedAt, at, codesUntil }: Move): Promise<number> {
+  const verifiedAt = fromVerifiedAt === null ? null : moment(fromVerifiedAt)
+  const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
+  const proven = fromVerifiedAt !== null
+  return tx.oneFirst(sql.type(z.object({ address_since: z.number() }))`
+    update users set address_since = greatest(${moment(at)}, address_since + interval '1 millisecond'),
+      previous_email = case when ${proven} then ${from} else coalesce(previous_email, ${from}) end,
+      previous_verified_at = coalesce(${verifiedAt}::timestamptz, previous_verified_at),
+      codes_email = case when ${held} then codes_email when ${proven} then ${from}::text end,
+      codes_until = case when ${held} or ${proven} then ${moment(codesUntil)}::timestamptz end
+    where id = ${id} returning address_since`)
+}
+
+const restoredRow = z.object({
+  first_name: z.string(),
+  last_name: z.string(),
+  replaced: z.string(),
+  changed: z.boolean(),
+})
+
+/**
+ * Gives a person an address back that was theirs, verified at `verifiedAt` or not at all, and forgets what its change
+ * left behind; says which address it replaced. Null where somebody else has it by now. As the system role.
+ */
+export function restoreAddress(
+  tx: Tx,
+  { id, email, verifiedAt, at }: { id: string; email: string; verifiedAt: number | null; at: number },
+): Promise<z.infer<typeof restoredRow> | null> {
+  return tx.maybeOne(sql.type(restoredRow)`
+    with before as (select id, email from users where id = ${id} for update)
+    update users u set email = ${email}, email_verified_at = ${verifiedAt === null ? null : moment(verifiedAt)},
+      address_since = null, previous_email = null, previous_verified_at = null, codes_email = null, codes_until = null,
+      updated_at = ${moment(at)}
+    from before
+    where u.id = before.id and not exists (select from users o where o.email = ${email} and o.id <> ${id})
+    returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed`)
+}
+
+/** Forgets addresses of the past that have no more effect: to which codes went, and which could come back. As the system role. */
+export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    update users set
+      codes_email = case when codes_until > ${moment(at)} then codes_email end,
+      codes_until = case when codes_until > ${moment(at)} then codes_until end,
+      previous_email = case when email_verified_at is null then previous_email end,
+      previous_verified_at = case when email_verified_at is null then previous_verified_at end
+    where (previous_email is not null or codes_until is not null)
+      and (codes_until <= ${moment(at)} or previous_email is not null and email_verified_at is not null)`)
+}

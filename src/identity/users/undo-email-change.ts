@@ -1,0 +1,73 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { endLaterTokens, endTokens, endTokensSentElsewhere } from '../../platform/links/link-store.ts'
+import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { appendEvent, appendEvents } from '../../platform/outbox/append-event.ts'
+import { copyProfile } from '../../tenancy/members/store.ts'
+import { deleteYoungDevices } from '../otp/youth-store.ts'
+import { endSessions } from '../sessions/end-session.ts'
+import { restoreAddress } from './address-store.ts'
+
+/**
+ * Takes a change of address back, once, for whoever reads the old one: it is the account's again, verified; sessions
+ * end, young factors go, and so do the links of later changes. 400 `token_invalid` also where another account has the
+ * old address by now, else `token_expired`.
+ */
+export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
+  const at = deps.clock()
+  await asSystem(deps.db, 'whoever opens the link need not be logged in', async (tx) => {
+    const link = await findLink(tx, { purpose: 'email_undo', token, at })
+    const { userId: id, email, tenantId } = link
+    await spendLink(tx, link)
+    const restored = await restoreAddress(tx, { id, email, verifiedAt: at, at })
+    if (!restored) throw deadLink()
+    const { first_name: firstName, last_name: lastName, replaced, changed } = restored
+    await endLinksSince(tx, link)
+    await removeYoungFactors(tx, link, requestInfo)
+    const told = { tenantId, requestId: requestInfo.requestId, at }
+    await endSessions(tx, { ...told, userId: id, exceptId: null, reason: 'undone' })
+    if (!changed) return
+    await copyProfile(tx, { id, email, firstName, lastName })
+    const event = { type: 'identity.user_updated', subject: id, data: { user_id: id }, actorId: id } as const
+    await appendEvent(tx, { ...told, ...event })
+    await appendAudit(tx, {
+      tenantId,
+      actor: { id, email },
+      requestInfo,
+      action: 'profile:undo',
+      target: { type: 'user', id },
+      changes: changesBetween({ email: replaced }, { email }),
+      at,
+    })
+    const variables = { firstName, email }
+    const mail = { to: replaced, template: 'email_change_undone', variables } as const
+    await sendMail(tx, deps.sealer, { ...told, ...mail })
+  })
+}
+
+/** What whoever changed the address could still hold. */
+async function endLinksSince(tx: Tx, link: PresentedLink): Promise<void> {
+  const { userId, email, at } = link
+  await endLaterTokens(tx, link)
+  await endTokensSentElsewhere(tx, { id: userId, email, at })
+  await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
+}
+
+async function removeYoungFactors(tx: Tx, { userId, tenantId, at }: PresentedLink, requestInfo: RequestInfo) {
+  const removed = await deleteYoungDevices(tx, { userId, at })
+  if (removed.length === 0) return
+  await appendEvents(
+    tx,
+    {
+      type: 'identity.otp_device_deleted',
+      tenantId,
+      actorId: userId,
+      requestId: requestInfo.requestId,
+      at,
+    },
+    removed.map(({ type }) => ({ subject: userId, data: { user_id: userId, device_type: type } })),
+  )
+}
