@@ -3,6 +3,7 @@ import type { Message, QueueName } from '../src/platform/jobs/queues.ts'
 import type { Delivery, Effect } from '../src/platform/outbox/settle.ts'
 import { attendant } from './attend.ts'
 import type { WorkerDeps } from './deps.ts'
+import { pauseBefore, Retry } from './retry.ts'
 
 // An actor handles the messages of one queue. It may be handed the same message twice, at the same time even, and
 // has one way to be done with it: to settle it, which deletes the outbox row in the transaction of the effect, so
@@ -72,7 +73,9 @@ export function defineActor<Queue extends QueueName>(definition: ActorDefinition
     description: { queue, every: null, concurrency, attempts, backoff, lockDuration, afterwards },
     async start(deps, backend) {
       const { attend, abandoned } = attendant(definition, { ...deps, log: deps.log.child({ actor: name }) })
-      const delay = (attempt: number, error: unknown) => retryDelay(backoff, attempt, error)
+      // The log has told when it comes again; an error of the queue's own has not.
+      const delay = (attempt: number, error: unknown) =>
+        error instanceof Retry ? error.ms : pauseBefore(backoff, attempt, error)
       const options = { concurrency, lockDuration, retryDelay: delay, abandoned }
       const consumer = await backend.consume(queue, options, attend)
       return { stop: (force) => consumer.close(force), isRunning: consumer.isRunning }
@@ -90,10 +93,3 @@ export const looksEvery = (every: number): ActorDescription => ({
   lockDuration: null,
   afterwards: 'next run',
 })
-
-/** The end of an outage is noticed soon; anything else is given time. */
-function retryDelay(backoff: { first: number; longest: number }, attempt: number, error: unknown): number {
-  if (error instanceof Error && error.name === 'DatabaseUnavailable') return 500
-  const full = Math.min(backoff.first * 2 ** (attempt - 1), backoff.longest)
-  return Math.round(full * (1 - Math.random() / 2))
-}

@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq'
 import { measureCircuits } from '../src/events/webhooks/circuit-store.ts'
+import { describeError, serverOf } from '../src/platform/describe-error.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import { queues } from '../src/platform/jobs/queues.ts'
 import { measureBacklog } from '../src/platform/outbox/measure-backlog.ts'
@@ -67,6 +68,7 @@ export async function startActors(
     await stop()
     throw error
   }
+  if (chosen.includes(email)) warnUnlessMailAnswers(deps)
   deps.metrics.source('outbox', () => measureBacklog(deps.db, deps.clock()))
   deps.metrics.source('webhooks', () => measureCircuits(deps.db))
   deps.metrics.source('queues', () => backend.measure(Object.keys(queues)))
@@ -76,6 +78,15 @@ export async function startActors(
     areRunning: () => running.every((part) => part.isRunning?.() ?? true),
     listQueues: () => backend.open(Object.keys(queues)),
   }
+}
+
+/** Starting does not wait for it: mail does, and everything else goes on. */
+function warnUnlessMailAnswers({ mail, log }: WorkerDeps): void {
+  const warn = (error: unknown) => {
+    const facts = { error: describeError(error), server: serverOf(error) }
+    log.warn(facts, 'The mail server cannot be reached; trying again')
+  }
+  mail.verify().catch(warn)
 }
 
 /** Waits `limit` ms at most, then does `otherwise` without waiting for it. */

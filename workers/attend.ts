@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api'
 import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
-import { describeError, Hopeless, originOf } from '../src/platform/describe-error.ts'
+import { describeError, Hopeless, originOf, serverOf } from '../src/platform/describe-error.ts'
 import { Later } from '../src/platform/jobs/later.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
@@ -10,6 +10,7 @@ import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inJobSpan } from './job-span.ts'
+import { pauseBefore, Retry } from './retry.ts'
 
 interface Attended {
   outcome: JobOutcome
@@ -58,9 +59,17 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
         await giveUp(queued, attempt, error)
         return { outcome: 'dead' }
       }
-      const facts = { outbox_id: queued.id, tenant_id: queued.tenantId, attempt, error: describeError(error) }
+      const pause = pauseBefore(definition.backoff, attempt, error)
+      const facts = {
+        outbox_id: queued.id,
+        tenant_id: queued.tenantId,
+        attempt,
+        error: describeError(error),
+        server: serverOf(error),
+        next_attempt_at: new Date(deps.clock() + pause).toISOString(),
+      }
       deps.log.warn(facts, 'will be tried again')
-      return { outcome: 'retry', failure: retryable(error) }
+      return { outcome: 'retry', failure: new Retry(error, pause) }
     }
   }
 
@@ -85,12 +94,4 @@ function unlessUnreadable<T>(read: (payload: unknown) => T, payload: unknown): T
   } catch (error) {
     throw new Hopeless(describeError(error))
   }
-}
-
-/** BullMQ stores message and stack of what is thrown at it, so it gets neither. */
-function retryable(error: unknown): Error {
-  const safe = new Error(describeError(error))
-  if (isDatabaseUnavailable(error)) safe.name = 'DatabaseUnavailable'
-  safe.stack = safe.message
-  return safe
 }

@@ -7,6 +7,7 @@ import { doctor } from './commands/doctor.ts'
 import { eventsReplay } from './commands/events-replay.ts'
 import { keysReseal } from './commands/keys-reseal.ts'
 import { keysRotate } from './commands/keys-rotate.ts'
+import { mailsRetry } from './commands/mails-retry.ts'
 import { migrate } from './commands/migrate.ts'
 import { passwordsBuild } from './commands/passwords-build.ts'
 import { policiesBuild, policiesCheck } from './commands/policies.ts'
@@ -26,6 +27,7 @@ export const commands: readonly Command[] = [
   usersActivate,
   usersErase,
   tenantsList,
+  mailsRetry,
   deadLetters,
   deadLettersReplay,
   deadLettersPurge,

@@ -14,11 +14,25 @@ export function describeError(error: unknown): string {
   if (error instanceof z.ZodError)
     return `ZodError ${error.issues.map((i) => `${i.path.join('.')}: ${i.code}`).join(', ')}`
   if (!(error instanceof Error)) return 'Something that is not an error was thrown'
-  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
+  const { code, originalCode, responseCode, command } = error as Error & Record<string, unknown>
   // Of a refused or malformed statement, Postgres names relations and columns, not values.
   if (typeof code === 'string' && /^42/.test(code)) return `${error.name} ${code}: ${error.message}`
   const inner = error.cause instanceof Error ? ` (${describeError(error.cause)})` : ''
-  return `${[error.name, code, responseCode].filter((part) => part !== undefined).join(' ')}${inner}`
+  // The mailer says at which command of SMTP it failed; others keep more under this name.
+  const parts = [
+    error.name,
+    code,
+    originalCode,
+    responseCode,
+    typeof command === 'string' ? command : undefined,
+  ]
+  return `${parts.filter((part) => part !== undefined).join(' ')}${inner}`
+}
+
+/** The server, host and port, that an error says it comes from; undefined where it says none. */
+export function serverOf(error: unknown): string | undefined {
+  const { server } = (error ?? {}) as { server?: unknown }
+  return typeof server === 'string' ? server : undefined
 }
 
 /** Where it was thrown: the frames of the stack, without the message above them. */

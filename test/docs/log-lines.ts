@@ -9,6 +9,7 @@ const duration = (of: string) => field(z.number().nonnegative(), `Milliseconds f
 const requestId = text('`X-Request-Id` of the request, or of the one that caused this', 'd2f0c9b1-1e44-4a55')
 const attempt = field(z.int().positive(), 'Which attempt this was, from 1', 1)
 const kindOfError = text('Kind and codes of the error, never its words', 'Error ESOCKET 451')
+const server = text('The server that it failed at, host and port', 'mail.example.com:587')
 const actor = text('The actor, as `npm run worker -- <actor>` names it', 'email')
 const outboxId = id('The message, by its row in the outbox')
 const webhookId = id('A webhook')
@@ -84,6 +85,12 @@ export const kinds: Kind[] = [
       tenant_id: tenantId.optional(),
       attempt: attempt.optional(),
       error: kindOfError,
+      server: server.optional(),
+      next_attempt_at: field(
+        z.iso.datetime(),
+        'When it is tried again',
+        '2026-11-21T12:00:04.000Z',
+      ).optional(),
     },
   },
   {
@@ -138,9 +145,9 @@ export const kinds: Kind[] = [
   {
     title: 'Outage',
     about:
-      '`msg` ends in `cannot be reached; trying again`, level 40, once per outage: Postgres, Redis, or what the relay needs. Worker.',
+      '`msg` ends in `cannot be reached; trying again`, level 40, once per outage: Postgres, Redis, or what the relay needs; the mail server where it does not answer at the start. Worker.',
     msg: /cannot be reached; trying again$/,
-    shape: { error: kindOfError },
+    shape: { error: kindOfError, server: server.optional() },
   },
   {
     title: 'Start',

@@ -71,7 +71,7 @@ t.test('names say their unit, and counters that they count', async (t) => {
 t.test('every alert names metrics there are, and says what to do', async (t) => {
   const served = await servedNames()
   const alerts = alertsOf(read('operations/alerts.yaml'))
-  t.equal(alerts.length, 9)
+  t.equal(alerts.length, 10)
   for (const { alert = '', expr = '', severity, labels, summary, runbook } of alerts) {
     const names = named(expr)
     t.ok(names.length > 0, `${alert}: ${expr}`)

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { Later } from '../../src/platform/jobs/later.ts'
 import type { Sample } from '../../src/platform/metrics/read-sources.ts'
 import { measureBacklog } from '../../src/platform/outbox/measure-backlog.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
+import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { backends, openStage, until } from './stage.ts'
 
 const shownBy = (samples: readonly Sample[], gauge: Sample['gauge'], labels: Record<string, string> = {}) =>
@@ -63,3 +65,42 @@ for (const { kind, skip } of backends)
     t.equal(shownBy(samples, 'queueLag', { queue: 'event-fanout' }), 0)
     t.ok((shownBy(samples, 'queueLag', { queue: 'email' }) ?? 0) < 60)
   })
+
+for (const { kind, skip } of backends)
+  t.test(
+    `on ${kind}, what failed and waits is lag, and mails:retry has it tried now`,
+    { skip },
+    async (t) => {
+      const stage = await openStage(t, { kind })
+      const backend = stage.openBackend()
+      t.teardown(() => backend.close())
+      let attempts = 0
+      const never = 3_600_000
+      const options = {
+        concurrency: 1,
+        lockDuration: 15_000,
+        retryDelay: () => never,
+        abandoned: async () => undefined,
+      }
+      const failing = await backend.consume('email', options, async () => {
+        if (attempts++ === 0) throw new Error('the mail server is away')
+      })
+      const notDue = await backend.consume('webhook', options, async () => {
+        throw new Later(never)
+      })
+      t.teardown(() => Promise.all([failing.close(), notDue.close()]))
+      const job = () => ({ id: timeOrderedId(Date.now()), tenantId: stage.tenant, payload: {} })
+      for (const queue of ['email', 'webhook']) await backend.add(queue, [job()])
+      const shown = async (gauge: 'queueLag' | 'queueJobs', labels: Record<string, string>) =>
+        shownBy(await backend.measure(['email', 'webhook']), gauge, labels) ?? 0
+      for (const queue of ['email', 'webhook'])
+        await until(async () => (await shown('queueJobs', { queue, state: 'delayed' })) === 1)
+      t.ok((await shown('queueLag', { queue: 'email' })) > 0, 'while it waits for an hour')
+      t.equal(attempts, 1)
+      t.equal(await shown('queueLag', { queue: 'webhook' }), 0, 'what is not due is not late')
+      const env = { ...settingsFor(stage.urls, stage.env.SECRET_KEYS), REDIS_URL: stage.env.REDIS_URL }
+      t.match(await callCli(['mails:retry', '--json'], { env }), { code: 0, out: '{"retried":1}\n' })
+      await until(() => attempts === 2)
+      t.match(await callCli(['mails:retry', '--json'], { env }), { out: '{"retried":0}\n' })
+    },
+  )

@@ -40,6 +40,8 @@ export interface QueueBackend {
   consume(queue: string, options: ConsumerOptions, work: Work): Promise<Consumer>
   /** Has the queue deliver an empty message every so many ms; one schedule per queue, whoever asks and how often. */
   schedule(queue: string, every: number): Promise<void>
+  /** Has every job that waits to be tried again tried now; gives how many. */
+  promote(queue: string): Promise<number>
   /** What is on these queues now; one is asked after the other, which keeps connections free. */
   measure(queues: readonly string[]): Promise<Sample[]>
   /** The queues themselves, to be looked at; rejects where the server is away. */
@@ -107,6 +109,12 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
       // Naming a schedule again replaces the run that waits, so it is named where it is missing or stands still.
       const alive = Number(found?.every) === every && (found?.next ?? 0) > Date.now() - 2 * every
       if (!alive) await queue.upsertJobScheduler(name, { every }, { name, data, opts })
+    },
+    async promote(name) {
+      const queue = await queueNamed(name)
+      const { delayed = 0 } = await queue.getJobCounts('delayed')
+      await queue.promoteJobs()
+      return delayed
     },
     async measure(names) {
       const samples: Sample[] = []

@@ -19,6 +19,7 @@ export function captureTransport(pool: DatabasePool, from: string): MailTranspor
                 ${sql.timestamp(new Date(at))})
         on conflict (id) do nothing`)
     },
+    async verify() {},
     async close() {},
   }
 }

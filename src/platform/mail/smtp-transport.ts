@@ -7,8 +7,8 @@ const plainAddress = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9.-]+$/i
 
 /**
  * Sends by SMTP over at most 5 connections that stay open: one per mail costs 100 ms each. `requireTls`: to a server
- * that does not take STARTTLS nothing is sent, no password either (RFC 3207). Rejects with nodemailer's errors, whose
- * `responseCode` is the server's.
+ * that does not take STARTTLS nothing is sent, no password either (RFC 3207). Rejects with
+ * nodemailer's errors, whose `responseCode` is the server's and whose `server` is its host and port.
  */
 export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean): MailTransport {
   const sender = senderOf(from)
@@ -25,10 +25,18 @@ export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean
     disableUrlAccess: true,
   })
   smtp.on('error', () => undefined) // an idle connection was closed; the next mail opens another
+  const { hostname, port, protocol } = new URL(smtpUrl)
+  const server = `${hostname}:${port || (protocol === 'smtps:' ? 465 : 587)}`
+  const naming = (error: Error): never => {
+    throw Object.assign(error, { server })
+  }
   return {
+    async verify() {
+      await smtp.verify().catch(naming)
+    },
     async send({ id, to, at, subject, text, html }) {
       refuseOddAddress(to)
-      await smtp.sendMail({
+      const mail = {
         from: sender,
         to: { name: '', address: to },
         messageId: messageIdOf(id, sender),
@@ -37,7 +45,8 @@ export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean
         subject,
         text,
         html,
-      })
+      }
+      await smtp.sendMail(mail).catch(naming)
     },
     async close() {
       smtp.close()

@@ -15,6 +15,8 @@ export interface OutgoingMail extends Letter {
 /** Takes mails out of the service. `send` resolves once somebody else is responsible for the mail. */
 export interface MailTransport {
   send(mail: OutgoingMail): Promise<void>
+  /** Connects and logs in, and sends nothing; rejects where the mail server does not answer or refuses that. */
+  verify(): Promise<void>
   close(): Promise<void>
 }
 

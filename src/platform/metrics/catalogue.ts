@@ -116,9 +116,11 @@ export const catalogue = {
     'Age of the oldest message in the outbox that no queue has yet; 0 without one',
   ),
   queueJobs: gauge('queue_jobs', 'Jobs on a queue, by state (waiting, active, delayed)', ['queue', 'state']),
-  queueLag: gauge('queue_lag_seconds', 'Age of the oldest job that waits on a queue; 0 without one', [
-    'queue',
-  ]),
+  queueLag: gauge(
+    'queue_lag_seconds',
+    'Age of the oldest job that waits on a queue, or failed and waits to be tried again; 0 without one',
+    ['queue'],
+  ),
   deadLetters: gauge('dead_letters', 'Messages given up for good (counted up to 100,000)', ['queue']),
   jobs: counter('jobs_total', 'Jobs handled, by actor and outcome (done, later, retry, dead)', [
     'actor',
