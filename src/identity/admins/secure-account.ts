@@ -2,10 +2,13 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { endAllTokens } from '../../platform/links/link-store.ts'
 import { settleNewPassword } from '../auth/settle-new-password.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { accountKey } from '../guards/limits.ts'
 import { clearAttempts } from '../guards/store.ts'
+import { dropHeldMailbox } from '../users/address-store.ts'
+import { clearUnproven } from '../users/clear-unproven.ts'
 import { resetPassword } from '../users/store.ts'
 import type { AdminDeps } from './create-admin.ts'
 
@@ -36,6 +39,10 @@ export async function secureAccount(
     // Verified meanwhile, it is somebody's.
     if (!reset?.verified_now) throw changed()
     await clearAttempts(tx, accountKey(email))
+    await clearUnproven(tx, userId)
+    // An earlier address could else take the account back.
+    await endAllTokens(tx, userId, at)
+    await dropHeldMailbox(tx, userId)
     await tellVerified(tx, { ...deed, userId, email })
     const target = { type: 'user', id: userId }
     await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'password:reset', target, at })

@@ -7,14 +7,19 @@ import { findPerson, listPlacesOf } from '../../tenancy/members/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { accountKey } from '../guards/limits.ts'
 import { clearAttempts } from '../guards/store.ts'
+import { holdBackMailedCodes } from '../users/address-store.ts'
+import { clearUnproven } from '../users/clear-unproven.ts'
 import { resetPassword } from '../users/store.ts'
 import { tenantWords } from './context-words.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 import { settleNewPassword } from './settle-new-password.ts'
 
+const dayMs = 86_400_000
+
 /**
  * Sets the password of whoever holds the token, once: all sessions end, the address is verified, its lock is lifted,
- * and nobody is logged in by it, for a second factor stays due. 400 `token_expired` for a token that is only too old,
+ * and nobody is logged in by it, for a second factor stays due, other than a code to the same mailbox; an account that
+ * never had a verified address loses the factors and places from before. 400 `token_expired` for a token that is only too old,
  * else `token_invalid`, and 400 on `password` for a weak one, which uses nothing up.
  */
 export async function confirmPasswordReset(
@@ -54,6 +59,9 @@ async function useLink(
   const reset = await resetPassword(tx, { ...person, at })
   if (!reset) throw deadLink()
   await clearAttempts(tx, accountKey(email))
+  // Whoever registered a stranger's address may have set factors up in it before the stranger came.
+  if (reset.never_verified) await clearUnproven(tx, userId)
+  else await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
   if (reset.verified_now) await tellVerified(tx, { userId, email, tenantId, requestInfo, at })
   await appendAudit(tx, {
     tenantId,

@@ -144,3 +144,8 @@ export const rateLimitClient = ({ system }: Pick<Databases, 'system'>) => ({
   query: ({ text, values }: { text: string; values: (string | number | null)[] }) =>
     system.query({ ...sql.unsafe``, sql: text, values }),
 })
+
+/** Forgets from where a person signed in. As the system role. */
+export async function forgetPlaces(tx: Tx, userId: string): Promise<void> {
+  await tx.query(sql.unsafe`delete from sign_in_places where user_id = ${userId}`)
+}

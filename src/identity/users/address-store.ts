@@ -82,6 +82,23 @@ export function restoreAddress(
     returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed`)
 }
 
+/**
+ * Lets codes by e-mail count from `until` on, for a person who has an app or recovery codes that count: whoever reset the
+ * password reads the mailbox, and shows nothing more by a code sent there. As the system role.
+ */
+export async function holdBackMailedCodes(
+  tx: Tx,
+  { id, until, at }: { id: string; until: number; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update users u set mailed_codes_count_from = ${moment(until)}
+    where u.id = ${id} and exists (
+      select from otp_devices d
+      where d.user_id = u.id and d.confirmed_at is not null and (d.counts_from is null or d.counts_from <= ${moment(at)})
+        and (d.type = 'totp' or d.type = 'static' and exists (
+              select from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)))`)
+}
+
 /** Forgets addresses of the past that have no more effect: to which codes went, and which could come back. As the system role. */
 export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
   await tx.query(sql.unsafe`
@@ -92,4 +109,11 @@ export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
       previous_verified_at = case when email_verified_at is null then previous_verified_at end
     where (previous_email is not null or codes_until is not null)
       and (codes_until <= ${moment(at)} or previous_email is not null and email_verified_at is not null)`)
+}
+
+/** Forgets where codes of a person still go, so that the present address stands alone. As the system role. */
+export async function dropHeldMailbox(tx: Tx, id: string): Promise<void> {
+  await tx.query(sql.unsafe`
+    update users set codes_email = null, codes_until = null, previous_email = null, previous_verified_at = null
+    where id = ${id}`)
 }

@@ -93,14 +93,16 @@ export async function replacePassword(
 export function resetPassword(
   tx: Tx,
   user: { id: string; email: string; passwordHash: string; at: number },
-): Promise<{ verified_now: boolean } | null> {
-  return tx.maybeOne(sql.type(z.object({ verified_now: z.boolean() }))`
+): Promise<{ verified_now: boolean; never_verified: boolean } | null> {
+  return tx.maybeOne(sql.type(z.object({ verified_now: z.boolean(), never_verified: z.boolean() }))`
     with before as (
-      select id, email_verified_at from users where id = ${user.id} and email = ${user.email} and is_active for update)
+      select id, email_verified_at, previous_verified_at from users
+      where id = ${user.id} and email = ${user.email} and is_active for update)
     update users u set password_hash = ${user.passwordHash},
       email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))})
     from before where u.id = before.id
-    returning before.email_verified_at is null as verified_now`)
+    returning before.email_verified_at is null as verified_now,
+      before.email_verified_at is null and before.previous_verified_at is null as never_verified`)
 }
 
 /** The person of an address, or null; as the system role. */

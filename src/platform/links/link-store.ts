@@ -90,3 +90,9 @@ export async function endTokensSentElsewhere(
     where user_id = ${person.id} and email <> ${person.email} and used_at is null
       and purpose <> all(${sql.array(outlivesTheAddress, 'text')})`)
 }
+
+/** Ends every unused link of a person. As the system role. */
+export async function endAllTokens(tx: Tx, userId: string, at: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${moment(at)} where user_id = ${userId} and used_at is null`)
+}
