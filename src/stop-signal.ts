@@ -1,14 +1,17 @@
 const hardLimitMs = 30_000
+/** Ctrl-C arrives twice below npm: from the terminal, and passed on by npm. */
+const sameSignalMs = 1_000
 
 /**
- * Runs `stop` once at the first SIGTERM or SIGINT, then exits 0. A second signal exits at once, and so do 30 s beyond
- * `delayMs`, the time that `stop` spends serving.
+ * Runs `stop` once at the first SIGTERM or SIGINT, then exits 0. A second signal, a second or more after the first, exits
+ * at once, and so do 30 s beyond `delayMs`, the time that `stop` spends serving.
  */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>, delayMs = 0): void {
-  let stopping = false
+  let begun: number | undefined
   const begin = async (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(130)
-    stopping = true
+    if (begun !== undefined && performance.now() - begun < sameSignalMs) return
+    if (begun !== undefined) process.exit(130)
+    begun = performance.now()
     setTimeout(() => process.exit(1), delayMs + hardLimitMs).unref()
     try {
       await stop(signal)

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type Account, findBinaries, serverEnvironment } from './postgres-binaries.ts'
+import { type Account, findBinaries, releaseBinaries, serverEnvironment } from './postgres-binaries.ts'
 import { findPlaces, homesOf, type Place, preparePlace } from './postgres-place.ts'
 import { type Settings, serve, stopServer } from './postgres-server.ts'
 
@@ -46,6 +46,7 @@ export async function removeEmbeddedPostgres({ dataDir }: { dataDir: string }): 
   for (const place of await findPlaces(folder)) {
     await stopServer(place)
     await rm(place.home, { recursive: true, force: true })
+    await releaseBinaries(place.home)
   }
   for (const home of homesOf(folder)) await removeUnfinished(home)
   await rm(join(folder, 'postgres.log'), { force: true })
@@ -77,7 +78,7 @@ async function removeUnfinished(home: string): Promise<void> {
 }
 
 async function initdb(home: string, account: Account, volatile: boolean): Promise<void> {
-  const native = await findBinaries(home, account)
+  const { native } = await findBinaries(home, account)
   // The builtin locale is the same on every platform and, unlike plain C, folds the case of all of Unicode.
   const args = ['--username=postgres', '--encoding=UTF8', '--locale=C', '--locale-provider=builtin']
   args.push('--builtin-locale=C.UTF-8', '--auth=scram-sha-256', '--no-instructions')

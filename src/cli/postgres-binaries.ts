@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { userInfo } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { tmpdir, userInfo } from 'node:os'
+import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -32,20 +34,68 @@ export async function canEnter(account: Account, folder: string): Promise<boolea
 }
 
 /**
- * The folder of binaries (`bin/`, `lib/`, `share/`) that `account` can run: the one npm brought, else a copy of
- * it in `home`. Throws where the platform has none or they do not run here.
+ * The folder of binaries (`bin/`, `lib/`, `share/`) that `account` can run: the one npm brought, else a copy of it that
+ * the clusters of this machine share, where `home` is noted as a user. Throws where the platform has none or they do
+ * not run here.
  */
-export async function findBinaries(home: string, account: Account): Promise<string> {
+export async function findBinaries(
+  home: string,
+  account: Account,
+): Promise<{ native: string; copied: boolean }> {
   const brought = locate()
   await linkLibraries(brought).catch(() => undefined) // a read-only node_modules: the copy below gets them
-  if (await runs(brought, account)) return brought
-  const copy = join(home, `native-${await versionOf(brought)}`)
-  if (await runs(copy, account)) return copy
-  await copyBinaries(brought, copy)
-  if (await runs(copy, account)) return copy
+  if (await runs(brought, account)) return { native: brought, copied: false }
+  const folder = `${copies}${await versionOf(brought)}`
+  const native = join(folder, 'native')
+  await noteUser(folder, home)
+  if (await runs(native, account)) return { native, copied: true }
+  await copyBinaries(brought, native)
+  if (await runs(native, account)) return { native, copied: true }
   throw new Error(
     `the Postgres binaries in ${brought} do not run here (Alpine and other musl systems have none)`,
   )
+}
+
+// Not the temporary folder: what lies there is gone after a restart. One for each user and version.
+const copies = join(process.platform === 'win32' ? tmpdir() : '/var/tmp', `bailiwick-postgres-${userId()}-`)
+
+function userId(): string {
+  return String(process.getuid?.() ?? 'user')
+}
+
+const noteOf = (home: string) => createHash('sha256').update(home).digest('hex').slice(0, 12)
+
+async function noteUser(folder: string, home: string): Promise<void> {
+  await mkdir(folder, { mode: 0o711 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await refuseForeign(folder)
+  await chmod(folder, 0o711) // whatever our umask is: the server's account passes through
+  await mkdir(join(folder, 'users'), { recursive: true, mode: 0o700 })
+  await writeFile(join(folder, 'users', noteOf(home)), home)
+}
+
+/** Anyone can put a folder of that name there before us; we must not write into it, nor run what lies in it. */
+export async function refuseForeign(folder: string): Promise<void> {
+  const found = await lstat(folder)
+  if (
+    !found.isDirectory() ||
+    String(found.uid) !== (process.platform === 'win32' ? String(found.uid) : userId())
+  )
+    throw new Error(`${folder} exists and belongs to another user`)
+}
+
+/** Forgets `home`, and removes the copies that no cluster uses any more. */
+export async function releaseBinaries(home: string): Promise<void> {
+  const found = await readdir(dirname(copies)).catch(() => [])
+  for (const name of found.filter((name) => name.startsWith(basename(copies)))) {
+    const users = join(dirname(copies), name, 'users')
+    await rm(join(users, noteOf(home)), { force: true })
+    const left = await readdir(users).catch(() => [])
+    const homes = await Promise.all(left.map((user) => readFile(join(users, user), 'utf8').catch(() => '')))
+    if (homes.some((home) => home && existsSync(home))) continue
+    await rm(join(dirname(copies), name), { recursive: true, force: true })
+  }
 }
 
 function locate(): string {
@@ -74,7 +124,7 @@ async function linkLibraries(native: string): Promise<void> {
 async function copyBinaries(from: string, to: string): Promise<void> {
   const half = `${to}.new-${process.pid}`
   await mkdir(half, { recursive: true })
-  // 40 MB, readable by all: nothing in them is ours to hide, and nobody but the owner can write.
+  // 60 MB, readable by all: nothing in them is ours to hide, and only the owner can write.
   await cp(from, join(half, 'native'), { recursive: true, verbatimSymlinks: true })
   await linkLibraries(join(half, 'native'))
   for (const name of await readdir(join(half, 'native', 'bin'))) {

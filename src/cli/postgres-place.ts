@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { chmod, lstat, mkdir, realpath, stat } from 'node:fs/promises'
+import { chmod, mkdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Account, canEnter, chooseAccount } from './postgres-binaries.ts'
+import { type Account, canEnter, chooseAccount, refuseForeign } from './postgres-binaries.ts'
 
 /**
- * Where an embedded cluster lives and whom it runs as. `home` holds `data/`, `password`, `port` and, where they
- * had to be copied, the binaries; it is ours, only `data` and `password` belong to the account of the server.
+ * Where an embedded cluster lives and whom it runs as. `home` holds `data/`, `password`, `port` and
+ * `keeper` (the ids of the server and of the process that started it); it is ours, only `data` and `password` belong to the account of the server.
  */
 export type Place = {
   home: string
@@ -67,12 +67,6 @@ function placeAt(home: string, folder: string, account: Account): Place {
 /** Not the temporary folder: what lies there is gone after a restart. */
 function outside(folder: string): string {
   return `/var/tmp/bailiwick-${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
-}
-
-/** Anyone can put a folder of that name there before us; root must not write into it. */
-async function refuseForeign(home: string): Promise<void> {
-  const found = await lstat(home)
-  if (!found.isDirectory() || found.uid !== 0) throw new Error(`${home} exists and is not root's`)
 }
 
 /** An existing cluster keeps its owner, also when root starts what a user created. */

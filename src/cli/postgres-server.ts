@@ -8,6 +8,7 @@ import pg from 'pg'
 import { isAlive } from './instance-lock.ts'
 import { findBinaries, serverEnvironment } from './postgres-binaries.ts'
 import type { Place } from './postgres-place.ts'
+import { endWithUs } from './postgres-watcher.ts'
 
 const run = promisify(execFile)
 const FAST_STOP_LIMIT_MS = 10_000
@@ -38,7 +39,10 @@ export async function serve(place: Place, settings: Settings, deadline: number):
   }
 }
 
-/** The server that lives on after our process was killed. A pid file of a foreign process is removed. */
+/**
+ * The server that another process has started and keeps. One whose process has died is about to end, and is waited for;
+ * a pid file of a foreign process is removed.
+ */
 async function adopt(place: Place, deadline: number): Promise<Server | undefined> {
   for (; Date.now() < deadline; await sleep(50)) {
     const server = await readPidFile(place)
@@ -47,9 +51,18 @@ async function adopt(place: Place, deadline: number): Promise<Server | undefined
       await rm(join(place.data, 'postmaster.pid'), { force: true })
       return undefined
     }
-    if (await answers(server.port, place)) return server
+    if (await isOrphan(place, server.pid)) await stopServer(place)
+    else if (await answers(server.port, place)) return server
   }
   throw new Error(`a server on ${place.data} runs but does not answer`)
+}
+
+const keeperFile = (place: Place) => join(place.home, 'keeper')
+
+/** Whether the process that started this server has died. */
+async function isOrphan(place: Place, pid: number): Promise<boolean> {
+  const [server, keeper] = (await readFile(keeperFile(place), 'utf8').catch(() => '')).split(' ').map(Number)
+  return server === pid && keeper !== undefined && !isAlive(keeper)
 }
 
 async function launch(place: Place, settings: Settings, deadline: number): Promise<Server> {
@@ -73,9 +86,9 @@ async function launch(place: Place, settings: Settings, deadline: number): Promi
 
 /** In a process group of its own: Ctrl-C in a terminal reaches us alone, and we drain before we stop it. */
 async function spawnServer(place: Place, settings: Settings, log: number): Promise<ChildProcess> {
-  const native = await findBinaries(place.home, place.account)
-  const copied = `Postgres runs from a copy of its binaries in ${native}`
-  if (native.startsWith(place.home) && !place.notes.includes(copied)) place.notes.push(copied)
+  const { native, copied } = await findBinaries(place.home, place.account)
+  if (copied && place.notes.length === 0)
+    place.notes.push(`Postgres runs from a copy of its binaries in ${native}`)
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const child = spawn(join(native, 'bin', 'postgres'), ['-D', place.data, ...flags], {
     ...place.account,
@@ -87,6 +100,8 @@ async function spawnServer(place: Place, settings: Settings, log: number): Promi
   })
   child.once('error', () => undefined) // it has no pid then, and isReady asks for that
   child.unref()
+  endWithUs(child, place.account)
+  await writeFile(keeperFile(place), `${child.pid} ${process.pid}`)
   return child
 }
 
@@ -125,7 +140,7 @@ async function signal(place: Place, pid: number, name: 'SIGINT' | 'SIGQUIT'): Pr
 }
 
 async function runPgCtl(place: Place, mode: string): Promise<void> {
-  const native = await findBinaries(place.home, place.account)
+  const { native } = await findBinaries(place.home, place.account)
   await run(join(native, 'bin', 'pg_ctl'), ['stop', '-D', place.data, '-m', mode, '-W'])
 }
 

