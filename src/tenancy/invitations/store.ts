@@ -237,7 +237,7 @@ export function deleteInvitationsTo(
   { email, userId }: { email: string; userId: string },
 ): Promise<readonly z.infer<typeof erased>[]> {
   return tx.any(sql.type(erased)`
-    delete from invitations where email = ${email} or (accepted_by = ${userId} and tenant_id in (
+    delete from invitations where (md5(email) = md5(${email}) and email = ${email}) or (accepted_by = ${userId} and tenant_id in (
       select tenant_id from memberships where user_id = ${userId}))
     returning tenant_id, id, status = 'pending' as was_pending`)
 }
