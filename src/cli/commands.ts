@@ -17,6 +17,7 @@ import { settings } from './commands/settings.ts'
 import { tenantsList } from './commands/tenants-list.ts'
 import { usersActivate, usersDeactivate } from './commands/users-activity.ts'
 import { usersErase } from './commands/users-erase.ts'
+import { usersResetFactors } from './commands/users-reset-factors.ts'
 
 /** Every command, in the order in which they are listed. */
 export const commands: readonly Command[] = [
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   adminCreate,
   usersDeactivate,
   usersActivate,
+  usersResetFactors,
   usersErase,
   tenantsList,
   mailsRetry,

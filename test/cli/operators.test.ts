@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
 import { startService } from '../helpers/service.ts'
+import { enrol } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
@@ -211,4 +212,22 @@ t.test('seeding makes the demo once, and tenants full of people who can log in',
     t.equal(client.tenantId, tenant)
     t.equal((await expect(200, client.get(`/api/v1/tenants/${tenant}/members/`))).count, 4)
   }
+})
+
+t.test('factors of a person who lost theirs are removed, and they are told', async (t) => {
+  const ada = await service.signUp()
+  await enrol(service, ada)
+  await expect(200, ada.post('/api/v1/auth/otp/static/generate/'))
+  const args = ['users:reset-factors', '--id', ada.id, '--yes', '--json']
+  const done = (await call(...args)).json()
+  t.match(done, { user: { id: ada.id, email: ada.email }, sessions_ended: 1 })
+  t.same(done.removed.sort(), ['static', 'totp'])
+  t.equal((await ada.get('/api/v1/users/me/')).status, 401)
+  await service.mailTo(ada.email, 'second factors were removed')
+  const again = await service.logIn(ada)
+  t.match((await again.get('/api/v1/users/me/')).body, { mfa_enabled: false })
+  const { results } = await expect(200, again.get('/api/v1/audit-log/?action=user:reset_factors'))
+  t.match(results, [{ actor: { type: 'system', id: null }, target: { id: ada.id } }])
+  t.match((await call(...args)).json(), { removed: [], sessions_ended: 1 })
+  t.equal((await call('users:reset-factors', '--email', 'no.one@example.com', '--yes')).code, 1)
 })

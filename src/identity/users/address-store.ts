@@ -117,3 +117,8 @@ export async function dropHeldMailbox(tx: Tx, id: string): Promise<void> {
     update users set codes_email = null, codes_until = null, previous_email = null, previous_verified_at = null
     where id = ${id}`)
 }
+
+/** Lets codes by e-mail count at once again. As the system role. */
+export async function countMailedCodes(tx: Tx, id: string): Promise<void> {
+  await tx.query(sql.unsafe`update users set mailed_codes_count_from = null where id = ${id}`)
+}

@@ -17,6 +17,7 @@ type Deed =
   | 'email_verification:confirm'
   | 'password:reset'
   | 'otp_device:undo'
+  | 'user:reset_factors'
   | 'profile:undo'
   | 'invitation:expire'
   | 'approval_request:request'

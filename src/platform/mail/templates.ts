@@ -124,6 +124,13 @@ export const templates = {
           : ['If it was not you, change your password and remove it.']),
       ]),
   ),
+  second_factors_reset: template({ firstName: name }, ({ firstName }) =>
+    letter('Your second factors were removed', [
+      hello(firstName),
+      'an operator of this service removed all second factors of your account, and ended all sessions. Log in with your password, and add a second factor again.',
+      'If you did not ask for it, reset your password, and tell whoever runs this service at once.',
+    ]),
+  ),
   second_factor_removed: template({ device: factor, firstName: name }, ({ device, firstName }) =>
     letter('A second factor was removed from your account', [
       hello(firstName),

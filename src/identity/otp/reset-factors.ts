@@ -1,0 +1,59 @@
+import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { appendEvents } from '../../platform/outbox/append-event.ts'
+import { listPlacesOf } from '../../tenancy/members/store.ts'
+import { endSessions } from '../sessions/end-session.ts'
+import { endSessionsOf } from '../sessions/store.ts'
+import { countMailedCodes, findMailbox } from '../users/address-store.ts'
+import { findUser, findUserByEmail, lockUser } from '../users/store.ts'
+import { deleteAllDevices } from './youth-store.ts'
+
+/** What was done: `removed` are the kinds of the factors that are gone. */
+export interface FactorsReset {
+  user: { id: string; email: string }
+  removed: string[]
+  sessionsEnded: number
+}
+
+/**
+ * Removes the apps and recovery codes of a person who lost theirs, for an operator; null where there is nobody. Every
+ * session ends, and codes by e-mail count at once. The audit log of each of their tenants shows it, and they are told by mail.
+ */
+export function resetFactors(
+  { db, clock, sealer }: Pick<Deps, 'clock' | 'sealer'> & { db: Pick<Deps['db'], 'system'> },
+  requestInfo: RequestInfo,
+  person: { email: string } | { id: string },
+): Promise<FactorsReset | null> {
+  const at = clock()
+  return asSystem(db, 'the factors of a person are of all their tenants', async (tx) => {
+    const user = 'id' in person ? await findUser(tx, person.id) : await findUserByEmail(tx, person.email)
+    if (!user) return null
+    const { id: userId, email, first_name: firstName } = user
+    await lockUser(tx, userId)
+    const devices = await deleteAllDevices(tx, userId)
+    await countMailedCodes(tx, userId)
+    const places = await listPlacesOf(tx, userId)
+    const target = { type: 'user', id: userId }
+    for (const { tenant_id: tenantId } of places)
+      await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'user:reset_factors', target, at })
+    const removed = devices.map(({ type }) => type)
+    const [home] = places
+    const ending = { userId, exceptId: null, reason: 'undone', at } as const
+    // Events and mails belong to a tenant.
+    if (!home)
+      return { user: { id: userId, email }, removed, sessionsEnded: (await endSessionsOf(tx, ending)).length }
+    const told = { tenantId: home.tenant_id, requestId: requestInfo.requestId, at }
+    await appendEvents(
+      tx,
+      { ...told, type: 'identity.otp_device_deleted', actorId: null },
+      devices.map(({ type }) => ({ subject: userId, data: { user_id: userId, device_type: type } })),
+    )
+    const sessionsEnded = await endSessions(tx, { ...told, ...ending, actorId: null })
+    const { address: to } = await findMailbox(tx, userId, at)
+    await sendMail(tx, sealer, { ...told, to, template: 'second_factors_reset', variables: { firstName } })
+    return { user: { id: userId, email }, removed, sessionsEnded }
+  })
+}
