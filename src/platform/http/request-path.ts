@@ -4,7 +4,7 @@ import { decideRoute } from './decide.ts'
 import { logDecision } from './log-decision.ts'
 import { measuredAs } from './measure-requests.ts'
 import { receiver, validInput } from './receive.ts'
-import type { DecidedRoute, PathDeps } from './request-context.ts'
+import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import { respond } from './respond.ts'
 import type { Route } from './route.ts'
 import { runRoute } from './run-route.ts'
@@ -32,17 +32,20 @@ export function requestPath(deps: PathDeps, route: Route): Middleware {
     // A body comes as slowly as its sender likes: it is read before the request takes its tenant's turn. What is wrong
     // with it is told once the caller is known to be permitted.
     const received = await receive(http)
-    await deps.turns.ofTenant(claims.tenantId, async () => {
-      const request = await authenticate(deps, http, route as DecidedRoute, claims) // 401, 403, 404, 429
-      try {
+    let decided: RequestContext | null = null
+    try {
+      await deps.turns.ofTenant(claims.tenantId, async () => {
+        const request = await authenticate(deps, http, route as DecidedRoute, claims) // 401, 403, 404, 429
+        decided = request
         decideRoute(deps, request) //                                         403: could it be permitted at all?
         const input = validInput(received) //                                 400, 412, 413, 415
         const answer = await runRoute(deps, request, input) //                404, 403, 409
-        respond(http, route, await showAnswer(deps, request, answer)) //            obligations: mask, step up (401)
-      } finally {
-        await logDecision(deps, request)
-      }
-    })
+        respond(http, route, await showAnswer(deps, request, answer)) //      obligations: mask, step up (401)
+      })
+    } finally {
+      // After the turn: what waits for the log keeps no other request of the tenant waiting.
+      if (decided) await logDecision(deps, decided)
+    }
   }
 }
 
