@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { startService, tokenIn } from '../helpers/service.ts'
+import { type Answer, startService, tokenIn } from '../helpers/service.ts'
 import { requireMfa } from '../identity/otp/authenticator.ts'
 import { look } from '../tenancy/staff.ts'
 
@@ -8,12 +8,17 @@ const service = await startService(t, {
   env: { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_ENABLED: 'false' },
 })
 
-/** Runs `work` while nobody can read the table `name`, once `held` waits for it. */
-async function whileLocked<T>(name: string, held: () => Promise<T>, work: () => Promise<unknown>) {
+/** Runs `work` while the table `name` is locked, once `held` waits for it; `mode` as in LOCK TABLE. */
+async function whileLocked<T>(
+  name: string,
+  mode: 'access exclusive' | 'exclusive',
+  held: () => Promise<T>,
+  work: (release: () => Promise<unknown>) => Promise<unknown>,
+) {
   const client = new pg.Client({ connectionString: service.databases.superuser })
   await client.connect()
   try {
-    await client.query(`begin; lock table ${name} in access exclusive mode`)
+    await client.query(`begin; lock table ${name} in ${mode} mode`)
     const waiting = held()
     for (let tries = 0; tries < 10_000; tries++) {
       const { rowCount } = await client.query(
@@ -22,7 +27,7 @@ async function whileLocked<T>(name: string, held: () => Promise<T>, work: () => 
       )
       if (rowCount) break
     }
-    await work()
+    await work(() => client.query('commit'))
     await client.query('commit')
     return await waiting
   } finally {
@@ -35,15 +40,23 @@ t.test('a login whose password is replaced while it is under way opens no sessio
   await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: ada.email } })
   const token = tokenIn(await service.mailTo(ada.email, 'Reset'))
   const old = { email: ada.email, password: ada.password }
-  const { status, body } = await whileLocked(
-    'memberships',
-    () => service.call('POST', '/api/v1/auth/login/', { body: old }),
-    () =>
-      service.call('POST', '/api/v1/auth/password/reset/confirm/', {
-        body: { token, password: 'another harbour' },
-      }),
-  )
-  t.match({ status, code: body.code }, { status: 401, code: 'invalid_credentials' })
+  const reset = () =>
+    service.call('POST', '/api/v1/auth/password/reset/confirm/', {
+      body: { token, password: 'another harbour' },
+    })
+  const login = () => service.call('POST', '/api/v1/auth/login/', { body: old })
+  // The reset has read all that it reads, and waits to write. The login has checked the old password, and waits to read
+  // where its person belongs. Now the reset ends, then the login.
+  let resetting: Promise<Answer> | undefined
+  const confirm = () => (resetting = reset())
+  const confirmed = await whileLocked('link_tokens', 'exclusive', confirm, async (release) => {
+    const answer = await whileLocked('memberships', 'access exclusive', login, async () => {
+      await release()
+      await resetting
+    })
+    t.match(answer, { status: 401, body: { code: 'invalid_credentials' } })
+  })
+  t.equal(confirmed.status, 200)
   const open = await look(service, 'select from sessions where user_id = $1 and ended_at is null', [ada.id])
   t.equal(open.length, 0)
 })
