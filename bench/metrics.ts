@@ -1,5 +1,5 @@
-import { actionNames } from '../src/platform/access/actions.ts'
 import { createMetrics } from '../src/platform/metrics/metrics.ts'
+import { actionNames } from '../src/policy-engine/catalogue/actions.ts'
 
 // What counting adds to a request, by itself: node bench/metrics.ts [requests]
 // A decided read asks the engine once and reads the database twice; everything it counts is counted here. The last

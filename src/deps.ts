@@ -9,7 +9,6 @@ import { type Limiters, openLimiters } from './identity/guards/limiters.ts'
 import { sweepGuards } from './identity/guards/sweep.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
-import { type AccessEngine, openAccessEngine } from './platform/access/engine.ts'
 import { createMeasuredHasher } from './platform/crypto/measure-hashes.ts'
 import type { HashLimits, PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
@@ -25,6 +24,7 @@ import type { LoadPolicies, RecordDecision } from './platform/http/policies-in-f
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
 import { createTurnstile, type Turnstile } from './platform/turnstile.ts'
+import { type AccessEngine, openAccessEngine } from './policy-engine/evaluate/engine.ts'
 import { version } from './version.ts'
 
 /** What the features share. Opened once by the process, handed to everything that needs it. */

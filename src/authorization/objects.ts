@@ -1,4 +1,4 @@
-import type { ObjectFinders } from '../platform/access/find-object.ts'
+import type { ObjectFinders } from '../platform/find-object.ts'
 import { showRequest } from './approvals/show-request.ts'
 import { findRequest } from './approvals/store.ts'
 import { definitionResource, findAnyDefinition } from './attributes/read-attributes.ts'

@@ -1,9 +1,9 @@
 import { assertSchemaCompatibility, LATEST_SCHEMA_VERSION } from 'bullmq'
 import pg from 'pg'
 import { type Config, roleUrls } from '../config.ts'
-import { openAccessEngine } from '../platform/access/engine.ts'
 import { inspectIsolation } from '../platform/db/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../platform/db/migrate.ts'
+import { openAccessEngine } from '../policy-engine/evaluate/engine.ts'
 
 /** What one look found: a sentence, and where it is not well, what to do. */
 export interface Finding {

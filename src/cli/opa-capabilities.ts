@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readBundle } from '../platform/access/bundle.ts'
-import { foreignBuiltins } from '../platform/access/module.ts'
+import { readBundle } from '../policy-engine/evaluate/bundle.ts'
+import { foreignBuiltins } from '../policy-engine/evaluate/module.ts'
 import { run } from './opa.ts'
 
 interface Builtin {

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
+import { catalogueText } from '../policy-engine/catalogue/catalogue.ts'
 import {
   type Bundle,
   bundleName,
   policiesFolder,
   readBundle,
   sourcesRevision,
-} from '../platform/access/bundle.ts'
-import { catalogueText } from '../platform/access/catalogue.ts'
-import { openAccessEngine } from '../platform/access/engine.ts'
-import { entrypoints } from '../platform/access/module.ts'
+} from '../policy-engine/evaluate/bundle.ts'
+import { openAccessEngine } from '../policy-engine/evaluate/engine.ts'
+import { entrypoints } from '../policy-engine/evaluate/module.ts'
 import { type OpaOptions, type Print, resolveOpa, run } from './opa.ts'
 import { nativeCapabilities } from './opa-capabilities.ts'
 import { lintRego } from './rego-lint.ts'

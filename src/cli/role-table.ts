@@ -4,10 +4,10 @@ import {
   actions,
   type SystemRole,
   systemRoles,
-} from '../platform/access/actions.ts'
-import type { AccessEngine } from '../platform/access/engine.ts'
-import type { DecisionQuery } from '../platform/access/query.ts'
-import { emptySlice } from '../platform/access/slice.ts'
+} from '../policy-engine/catalogue/actions.ts'
+import { emptySlice } from '../policy-engine/compile/slice.ts'
+import type { AccessEngine } from '../policy-engine/evaluate/engine.ts'
+import type { DecisionQuery } from '../policy-engine/evaluate/query.ts'
 
 const now = Date.UTC(2026, 0, 1)
 

@@ -1,4 +1,4 @@
-import type { ObjectFinders } from '../platform/access/find-object.ts'
+import type { ObjectFinders } from '../platform/find-object.ts'
 import { showEntry } from './audit-log/show-entry.ts'
 import { findAuditEntry } from './audit-log/store.ts'
 import { envelopeOf } from './envelope.ts'

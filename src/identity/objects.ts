@@ -1,4 +1,4 @@
-import type { FindObject, ObjectFinders } from '../platform/access/find-object.ts'
+import type { FindObject, ObjectFinders } from '../platform/find-object.ts'
 import { showDevice } from './otp/device-schemas.ts'
 import { findDevice } from './otp/store.ts'
 import { showSession } from './sessions/list-sessions.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
-import { actions, isServiceAction } from './access/actions.ts'
-import type { AccessEngine } from './access/engine.ts'
-import type { AnyQuery } from './access/query.ts'
+import { actions, isServiceAction } from '../policy-engine/catalogue/actions.ts'
+import type { AccessEngine } from '../policy-engine/evaluate/engine.ts'
+import type { AnyQuery } from '../policy-engine/evaluate/query.ts'
 import { type ApiError, unavailable } from './errors.ts'
 
 /** 503: the policies of a tenant take more time than it has. */

@@ -1,4 +1,4 @@
-import type { ObjectFinders } from '../platform/access/find-object.ts'
+import type { ObjectFinders } from '../platform/find-object.ts'
 import { departmentResource } from './departments/department-schemas.ts'
 import { findDepartment } from './departments/store.ts'
 import { invitationResource } from './invitations/invitation-schemas.ts'

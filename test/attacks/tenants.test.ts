@@ -1,5 +1,5 @@
 import t from 'tap'
-import { policyInput } from '../../src/platform/access/query.ts'
+import { policyInput } from '../../src/policy-engine/evaluate/query.ts'
 import { startService, tokenIn } from '../helpers/service.ts'
 import { question } from '../policies/stage.ts'
 import { expect, foundFirm } from '../tenancy/staff.ts'

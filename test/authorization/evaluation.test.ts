@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { serviceObjects } from '../../src/objects.ts'
-import { serviceResources } from '../../src/platform/access/actions.ts'
+import { serviceResources } from '../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService, tokenIn } from '../helpers/service.ts'
 

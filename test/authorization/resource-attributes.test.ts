@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { listRoutes } from '../../src/app.ts'
-import { type ActionName, actions } from '../../src/platform/access/actions.ts'
+import { type ActionName, actions } from '../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { type Answer, type Client, startService } from '../helpers/service.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { cutPolicies } from '../../src/authorization/policies/cut-slices.ts'
 import { overBudget } from '../../src/authorization/policies/slice-budget.ts'
-import { keepRecentlyUsed } from '../../src/platform/recently-used.ts'
+import { keepRecentlyUsed } from '../../src/policy-engine/recently-used.ts'
 import { built, now, type Written } from '../policies/stage.ts'
 
 const stored = (policies: Written[], ids = (n: number) => `p${n}`) =>

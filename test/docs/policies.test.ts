@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { newPolicy } from '../../src/authorization/policies/policy-body.ts'
-import { builtInAttributes } from '../../src/platform/access/built-in-attributes.ts'
-import { operatorsByType } from '../../src/platform/access/conditions.ts'
+import { builtInAttributes } from '../../src/policy-engine/catalogue/built-in-attributes.ts'
+import { operatorsByType } from '../../src/policy-engine/compile/conditions.ts'
 import { startService } from '../helpers/service.ts'
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'reference', 'policies.md'), 'utf8')

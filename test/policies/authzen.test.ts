@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openAccessEngine } from '../../src/platform/access/engine.ts'
+import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { built, question } from './stage.ts'
 
 const engine = await openAccessEngine()

@@ -5,8 +5,8 @@ import t from 'tap'
 import { projectRoot, resolveOpa, run } from '../../src/cli/opa.ts'
 import { checkPolicies, ensureBundle } from '../../src/cli/policies.ts'
 import { lintRego } from '../../src/cli/rego-lint.ts'
-import { sourcesRevision } from '../../src/platform/access/bundle.ts'
-import { entrypoints } from '../../src/platform/access/module.ts'
+import { sourcesRevision } from '../../src/policy-engine/evaluate/bundle.ts'
+import { entrypoints } from '../../src/policy-engine/evaluate/module.ts'
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)

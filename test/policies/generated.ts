@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type DataType, operatorsByType } from '../../src/platform/access/conditions.ts'
+import { type DataType, operatorsByType } from '../../src/policy-engine/compile/conditions.ts'
 
 /** What the generated policies look at: two attributes of each type, so that one can be compared with the other. */
 export const types: Record<string, DataType> = Object.fromEntries(

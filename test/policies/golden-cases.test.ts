@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { roleTable } from '../../src/cli/role-table.ts'
-import { actionNames, actions, isPermission, permissionsOf } from '../../src/platform/access/actions.ts'
-import { bundleName, policiesFolder, readBundle } from '../../src/platform/access/bundle.ts'
-import { openAccessEngine } from '../../src/platform/access/engine.ts'
-import { assertGolden, goldenCases } from '../../src/platform/access/golden-cases.ts'
-import { compileModule } from '../../src/platform/access/module.ts'
+import {
+  actionNames,
+  actions,
+  isPermission,
+  permissionsOf,
+} from '../../src/policy-engine/catalogue/actions.ts'
+import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
+import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
+import { assertGolden, goldenCases } from '../../src/policy-engine/evaluate/golden-cases.ts'
+import { compileModule } from '../../src/policy-engine/evaluate/module.ts'
 
 const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()
 

@@ -1,5 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
-import type { Condition, ConditionLeaf, DataType } from '../../src/platform/access/conditions.ts'
+import type { Condition, ConditionLeaf, DataType } from '../../src/policy-engine/compile/conditions.ts'
 
 /**
  * A second, independent reading of a policy's condition, straight from the source tree in three values, for

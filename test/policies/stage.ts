@@ -1,10 +1,10 @@
-import { builtInAttributes } from '../../src/platform/access/built-in-attributes.ts'
-import { compilePolicy } from '../../src/platform/access/compile-policy.ts'
-import type { SlicePolicy } from '../../src/platform/access/compiled-policy.ts'
-import type { DataType } from '../../src/platform/access/conditions.ts'
-import type { PolicyDocument, PolicySource } from '../../src/platform/access/policy-document.ts'
-import type { ApplicationQuery, SentAttributes } from '../../src/platform/access/query.ts'
-import { buildSlice } from '../../src/platform/access/slice.ts'
+import { builtInAttributes } from '../../src/policy-engine/catalogue/built-in-attributes.ts'
+import { compilePolicy } from '../../src/policy-engine/compile/compile-policy.ts'
+import type { SlicePolicy } from '../../src/policy-engine/compile/compiled-policy.ts'
+import type { DataType } from '../../src/policy-engine/compile/conditions.ts'
+import type { PolicyDocument, PolicySource } from '../../src/policy-engine/compile/policy-document.ts'
+import { buildSlice } from '../../src/policy-engine/compile/slice.ts'
+import type { ApplicationQuery, SentAttributes } from '../../src/policy-engine/evaluate/query.ts'
 
 export const now = Date.UTC(2026, 6, 6, 10, 30)
 export const person = '018f0000-0000-7000-8000-0000000000a1'

@@ -151,9 +151,18 @@ t.test('only config.ts reads the environment', async (t) => {
   t.same(thatSay(/process\.env\b/, /^src\/(config|cli\/test)\.ts$/), [])
 })
 
-t.test('only platform/access knows the policy module', async (t) => {
+t.test('the policy engine imports nothing but itself, and only it knows the policy module', async (t) => {
   t.same(
-    edges((from, to) => /opa-wasm/.test(to) && !from.startsWith('src/platform/access/')),
+    edges(
+      (from, to) =>
+        from.startsWith('src/policy-engine/') &&
+        /^(src|workers)\//.test(to) &&
+        !to.startsWith('src/policy-engine/'),
+    ),
+    [],
+  )
+  t.same(
+    edges((from, to) => /opa-wasm/.test(to) && !from.startsWith('src/policy-engine/')),
     [],
   )
 })

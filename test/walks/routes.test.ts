@@ -2,9 +2,9 @@ import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import t from 'tap'
 import { listRoutes } from '../../src/app.ts'
-import { actions } from '../../src/platform/access/actions.ts'
 import { assertDecided } from '../../src/platform/http/registry.ts'
 import type { Route } from '../../src/platform/http/route.ts'
+import { actions } from '../../src/policy-engine/catalogue/actions.ts'
 import { type Call, claimsOf, startService, tokenIn } from '../helpers/service.ts'
 
 // Every route of the registry is visited: one added later is walked without a line here.

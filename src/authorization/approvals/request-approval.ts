@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts'
-import type { Decision } from '../../platform/access/decision.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { GuardedCall, MetGate } from '../../platform/http/approvals.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { type Approver, listEligible } from './approver-store.ts'
 import {
   type CallKey,

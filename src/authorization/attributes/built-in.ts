@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { builtInAttributes } from '../../platform/access/built-in-attributes.ts'
+import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { categories, DefinitionRow } from './store.ts'
 
 /** A UUID that is the same everywhere (RFC 9562 §5.8): built-in definitions are in no table. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { dataTypes } from '../../platform/access/conditions.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
+import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { defineAttribute, removeDefinition } from './define-attribute.ts'
 import {
   definitionResource,

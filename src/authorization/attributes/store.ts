@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { dataTypes, type Scalar } from '../../platform/access/conditions.ts'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
 
 export const categories = ['subject', 'resource', 'action', 'environment'] as const
 

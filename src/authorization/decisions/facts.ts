@@ -1,8 +1,8 @@
-import { missingAttributes } from '../../platform/access/attributes.ts'
-import { builtInAttributes } from '../../platform/access/built-in-attributes.ts'
-import type { Slice } from '../../platform/access/compiled-policy.ts'
-import type { AnyQuery, Membership, Resource, SentAttributes } from '../../platform/access/query.ts'
 import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
+import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
+import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
+import type { AnyQuery, Membership, Resource, SentAttributes } from '../../policy-engine/evaluate/query.ts'
 
 /** A question as it was asked, without the policies: enough to explain the answer and to ask again. */
 type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now'> & {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Matched, Reason } from '../../platform/access/decision.ts'
-import type { Obligation } from '../../platform/access/policy-document.ts'
 import { deleteOld } from '../../platform/db/delete-old.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Obligation } from '../../policy-engine/compile/policy-document.ts'
+import type { Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
 import type { Facts } from './facts.ts'
 
 const listOf = <T>() => z.custom<T[]>((value) => Array.isArray(value))

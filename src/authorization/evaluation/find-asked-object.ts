@@ -1,13 +1,13 @@
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { FoundObject, ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
+import { isUuid } from '../../platform/uuid.ts'
 import {
   type ActionName,
   type ApplicationAction,
   actions,
   isServiceAction,
   serviceResources,
-} from '../../platform/access/actions.ts'
-import type { FoundObject, ObjectFinders, ObjectScope } from '../../platform/access/find-object.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
-import { isUuid } from '../../platform/uuid.ts'
+} from '../../policy-engine/catalogue/actions.ts'
 
 /** What a question is about: an object of the service, one that this tenant does not have, or an application's own. */
 export type AskedObject = FoundObject | 'missing' | 'of the application'

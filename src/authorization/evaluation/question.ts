@@ -1,13 +1,13 @@
 import { z } from 'zod'
+import type { Caller } from '../../platform/http/caller.ts'
 import {
   type ActionName,
   type ApplicationAction,
   isApplicationAction,
   isServiceAction,
-} from '../../platform/access/actions.ts'
-import type { Slice } from '../../platform/access/compiled-policy.ts'
-import type { AnyQuery, Resource, SessionFacts } from '../../platform/access/query.ts'
-import type { Caller } from '../../platform/http/caller.ts'
+} from '../../policy-engine/catalogue/actions.ts'
+import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import type { AnyQuery, Resource, SessionFacts } from '../../policy-engine/evaluate/query.ts'
 import type { AskedObject } from './find-asked-object.ts'
 import type { KnownSubject } from './store.ts'
 

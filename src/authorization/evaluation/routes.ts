@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { ObjectFinders } from '../../platform/access/find-object.ts'
+import type { ObjectFinders } from '../../platform/find-object.ts'
 import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
 import { hintsShape } from '../decisions/hints.ts'
 import { accessResource, evaluate, loadQuestion } from './evaluate.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { systemRoles } from '../../platform/access/actions.ts'
-import type { Membership } from '../../platform/access/query.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import type { Membership } from '../../policy-engine/evaluate/query.ts'
 import { wildcardOf } from '../policies/named-words.ts'
 
 const memberRow = z.object({

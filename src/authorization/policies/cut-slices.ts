@@ -1,7 +1,7 @@
-import type { Slice } from '../../platform/access/compiled-policy.ts'
-import { buildSlice, concerns, emptySlice } from '../../platform/access/slice.ts'
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
-import { keepRecentlyUsed } from '../../platform/recently-used.ts'
+import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import { buildSlice, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
+import { keepRecentlyUsed } from '../../policy-engine/recently-used.ts'
 import { namedByPolicies } from './named-words.ts'
 import type { PolicyInStore } from './store.ts'
 

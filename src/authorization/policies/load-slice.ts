@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import { AuthorizationUnavailable } from '../../platform/access/engine.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { LoadPolicies, PoliciesInForce } from '../../platform/http/policies-in-force.ts'
-import { keepRecentlyUsed } from '../../platform/recently-used.ts'
+import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
+import { keepRecentlyUsed } from '../../policy-engine/recently-used.ts'
 import { type CutPolicies, cutPolicies } from './cut-slices.ts'
 import { listActivePolicies } from './store.ts'
 

@@ -1,8 +1,8 @@
-import { patternBudgetUs, patternFault } from '../../platform/access/pattern-cost.ts'
 import { tooCostly } from '../../platform/decision-budget.ts'
-import { keepRecentlyUsed } from '../../platform/recently-used.ts'
 import { runThread } from '../../platform/run-thread.ts'
 import { createTurnstile } from '../../platform/turnstile.ts'
+import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
+import { keepRecentlyUsed } from '../../policy-engine/recently-used.ts'
 import type { PatternCost } from './compile-body.ts'
 
 const maxMs = 15_000

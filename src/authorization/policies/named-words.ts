@@ -1,5 +1,5 @@
-import { isServiceAction, serviceResources } from '../../platform/access/actions.ts'
-import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
+import { isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 
 /** Whether anything names an action (itself, or as `resource:*`) and a type of resource. */
 export interface Named {

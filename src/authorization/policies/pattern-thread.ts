@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { patternBudgetUs, patternCost } from '../../platform/access/pattern-cost.ts'
+import { patternBudgetUs, patternCost } from '../../policy-engine/compile/pattern-cost.ts'
 
 // A thread that measures patterns: see measure-patterns.ts. After the first one that costs too much it stops, because
 // finding that out costs time itself.

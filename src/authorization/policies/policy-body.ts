@@ -1,6 +1,10 @@
 import { z } from 'zod'
-import { actions as catalogue, isPolicyAction, serviceResources } from '../../platform/access/actions.ts'
-import { policyEffects } from '../../platform/access/policy-document.ts'
+import {
+  actions as catalogue,
+  isPolicyAction,
+  serviceResources,
+} from '../../policy-engine/catalogue/actions.ts'
+import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
 
 const actionName = z
   .string('Name actions as text.')

@@ -1,7 +1,7 @@
-import type { Effect } from '../../platform/access/decision.ts'
 import { tooCostly } from '../../platform/decision-budget.ts'
 import { runThread } from '../../platform/run-thread.ts'
 import { createTurnstile } from '../../platform/turnstile.ts'
+import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { Replay } from './replay.ts'
 
 // Starting takes half a second, a thousand decisions two seconds at most.

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { openAccessEngine } from '../../platform/access/engine.ts'
+import { openAccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import { type Replay, replayDecisions } from './replay.ts'
 
 // A thread for one large preview: see replay-apart.ts.

@@ -1,6 +1,6 @@
-import type { Effect } from '../../platform/access/decision.ts'
-import type { AccessEngine } from '../../platform/access/engine.ts'
 import type { DecisionPace } from '../../platform/decision-budget.ts'
+import type { Effect } from '../../policy-engine/evaluate/decision.ts'
+import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import { queryFrom } from '../decisions/facts.ts'
 import type { DecisionRow } from '../decisions/store.ts'
 import { cutPolicies } from './cut-slices.ts'

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { policyEffects } from '../../platform/access/policy-document.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { pageOf } from '../../platform/http/lists.ts'
@@ -12,6 +11,7 @@ import {
   route,
   type Target,
 } from '../../platform/http/route.ts'
+import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import { findRollback, planChange, planCreation, planRollback } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { newPolicy, policyChange } from './policy-body.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { policyEffects } from '../../platform/access/policy-document.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { PolicyRow, Rules } from './store.ts'
 import type { Source, VersionRow } from './version-store.ts'
 import type { Written } from './write-policy.ts'

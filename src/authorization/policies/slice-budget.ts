@@ -1,7 +1,12 @@
-import type { SlicePolicy } from '../../platform/access/compiled-policy.ts'
-import type { Fault } from '../../platform/access/policy-document.ts'
-import { buildSlice } from '../../platform/access/slice.ts'
-import { type SliceSize, sizeInSlice, sliceFault, sumOfSizes } from '../../platform/access/slice-size.ts'
+import type { SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
+import type { Fault } from '../../policy-engine/compile/policy-document.ts'
+import { buildSlice } from '../../policy-engine/compile/slice.ts'
+import {
+  type SliceSize,
+  sizeInSlice,
+  sliceFault,
+  sumOfSizes,
+} from '../../policy-engine/compile/slice-size.ts'
 
 /** An active policy of a tenant; `bytes` is the length of its compiled text. */
 export type ActivePolicy = SlicePolicy & { bytes: number }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { CompiledPolicy } from '../../platform/access/compiled-policy.ts'
-import { type PolicyDocument, policyEffects } from '../../platform/access/policy-document.ts'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
+import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
+import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 
 /** The part of a policy that is rules and not plain fields, as it is stored: roles as ids. */
 export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations'>

@@ -1,9 +1,9 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { systemRoles } from '../../platform/access/actions.ts'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { endPendingSessions } from './pending-store.ts'
 
 const acr = z.enum(['aal1', 'aal2'])

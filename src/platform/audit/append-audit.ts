@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ActionName } from '../access/actions.ts'
+import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Caller } from '../http/caller.ts'
 import type { RequestInfo } from '../http/request-info.ts'

@@ -1,5 +1,5 @@
-import type { TokenKind } from '../access/actions.ts'
-import type { Membership, TenantFacts } from '../access/query.ts'
+import type { TokenKind } from '../../policy-engine/catalogue/actions.ts'
+import type { Membership, TenantFacts } from '../../policy-engine/evaluate/query.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { ResourceOf } from './route.ts'
 import type { RowView } from './row-view.ts'

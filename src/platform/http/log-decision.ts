@@ -1,4 +1,4 @@
-import type { ActionName } from '../access/actions.ts'
+import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 
 /** Hands the request's last decision to the log; never rejects. */

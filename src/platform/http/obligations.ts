@@ -1,4 +1,4 @@
-import type { Obligation } from '../access/policy-document.ts'
+import type { Obligation } from '../../policy-engine/compile/policy-document.ts'
 import { type ApiError, insufficientAuthentication } from '../errors.ts'
 import type { AuthContext } from './caller.ts'
 

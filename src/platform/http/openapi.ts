@@ -5,7 +5,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiOverrideContext,
 } from 'zod-openapi'
-import { actions } from '../access/actions.ts'
+import { actions } from '../../policy-engine/catalogue/actions.ts'
 import { operationId } from './operation-id.ts'
 import { refusalsOf } from './refusals.ts'
 import type { Route } from './route.ts'

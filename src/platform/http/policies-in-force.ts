@@ -1,6 +1,6 @@
-import type { Slice } from '../access/compiled-policy.ts'
-import type { Decision } from '../access/decision.ts'
-import type { AnyQuery } from '../access/query.ts'
+import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import type { Decision } from '../../policy-engine/evaluate/decision.ts'
+import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 
 /** A tenant's policies at one revision. */
 export interface PoliciesInForce {

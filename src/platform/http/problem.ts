@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
-import { AuthorizationUnavailable } from '../access/engine.ts'
+import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { isDatabaseUnavailable, sqlState } from '../db/transaction.ts'
 import { ApiError, unavailable } from '../errors.ts'
 

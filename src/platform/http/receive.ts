@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { ZodError, ZodType } from 'zod'
-import { actions } from '../access/actions.ts'
+import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Versions } from '../db/version.ts'
 import { ApiError, type FieldError, invalidField, validationError } from '../errors.ts'
 import { isUuid } from '../uuid.ts'

@@ -1,5 +1,5 @@
-import type { Decision, Matched, Reason } from '../access/decision.ts'
-import { reasonSentence } from '../access/reasons.ts'
+import type { Decision, Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
+import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
 import { ApiError, notFound, unauthorized } from '../errors.ts'
 
 /** Reasons that are error codes of their own; any other denial is `permission_denied`. */

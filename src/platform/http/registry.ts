@@ -1,4 +1,4 @@
-import { actions } from '../access/actions.ts'
+import { actions } from '../../policy-engine/catalogue/actions.ts'
 import type { Route } from './route.ts'
 
 /** The routes that need no token. A route is here or has an action; this list grows only on purpose. */

@@ -1,5 +1,5 @@
-import { type ActionName, actions } from '../access/actions.ts'
-import type { Resource } from '../access/query.ts'
+import { type ActionName, actions } from '../../policy-engine/catalogue/actions.ts'
+import type { Resource } from '../../policy-engine/evaluate/query.ts'
 import type { Caller } from './caller.ts'
 import type { Route } from './route.ts'
 

@@ -1,6 +1,6 @@
 import type { ZodObject, ZodType, z } from 'zod'
-import type { ActionName } from '../access/actions.ts'
-import type { Resource } from '../access/query.ts'
+import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
+import type { Resource } from '../../policy-engine/evaluate/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Versions } from '../db/version.ts'
 import type { Caller } from './caller.ts'

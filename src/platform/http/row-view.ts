@@ -1,4 +1,4 @@
-import type { Decision } from '../access/decision.ts'
+import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { DecisionPace } from '../decision-budget.ts'
 import type { ApiError } from '../errors.ts'
 import type { AuthContext } from './caller.ts'

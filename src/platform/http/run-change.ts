@@ -1,4 +1,4 @@
-import { actions } from '../access/actions.ts'
+import { actions } from '../../policy-engine/catalogue/actions.ts'
 import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
 import type { GuardedCall } from './approvals.ts'

@@ -1,6 +1,6 @@
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import type { Context, Middleware } from 'koa'
-import type { Decision } from '../access/decision.ts'
+import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { ApiError } from '../errors.ts'
 import { inSpan } from '../tracing/span.ts'
 import { contextOf } from '../tracing/traceparent.ts'

@@ -1,5 +1,5 @@
-import { isServiceAction } from '../access/actions.ts'
-import type { AccessEngine } from '../access/engine.ts'
+import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
+import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { LoadPolicies, RecordDecision } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 

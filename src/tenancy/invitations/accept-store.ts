@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { systemRoles } from '../../platform/access/actions.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { invitationStatus } from './store.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))

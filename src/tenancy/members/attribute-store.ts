@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { dataTypes } from '../../platform/access/conditions.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 
 const subjectAttribute = z.object({
   key: z.string(),

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { normalised } from '../../platform/access/attributes.ts'
-import type { DataType } from '../../platform/access/conditions.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { type FieldError, validationError } from '../../platform/errors.ts'
+import type { DataType } from '../../policy-engine/compile/conditions.ts'
+import { normalised } from '../../policy-engine/evaluate/attributes.ts'
 import { listSubjectAttributes, type SubjectAttribute } from './attribute-store.ts'
 
 /**

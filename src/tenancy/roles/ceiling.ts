@@ -1,6 +1,11 @@
-import { actionNames, isPermission, permissionsOf, type SystemRole } from '../../platform/access/actions.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import {
+  actionNames,
+  isPermission,
+  permissionsOf,
+  type SystemRole,
+} from '../../policy-engine/catalogue/actions.ts'
 import { hasServiceResource } from './permissions.ts'
 
 // Who gives a role gives what it permits, so nobody gives more than they have. That a role is given to oneself, to a

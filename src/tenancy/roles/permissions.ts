@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { actionNames, isPermission } from '../../platform/access/actions.ts'
+import { actionNames, isPermission } from '../../policy-engine/catalogue/actions.ts'
 
 const serviceResources = new Set(actionNames.map((name) => name.split(':')[0]))
 const grantable = new Set<string>(actionNames.filter(isPermission))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { permissionsOf, type SystemRole } from '../../platform/access/actions.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/actions.ts'
 import { permissionList } from './permissions.ts'
 import type { RoleDetailRow } from './store.ts'
 

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { systemRoles } from '../../platform/access/actions.ts'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 
 const roleRow = z.object({
   id: z.uuid(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isTimeZone } from '../../platform/access/local-time.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { isTimeZone } from '../../policy-engine/evaluate/local-time.ts'
 import { domainName } from './email-domains.ts'
 import { type TenantRow, tenantStatus } from './store.ts'
 

@@ -1,7 +1,7 @@
+import type { Slice } from '../compile/compiled-policy.ts'
+import { maxSliceBytes, maxSliceMemory } from '../compile/slice-size.ts'
 import { keepRecentlyUsed } from '../recently-used.ts'
-import type { Slice } from './compiled-policy.ts'
 import type { PolicyInstance } from './module.ts'
-import { maxSliceBytes, maxSliceMemory } from './slice-size.ts'
 
 /** One evaluation: with whose policies, of what input (JSON), and how its answer is read. */
 export interface Evaluation<T> {

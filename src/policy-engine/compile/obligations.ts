@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isOfApplications } from './actions.ts'
+import { isOfApplications } from '../catalogue/actions.ts'
 import { parsePart } from './parse-part.ts'
 import { type Fault, type Obligation, obligationSchema } from './policy-document.ts'
 

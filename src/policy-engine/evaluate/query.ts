@@ -1,6 +1,6 @@
-import type { ActionName, ApplicationAction, SystemRole, TokenKind } from './actions.ts'
+import type { ActionName, ApplicationAction, SystemRole, TokenKind } from '../catalogue/actions.ts'
+import type { Slice } from '../compile/compiled-policy.ts'
 import { attributesOf } from './attributes.ts'
-import type { Slice } from './compiled-policy.ts'
 
 /** Who asks, as the database says it for this request; the token only names them. */
 export interface Subject {

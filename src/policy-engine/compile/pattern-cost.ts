@@ -1,5 +1,5 @@
-import { bundleName, policiesFolder, readBundle } from './bundle.ts'
-import { compileModule, inputText, type PolicyInstance } from './module.ts'
+import { bundleName, policiesFolder, readBundle } from '../evaluate/bundle.ts'
+import { compileModule, inputText, type PolicyInstance } from '../evaluate/module.ts'
 import type { FaultCode } from './policy-document.ts'
 
 const longestPattern = 256

@@ -2,16 +2,16 @@ import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import { resolveOpa, run } from '../../../src/cli/opa.ts'
+import { resolveOpa, run } from '../../src/cli/opa.ts'
 import {
   bundleName,
   policiesFolder,
   readBundle,
   sourcesRevision,
-} from '../../../src/platform/access/bundle.ts'
-import { openAccessEngine } from '../../../src/platform/access/engine.ts'
-import { compileModule, entrypoints } from '../../../src/platform/access/module.ts'
-import { cpuTime } from '../../helpers/cpu-time.ts'
+} from '../../src/policy-engine/evaluate/bundle.ts'
+import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
+import { compileModule, entrypoints } from '../../src/policy-engine/evaluate/module.ts'
+import { cpuTime } from '../helpers/cpu-time.ts'
 
 const real = `${policiesFolder}${bundleName}`
 const opa = await resolveOpa({ install: false, print: () => {} }).catch(() => undefined)

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { attributesOf } from '../../../src/platform/access/attributes.ts'
-import type { DataType } from '../../../src/platform/access/conditions.ts'
-import { openAccessEngine } from '../../../src/platform/access/engine.ts'
-import { explanationSentences } from '../../../src/platform/access/explain.ts'
-import { buildSlice, concerns, emptySlice, looksAtResource } from '../../../src/platform/access/slice.ts'
-import { sizeInSlice, sliceFault, sumOfSizes } from '../../../src/platform/access/slice-size.ts'
-import { built, department, now, person, question, type Written } from '../../policies/stage.ts'
+import type { DataType } from '../../src/policy-engine/compile/conditions.ts'
+import { buildSlice, concerns, emptySlice, looksAtResource } from '../../src/policy-engine/compile/slice.ts'
+import { sizeInSlice, sliceFault, sumOfSizes } from '../../src/policy-engine/compile/slice-size.ts'
+import { attributesOf } from '../../src/policy-engine/evaluate/attributes.ts'
+import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
+import { explanationSentences } from '../../src/policy-engine/evaluate/explain.ts'
+import { built, department, now, person, question, type Written } from '../policies/stage.ts'
 
 const engine = await openAccessEngine()
 const exists = (attribute: string) => ({ attribute, operator: 'exists' })

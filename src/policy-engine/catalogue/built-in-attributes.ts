@@ -1,4 +1,4 @@
-import type { DataType } from './conditions.ts'
+import type { DataType } from '../compile/conditions.ts'
 
 interface BuiltIn {
   readonly type: DataType

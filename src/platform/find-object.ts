@@ -1,5 +1,5 @@
-import type { Tx } from '../db/transaction.ts'
-import type { Resource } from './query.ts'
+import type { Resource } from '../policy-engine/evaluate/query.ts'
+import type { Tx } from './db/transaction.ts'
 
 /** An object of the service as decisions see it: whose it is, and its fields as the API answers them. */
 export type FoundObject = Pick<Partial<Resource>, 'ownerId' | 'fields'>

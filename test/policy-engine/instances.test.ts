@@ -1,12 +1,12 @@
 import t from 'tap'
-import { bundleName, policiesFolder, readBundle } from '../../../src/platform/access/bundle.ts'
-import type { Slice } from '../../../src/platform/access/compiled-policy.ts'
-import { readDecision } from '../../../src/platform/access/decision.ts'
-import { evaluationRunner } from '../../../src/platform/access/instances.ts'
-import { compileModule, inputText, type PolicyInstance } from '../../../src/platform/access/module.ts'
-import { type AnyQuery, policyInput } from '../../../src/platform/access/query.ts'
-import { buildSlice, emptySlice } from '../../../src/platform/access/slice.ts'
-import { built, question, type Written } from '../../policies/stage.ts'
+import type { Slice } from '../../src/policy-engine/compile/compiled-policy.ts'
+import { buildSlice, emptySlice } from '../../src/policy-engine/compile/slice.ts'
+import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
+import { readDecision } from '../../src/policy-engine/evaluate/decision.ts'
+import { evaluationRunner } from '../../src/policy-engine/evaluate/instances.ts'
+import { compileModule, inputText, type PolicyInstance } from '../../src/policy-engine/evaluate/module.ts'
+import { type AnyQuery, policyInput } from '../../src/policy-engine/evaluate/query.ts'
+import { built, question, type Written } from '../policies/stage.ts'
 
 const compiled = compileModule(readBundle(`${policiesFolder}${bundleName}`))
 

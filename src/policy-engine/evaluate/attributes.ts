@@ -1,6 +1,6 @@
-import { canonicalAddress } from './addresses.ts'
-import type { DataType, Scalar } from './conditions.ts'
-import { instantOf } from './instants.ts'
+import { canonicalAddress } from '../compile/addresses.ts'
+import type { DataType, Scalar } from '../compile/conditions.ts'
+import { instantOf } from '../compile/instants.ts'
 import { localTime } from './local-time.ts'
 import type { AnyQuery, SentAttributes } from './query.ts'
 

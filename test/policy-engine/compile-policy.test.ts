@@ -1,10 +1,10 @@
 import t from 'tap'
-import { builtInAttributes } from '../../../src/platform/access/built-in-attributes.ts'
-import { compilePolicy } from '../../../src/platform/access/compile-policy.ts'
-import type { DataType } from '../../../src/platform/access/conditions.ts'
-import { patternCost } from '../../../src/platform/access/pattern-cost.ts'
-import type { PolicySource } from '../../../src/platform/access/policy-document.ts'
-import { cpuTime } from '../../helpers/cpu-time.ts'
+import { builtInAttributes } from '../../src/policy-engine/catalogue/built-in-attributes.ts'
+import { compilePolicy } from '../../src/policy-engine/compile/compile-policy.ts'
+import type { DataType } from '../../src/policy-engine/compile/conditions.ts'
+import { patternCost } from '../../src/policy-engine/compile/pattern-cost.ts'
+import type { PolicySource } from '../../src/policy-engine/compile/policy-document.ts'
+import { cpuTime } from '../helpers/cpu-time.ts'
 
 const attributes = new Map<string, { type: DataType }>([
   ...builtInAttributes,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { catalogue } from '../catalogue/catalogue.ts'
 import { type Bundle, bundleName, policiesFolder, readBundle, sourcesRevision } from './bundle.ts'
-import { catalogue } from './catalogue.ts'
 import { type Decision, readDecision } from './decision.ts'
 import {
   type ExplainAnswer,

@@ -1,5 +1,5 @@
-import { serviceObligations } from './obligations.ts'
-import type { Obligation } from './policy-document.ts'
+import { serviceObligations } from '../compile/obligations.ts'
+import type { Obligation } from '../compile/policy-document.ts'
 import type { AnyQuery } from './query.ts'
 import { isReasonCode, type ReasonCode } from './reasons.ts'
 

@@ -1,4 +1,4 @@
-import { actionNames, actions, isServiceAction, serviceResources } from './actions.ts'
+import { actionNames, actions, isServiceAction, serviceResources } from '../catalogue/actions.ts'
 import { type CheckedCondition, type ConditionContext, checkCondition, isNothing } from './check-condition.ts'
 import type { CompiledPolicy, Leaf } from './compiled-policy.ts'
 import { proofOf } from './condition-proof.ts'
