@@ -9,7 +9,7 @@ COPY workers workers
 COPY policies policies
 # The committed bundle must be that of these sources, and answer every golden case; nothing is compiled here.
 RUN ["node", "--input-type=module", "-e", "\
-  const { ensureBundle } = await import('/app/src/cli/policies.ts'); \
+  const { ensureBundle } = await import('/app/src/policy-toolchain/policies.ts'); \
   const { openAccessEngine } = await import('/app/src/policy-engine/evaluate/engine.ts'); \
   await ensureBundle({ production: true, print: console.log }); \
   console.log('policies', (await openAccessEngine()).revision)"]

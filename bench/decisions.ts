@@ -1,10 +1,10 @@
-import { roleQuery } from '../src/cli/role-table.ts'
 import { compilePolicy } from '../src/policy-engine/compile/compile-policy.ts'
 import type { SlicePolicy } from '../src/policy-engine/compile/compiled-policy.ts'
 import type { DataType } from '../src/policy-engine/compile/conditions.ts'
 import { buildSlice } from '../src/policy-engine/compile/slice.ts'
 import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../src/policy-engine/evaluate/query.ts'
+import { roleQuery } from '../src/policy-toolchain/role-table.ts'
 
 // How long one decision takes, query in and parsed answer out, by the number of policies in the slice: five
 // comparisons each, a tenth of them about the subject, half of those comparisons holding.

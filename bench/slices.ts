@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { cutPolicies } from '../src/authorization/policies/cut-slices.ts'
-import { roleQuery } from '../src/cli/role-table.ts'
 import { compilePolicy } from '../src/policy-engine/compile/compile-policy.ts'
 import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'
+import { roleQuery } from '../src/policy-toolchain/role-table.ts'
 
 // What policies about many people take: eight of 14.7 KB, each about 180 people with a list of 190 items. How large
 // their slice is, how long the first decisions with it take, and what 200 questions about types that no policy names

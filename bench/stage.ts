@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDevelopment } from '../src/cli/development.ts'
-import { removeEmbeddedPostgres } from '../src/cli/embedded-postgres.ts'
 import { type Config, readConfig } from '../src/config.ts'
+import { openDevelopment } from '../src/development/development.ts'
+import { removeEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
 
 /** What the load generator is told: one connection per account. `follows`: each answer's token is the next request's. */
 export interface Load {

@@ -3,8 +3,16 @@
 const { existsSync } = require('node:fs')
 const { availableParallelism } = require('node:os')
 const { join } = require('node:path')
-const names = ['start', 'api', 'worker', 'cli', 'tour', 'bench', 'test']
-const elsewhere = { api: './main.ts', worker: '../workers/main.ts', bench: '../bench/main.ts' }
+const files = {
+  start: './development/start.ts',
+  api: './main.ts',
+  worker: '../workers/main.ts',
+  cli: './cli/cli.ts',
+  tour: './development/tour.ts',
+  bench: '../bench/main.ts',
+  test: './test-runner/test.ts',
+}
+const names = Object.keys(files)
 const usages = {
   start:
     'npm start [-- --no-demo] [--json]\n\n  Everything in one process, for development: Postgres, demo tenant, API, workers',
@@ -37,6 +45,5 @@ if (usages[name] && rest.includes('--help')) {
   process.exit(0)
 }
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 3)
-const file = elsewhere[name] ?? `./cli/${name}.ts`
-process.argv.splice(1, 2, join(__dirname, file))
-import(file)
+process.argv.splice(1, 2, join(__dirname, files[name]))
+import(files[name])

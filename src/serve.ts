@@ -6,11 +6,11 @@ import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Deps, openDeps, type Parts } from './deps.ts'
 import { warnOfSleepingDevices } from './identity/otp/warn-of-sleeping-devices.ts'
+import { openManagementPort } from './management/management-port.ts'
 import { answerBrokenRequests } from './platform/http/broken-requests.ts'
 import { createReadiness, readySample } from './platform/http/health.ts'
 import { leavingOf } from './platform/http/leaving.ts'
 import { isTaken, listenOn, listenOnHanded, portTaken, urlOf } from './platform/http/listen.ts'
-import { openManagementPort } from './platform/http/management-port.ts'
 
 /** The API, listening. */
 export interface Serving {

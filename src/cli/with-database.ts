@@ -1,9 +1,9 @@
 import { type Config, type Role, roleSettings, roleUrls } from '../config.ts'
+import { openDevelopment } from '../development/development.ts'
+import { acquireInstanceLock, InstanceRunning } from '../development/instance-lock.ts'
 import { openPool } from '../platform/db/pool.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import type { Databases } from '../platform/db/transaction.ts'
-import { openDevelopment } from './development.ts'
-import { acquireInstanceLock, InstanceRunning } from './instance-lock.ts'
 
 /**
  * Runs a command on the database that the settings name for `roles`; in development, where they name none, on the

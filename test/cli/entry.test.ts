@@ -11,10 +11,10 @@ async function checkout(t: Test): Promise<string> {
   const folder = t.testdir({
     'package.json': '{"type":"module"}',
     'old.cjs': pretendTo('20.19.0'),
-    src: { cli: {} },
+    src: { development: {} },
   })
   await cp(join(root, 'src', 'entry.cjs'), join(folder, 'src', 'entry.cjs'))
-  await writeFile(join(folder, 'src', 'cli', 'tour.ts'), tour)
+  await writeFile(join(folder, 'src', 'development', 'tour.ts'), tour)
   return folder
 }
 

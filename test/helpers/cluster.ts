@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/cli/embedded-postgres.ts'
+import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
 
 /** What makes a cluster fast and not durable: nothing needs it after a crash of the machine. */
 export const volatileSettings = {

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { removeEmbeddedPostgres } from '../../src/cli/embedded-postgres.ts'
-import { isAlive } from '../../src/cli/instance-lock.ts'
-import { findPlaces } from '../../src/cli/postgres-place.ts'
+import { removeEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
+import { isAlive } from '../../src/development/instance-lock.ts'
+import { findPlaces } from '../../src/development/postgres-place.ts'
 
 // npm start as a user runs it, in a folder that nobody but its owner may enter: also root's Postgres has to start.
 

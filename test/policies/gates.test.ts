@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { projectRoot, resolveOpa, run } from '../../src/cli/opa.ts'
-import { checkPolicies, ensureBundle } from '../../src/cli/policies.ts'
-import { lintRego } from '../../src/cli/rego-lint.ts'
 import { sourcesRevision } from '../../src/policy-engine/evaluate/bundle.ts'
 import { entrypoints } from '../../src/policy-engine/evaluate/module.ts'
+import { projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
+import { checkPolicies, ensureBundle } from '../../src/policy-toolchain/policies.ts'
+import { lintRego } from '../../src/policy-toolchain/rego-lint.ts'
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { roleQuery } from '../../src/cli/role-table.ts'
 import { emptySlice } from '../../src/policy-engine/compile/slice.ts'
 import { AuthorizationUnavailable, openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../../src/policy-engine/evaluate/query.ts'
 import { reasonSentence } from '../../src/policy-engine/evaluate/reasons.ts'
+import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
 
 const engine = await openAccessEngine()
 // A copy, but for the slice, which the engine knows by identity.

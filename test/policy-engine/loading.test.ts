@@ -2,7 +2,6 @@ import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import { resolveOpa, run } from '../../src/cli/opa.ts'
 import {
   bundleName,
   policiesFolder,
@@ -11,6 +10,7 @@ import {
 } from '../../src/policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import { compileModule, entrypoints } from '../../src/policy-engine/evaluate/module.ts'
+import { resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
 import { cpuTime } from '../helpers/cpu-time.ts'
 
 const real = `${policiesFolder}${bundleName}`

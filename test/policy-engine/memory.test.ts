@@ -1,8 +1,8 @@
 import t from 'tap'
-import { roleQuery } from '../../src/cli/role-table.ts'
 import { bundleName, policiesFolder, readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
 import { compileModule, inputText } from '../../src/policy-engine/evaluate/module.ts'
 import { policyInput } from '../../src/policy-engine/evaluate/query.ts'
+import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
 
 t.test('100,000 decisions leave the memory of the module as it was', async (t) => {
   const instance = compileModule(readBundle(`${policiesFolder}${bundleName}`))()

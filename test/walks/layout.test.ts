@@ -68,7 +68,13 @@ t.test('the platform knows no feature', async (t) => {
     [],
   )
   t.same(
-    edges((from, to) => inPlatform(from) && /^(workers|src\/(cli|dev|app|main|serve|deps|config))/.test(to)),
+    edges(
+      (from, to) =>
+        inPlatform(from) &&
+        /^(workers|src\/(api-description|pages|management|cli|development|policy-toolchain|test-runner|app|main|serve|deps|config))/.test(
+          to,
+        ),
+    ),
     [],
   )
 })
@@ -101,11 +107,12 @@ t.test('a feature uses verbs and stores of others, never their routes', async (t
   )
 })
 
-t.test('only routes, app, the development pages and platform/http know Koa', async (t) => {
+t.test('only routes, app, the pages, the management port and platform/http know Koa', async (t) => {
   t.same(
     edges(
       (from, to) =>
-        /^(koa|@koa\/)/.test(to) && !/^src\/(app\.ts|platform\/http\/|dev\/)|\/routes\.ts$/.test(from),
+        /^(koa|@koa\/)/.test(to) &&
+        !/^src\/(app\.ts|platform\/http\/|pages\/|management\/|development\/)|\/routes\.ts$/.test(from),
     ),
     [],
   )
@@ -118,11 +125,12 @@ t.test('the queue board is loaded where it is on, by import() alone', async (t) 
 t.test('only stores and the platform’s own tables speak SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =
-    /store\.ts$|^src\/events\/envelope\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/dev\/mailbox\.ts$|^workers\/refuse-superuser\.ts$/
+    /store\.ts$|^src\/events\/envelope\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/development\/mailbox\.ts$|^workers\/refuse-superuser\.ts$/
   t.same(thatSay(speaks, may), [])
   const drives = edges(
     (from, to) =>
-      to === 'pg' && !/^src\/(platform\/(db|jobs|outbox)|cli)\/|^workers\/refuse-superuser\.ts$/.test(from),
+      to === 'pg' &&
+      !/^src\/(platform\/(db|jobs|outbox)|cli|development)\/|^workers\/refuse-superuser\.ts$/.test(from),
     'loads',
   )
   t.same(drives, [])
@@ -148,7 +156,7 @@ t.test('a verb that changes something owns the table, or asks the feature that d
 })
 
 t.test('only config.ts reads the environment', async (t) => {
-  t.same(thatSay(/process\.env\b/, /^src\/(config|cli\/test)\.ts$/), [])
+  t.same(thatSay(/process\.env\b/, /^src\/(config|test-runner\/test)\.ts$/), [])
 })
 
 t.test('the policy engine imports nothing but itself, and only it knows the policy module', async (t) => {
@@ -167,16 +175,21 @@ t.test('the policy engine imports nothing but itself, and only it knows the poli
   )
 })
 
-t.test('only the command line starts workers', async (t) => {
+t.test('only the development process starts workers', async (t) => {
   t.same(
-    edges((from, to) => from.startsWith('src/') && to.startsWith('workers/') && !from.startsWith('src/cli/')),
+    edges(
+      (from, to) =>
+        from.startsWith('src/') && to.startsWith('workers/') && !from.startsWith('src/development/'),
+    ),
     [],
   )
 })
 
 t.test('nothing imports the entrances', async (t) => {
   t.same(
-    edges((_from, to) => /^(src\/main\.ts|workers\/main\.ts|src\/cli\/(start|cli|tour)\.ts)$/.test(to)),
+    edges((_from, to) =>
+      /^(src\/main\.ts|workers\/main\.ts|src\/cli\/cli\.ts|src\/development\/(start|tour)\.ts)$/.test(to),
+    ),
     [],
   )
 })

@@ -1,15 +1,15 @@
 import { type Config, roleUrls } from '../../config.ts'
+import { randomPassword } from '../../development/seed.ts'
 import { type Admin, type AdminAsked, createAdmin } from '../../identity/admins/create-admin.ts'
 import { chosenPassword, personName } from '../../identity/person.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { tenantName } from '../../tenancy/tenants/tenant-schemas.ts'
+import { withAdvisoryLock } from '../advisory-lock.ts'
 import { defineCommand, type Outcome } from '../command.ts'
-import { inTurn } from '../in-turn.ts'
 import { sealerOf } from '../keys.ts'
 import { email, flag, Misuse, optional, readSecret, required } from '../options.ts'
 import { originOf } from '../request-info.ts'
-import { randomPassword } from '../seed.ts'
 import { withPools } from '../with-database.ts'
 
 const roles = ['api', 'system'] as const
@@ -55,7 +55,7 @@ async function make(given: Config, asked: AdminAsked): Promise<Admin> {
   return withPools(given, roles, (db, config) => {
     const deps = { config, db, passwords, sealer: sealerOf(config), clock: Date.now }
     const { system } = roleUrls(config, roles)
-    return inTurn(system, () => createAdmin(deps, originOf('admin:create'), asked))
+    return withAdvisoryLock(system, () => createAdmin(deps, originOf('admin:create'), asked))
   })
 }
 

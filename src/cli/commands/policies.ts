@@ -1,5 +1,5 @@
+import { buildPolicies, checkPolicies } from '../../policy-toolchain/policies.ts'
 import { defineCommand } from '../command.ts'
-import { buildPolicies, checkPolicies } from '../policies.ts'
 
 export const policiesBuild = defineCommand({
   name: 'policies:build',

@@ -1,7 +1,7 @@
+import { emptyDataDir } from '../../development/empty-data-folder.ts'
 import { defineCommand, Refused } from '../command.ts'
 import { assertConfirmed } from '../confirm.ts'
 import { flag } from '../options.ts'
-import { emptyDataDir } from '../reset.ts'
 
 export const reset = defineCommand({
   name: 'reset',

@@ -1,8 +1,8 @@
+import { type DemoAccount, seedDemo } from '../../development/seed.ts'
+import { seedTenants } from '../../development/seed-tenants.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse, optional, wholeNumber } from '../options.ts'
-import { type DemoAccount, seedDemo } from '../seed.ts'
-import { seedTenants } from '../seed-tenants.ts'
 import { withPools } from '../with-database.ts'
 
 const roles = ['api', 'system'] as const

@@ -1,6 +1,6 @@
 /**
  * Links that mails carry, by name. `page` is the path of the service's own page, whose words are in
- * platform/http/pages.ts; `setting` names the setting that leads the link elsewhere. All but invitations, which keep
+ * pages/link-pages.ts; `setting` names the setting that leads the link elsewhere. All but invitations, which keep
  * their tokens themselves, are one-time links (one-time-link.ts), and the name is the purpose in link_tokens.
  */
 export const mailedLinks = {

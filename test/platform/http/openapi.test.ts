@@ -1,9 +1,9 @@
 import t from 'tap'
 import { z } from 'zod'
+import { openapiDocument } from '../../../src/api-description/openapi.ts'
 import { listQuery } from '../../../src/platform/db/list.ts'
 import { invalidField } from '../../../src/platform/errors.ts'
 import { pageOf } from '../../../src/platform/http/lists.ts'
-import { openapiDocument } from '../../../src/platform/http/openapi.ts'
 import { publicRoute, type Route, route } from '../../../src/platform/http/route.ts'
 
 const member = z

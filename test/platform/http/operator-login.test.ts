@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { ConfigError, readConfig } from '../../../src/config.ts'
-import { queueBoard } from '../../../src/platform/http/queue-board.ts'
+import { queueBoard } from '../../../src/management/queue-board.ts'
 
 const right = 'correct horse battery'
 const basic = (password: string, name = 'operator') =>

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { listCapturedMails } from '../../../src/dev/mailbox.ts'
-import { mailboxPage, mailboxStyle } from '../../../src/dev/mailbox-page.ts'
+import { listCapturedMails } from '../../../src/development/mailbox.ts'
+import { mailboxPage, mailboxStyle } from '../../../src/development/mailbox-page.ts'
 import { openPool } from '../../../src/platform/db/pool.ts'
 import { signature } from '../../../src/platform/mail/free-text.ts'
 import { senderOf } from '../../../src/platform/mail/headers.ts'

@@ -2,7 +2,7 @@ import { chmod, glob, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
+import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../development/embedded-postgres.ts'
 import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
 import { type FileResult, totalsOf } from './test-report.ts'
 

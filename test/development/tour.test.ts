@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { acquireInstanceLock } from '../../src/cli/instance-lock.ts'
-import { steps } from '../../src/cli/tour/steps.ts'
+import { acquireInstanceLock } from '../../src/development/instance-lock.ts'
+import { steps } from '../../src/development/tour/steps.ts'
 import { startService } from '../helpers/service.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { Queue } from 'bullmq'
 import type { Logger } from 'pino'
-import { ApiError, notFound } from '../errors.ts'
-import { type Metrics, textFormat } from '../metrics/metrics.ts'
-import type { Readiness } from './health.ts'
-import { isTaken, listenOn, portTaken, urlOf } from './listen.ts'
-import { problemBody } from './problem.ts'
+import { ApiError, notFound } from '../platform/errors.ts'
+import type { Readiness } from '../platform/http/health.ts'
+import { isTaken, listenOn, portTaken, urlOf } from '../platform/http/listen.ts'
+import { problemBody } from '../platform/http/problem.ts'
+import { type Metrics, textFormat } from '../platform/metrics/metrics.ts'
 
 interface Settings {
   HOST: string

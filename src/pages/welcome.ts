@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { notFound } from '../errors.ts'
+import { notFound } from '../platform/errors.ts'
 
 /** Where the service begins for people and for programs that know its address alone. */
 interface Welcome {

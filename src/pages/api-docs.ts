@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
+import type { OpenApiDocument } from '../api-description/openapi.ts'
 import { type Asset, asset } from './asset.ts'
-import type { OpenApiDocument } from './openapi.ts'
 
 const swaggerUi = import.meta.resolve('swagger-ui-dist/package.json')
 const fromSwaggerUi = (name: string) => asset(`/docs/${name}`, readFileSync(new URL(name, swaggerUi)))

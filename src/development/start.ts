@@ -6,12 +6,12 @@ import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics/metrics.ts'
 import { beginTracing } from '../platform/tracing/begin-tracing.ts'
+import { ensureBundle } from '../policy-toolchain/policies.ts'
 import { serveApi } from '../serve.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
 import { version } from '../version.ts'
 import { type Development, openDevelopment } from './development.ts'
 import { acquireInstanceLock } from './instance-lock.ts'
-import { ensureBundle } from './policies.ts'
 import { type DemoAccount, seedDemo } from './seed.ts'
 
 /** Everything in one process, for development: Postgres, migrations, demo data, API, workers. */

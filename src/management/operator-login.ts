@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Middleware } from 'koa'
 import type { Logger } from 'pino'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../platform/errors.ts'
 
 const name = 'operator'
 const cookieName = 'bailiwick_operator'

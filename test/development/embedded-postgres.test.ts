@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/cli/embedded-postgres.ts'
-import { isAlive } from '../../src/cli/instance-lock.ts'
-import { canEnter, chooseAccount } from '../../src/cli/postgres-binaries.ts'
+import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
+import { isAlive } from '../../src/development/instance-lock.ts'
+import { canEnter, chooseAccount } from '../../src/development/postgres-binaries.ts'
 import { volatileSettings as settings } from '../helpers/cluster.ts'
 
 const root = join(import.meta.dirname, '..', '..')

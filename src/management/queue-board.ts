@@ -3,11 +3,11 @@ import type { RequestListener } from 'node:http'
 import type { Queue } from 'bullmq'
 import Koa, { type Middleware } from 'koa'
 import type { Logger } from 'pino'
-import { ApiError, notFound, unavailable } from '../errors.ts'
-import { securityHeaders } from './headers.ts'
+import { ApiError, notFound, unavailable } from '../platform/errors.ts'
+import { securityHeaders } from '../platform/http/headers.ts'
+import { answerErrors } from '../platform/http/problem.ts'
+import { logUnanswered } from '../platform/http/request-log.ts'
 import { operatorLogin } from './operator-login.ts'
-import { answerErrors } from './problem.ts'
-import { logUnanswered } from './request-log.ts'
 
 // Its page has styles inside, and asks for a font elsewhere that it can do without: this keeps it from asking.
 const policy =

@@ -5,10 +5,10 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiOverrideContext,
 } from 'zod-openapi'
-import { actions } from '../../policy-engine/catalogue/actions.ts'
-import { operationId } from './operation-id.ts'
-import { refusalsOf } from './refusals.ts'
-import type { Route } from './route.ts'
+import { operationId } from '../platform/http/operation-id.ts'
+import { refusalsOf } from '../platform/http/refusals.ts'
+import type { Route } from '../platform/http/route.ts'
+import { actions } from '../policy-engine/catalogue/actions.ts'
 
 export type OpenApiDocument = ReturnType<typeof createDocument>
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
-import { type MailedLink, mailedLinks } from '../links/mailed-links.ts'
+import { type MailedLink, mailedLinks } from '../platform/links/mailed-links.ts'
 import { type Asset, asset } from './asset.ts'
 
 /** A page that a link in a mail leads to: one button, which posts the link's token to the API. */

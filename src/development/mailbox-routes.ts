@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
+import { asset } from '../pages/asset.ts'
 import { notFound } from '../platform/errors.ts'
-import { asset } from '../platform/http/asset.ts'
 import { isLoopbackAddress, isLoopbackHost } from '../platform/loopback.ts'
 import { listCapturedMails } from './mailbox.ts'
 import { mailboxPage, mailboxStyle } from './mailbox-page.ts'

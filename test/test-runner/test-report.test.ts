@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTestReport, totalsOf } from '../../src/cli/test-report.ts'
+import { createTestReport, totalsOf } from '../../src/test-runner/test-report.ts'
 
 function reportOf(tap: string) {
   const printed: string[] = []

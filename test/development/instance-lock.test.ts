@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { acquireInstanceLock } from '../../src/cli/instance-lock.ts'
+import { acquireInstanceLock } from '../../src/development/instance-lock.ts'
 
 const module = pathToFileURL(join(import.meta.dirname, '..', '..', 'src', 'cli', 'instance-lock.ts'))
 
