@@ -16,6 +16,13 @@ export type Permit =
   | { effect: 'deny'; refusal: ApiError }
   | { effect: 'require_approval'; refusal: ApiError }
 
+export type Allowed = Permit & { effect: 'allow' }
+
+/** Throws the refusal of anything but an allow. */
+export function assertAllowed(permitted: Permit): asserts permitted is Allowed {
+  if (permitted.effect !== 'allow') throw permitted.refusal
+}
+
 /** The permit of a request that no policy may gate. */
 export function permit(request: RequestContext, decision: Decision): Permit {
   const { caller, now } = request

@@ -3,7 +3,7 @@ import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
 import type { GuardedCall } from './approvals.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
-import { type Permit, permit, permitChange } from './permit.ts'
+import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { type AnyAsk, type Changing, overtaken } from './route.ts'
 
@@ -31,7 +31,8 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
     if (permitted.effect !== 'allow') return { permitted, answer: undefined }
     return { permitted, answer: await actAndConsume(tx, deps, request, change, { loaded, permitted }) }
   })
-  return assertAllowed(done).answer
+  assertAllowed(done.permitted)
+  return done.answer
 }
 
 /** In two transactions: where `act` gives `overtaken` the whole begins again; 503 `overloaded` after five times. */
@@ -39,8 +40,10 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, change:
   const { route, ask } = change
   const { caller } = request
   for (let tries = 0; tries < maxTries; tries++) {
-    const decided = await inTenant(deps.db, caller, (tx) => loadAndDecide(tx, deps, request, change))
-    const { loaded, permitted } = assertAllowed(decided)
+    const { loaded, permitted } = await inTenant(deps.db, caller, (tx) =>
+      loadAndDecide(tx, deps, request, change),
+    )
+    assertAllowed(permitted)
     const prepared = await route.prepare?.(loaded, ask)
     const act = () =>
       inTenant(deps.db, caller, (tx) =>
@@ -50,13 +53,6 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, change:
     if (answer !== overtaken) return answer
   }
   throw unavailable('overloaded', 'Others change the same thing at the same time. Try again.', 1)
-}
-
-type Allowed = Permit & { effect: 'allow' }
-
-function assertAllowed<T extends { permitted: Permit }>(decided: T): T & { permitted: Allowed } {
-  if (decided.permitted.effect !== 'allow') throw decided.permitted.refusal
-  return decided as T & { permitted: Allowed }
 }
 
 async function loadAndDecide(

@@ -1,6 +1,6 @@
 import { notFound } from '../errors.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
-import { type Permit, permit } from './permit.ts'
+import { assertAllowed, type Permit, permit } from './permit.ts'
 import type { Input, PathDeps, RequestContext } from './request-context.ts'
 import type { AnyAsk } from './route.ts'
 import { runChange } from './run-change.ts'
@@ -34,8 +34,4 @@ function permitSent(deps: PathDeps, request: RequestContext, body: unknown): Per
   if (!decision.provisional) return permit(request, decision)
   if (request.route.method === 'GET') return { effect: 'allow', approvalId: null }
   return permit(request, decide(deps, request, 'resource', sentResource(request, body)))
-}
-
-function assertAllowed(permitted: Permit): void {
-  if (permitted.effect !== 'allow') throw permitted.refusal
 }

@@ -1,7 +1,7 @@
 import { decide, shownResource } from './decide.ts'
 import { DecidedPage } from './lists.ts'
 import { carryOut } from './obligations.ts'
-import { type Permit, permit, stepUpFirst } from './permit.ts'
+import { assertAllowed, permit, stepUpFirst } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { mapBody } from './respond.ts'
 import { viewRows } from './view-rows.ts'
@@ -25,10 +25,6 @@ function shownObject(deps: PathDeps, request: RequestContext, body: unknown): un
 async function shownRows(deps: PathDeps, request: RequestContext, rows: unknown[]): Promise<unknown[]> {
   const visible = await viewRows(deps, request).visible(rows)
   return visible.flatMap((row) => (row ? [row.shown] : []))
-}
-
-function assertAllowed(permitted: Permit): void {
-  if (permitted.effect !== 'allow') throw permitted.refusal
 }
 
 interface Page {
