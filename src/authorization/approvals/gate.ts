@@ -44,8 +44,9 @@ export function approvalGate(deps: GateDeps): Approvals {
 const isFor = (call: GuardedCall, row: RequestRow): boolean =>
   row.requester_id === call.userId && row.action === call.action && row.digest === digestOf(call)
 
-const digestOf = ({ body }: GuardedCall): string =>
-  createHash('sha256').update(canonicalJson(body)).digest('hex')
+/** SHA-256 (hex) over the method, the route and the validated body, in the one form of RFC 8785. */
+const digestOf = ({ method, route, body }: GuardedCall): string =>
+  createHash('sha256').update(canonicalJson({ method, route, body })).digest('hex')
 
 function presented(row: RequestRow, open: (row: OpenRow) => OpenRequest): Presented {
   const resource = { type: row.resource_type, id: row.resource_id }

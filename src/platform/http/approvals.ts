@@ -15,6 +15,8 @@ export interface GuardedCall {
   action: ActionName
   method: string
   path: string
+  /** The route's path with its parameters as `:id`; which object it is about is the resource of the decision. */
+  route: string
   body: unknown
   /** The body as approvers may see it. */
   shownBody: unknown

@@ -103,6 +103,7 @@ function guardedCall({ http, route, caller, now }: RequestContext, { body }: Any
     action: route.action,
     method: route.method,
     path: http.path,
+    route: route.path,
     body: route.body ? body : null,
     shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,
     decisionId,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { colleague } from '../../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
@@ -142,6 +142,30 @@ t.test('an approval is for its person, call and body alone', async (t) => {
   )
   t.equal(await countDepartments(office), 0)
   t.equal((await repeat(office, asker, id, body)).status, 201, 'and it is still there for its own call')
+})
+
+t.test('an approval is for its method and route, though another has the same action and body', async (t) => {
+  const office = await openOffice(service, {}, { actions: ['department:update'] })
+  const { owner, approver, departments } = office
+  const { body: made } = await owner.post(departments, newBody())
+  const path = `${departments}${made.id}/`
+  const body = newBody()
+  const refused = await owner.put(path, body)
+  const { id } = refused.body.approval_request
+  t.equal((await approve(approver, id)).status, 200)
+  const headers = { 'approval-request': id }
+  const invalid = { status: 403, body: { code: 'approval_invalid' } }
+  t.match(await owner.patch(path, body, { headers }), invalid)
+  const other = (await owner.patch(path, body)).body.approval_request
+  t.not(other.id, id, 'which is a request of its own')
+
+  const bodyAlone = createHash('sha256').update(JSON.stringify(body)).digest('hex')
+  const stored = 'update approval_requests set digest = $2 where id = $1'
+  const [{ digest }] = (await database.query('select digest from approval_requests where id = $1', [id])).rows
+  await database.query(stored, [id, bodyAlone])
+  t.match(await owner.put(path, body, { headers }), invalid, 'nor does one of the release before count')
+  await database.query(stored, [id, digest])
+  t.match(await owner.put(path, body, { headers }), { status: 200, body })
 })
 
 t.test('rejected, cancelled and expired approvals open nothing', async (t) => {
