@@ -30,7 +30,8 @@ export function requestPath(deps: PathDeps, route: Route): Middleware {
     }
     const claims = await verifyToken(deps, http) //                           401, 429
     // A body comes as slowly as its sender likes: it is read before the request takes its tenant's turn. What is wrong
-    // with it is told once the caller is known to be permitted.
+    // with it is told once the caller is known to be permitted. The session is judged after it: judged before, it could
+    // end while the body is still coming, and judging it twice would cost another round trip.
     const received = await receive(http)
     let decided: RequestContext | null = null
     try {

@@ -60,6 +60,15 @@ t.test('what is no JSON object in UTF-8 is refused as such, and nothing is made 
   t.equal(await count(), before)
 })
 
+t.test('a token that is not ours is refused before the body has come', async (t) => {
+  const headers = { ...json, 'content-length': '100' }
+  for (const authorization of ['', 'Bearer x', `Bearer ${ada.access.slice(0, -8)}AAAAAAAA`]) {
+    const head = requestText('POST', tenants, { ...headers, ...(authorization && { authorization }) })
+    const { answers } = await exchange(service.url, [head, '{'])
+    t.match(answers, [{ status: 401 }], authorization)
+  }
+})
+
 t.test('what is well-formed is taken, however it is written', async (t) => {
   const taken: Record<string, string | Buffer> = {
     '32 levels': `{"name":"deep","x":${'['.repeat(31)}${']'.repeat(31)}}`,
