@@ -4,11 +4,11 @@ import { approvalGate } from './authorization/approvals/gate.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
-import { openCallBudget } from './identity/guards/call-budget.ts'
-import { type Limiters, openLimiters } from './identity/guards/limiters.ts'
-import { sweepGuards } from './identity/guards/sweep.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
+import { openCallBudget } from './identity/rate-limits/call-budget.ts'
+import { type Limiters, openLimiters } from './identity/rate-limits/limiters.ts'
+import { sweepGuards } from './identity/rate-limits/sweep.ts'
 import { createMeasuredHasher } from './platform/crypto/measure-hashes.ts'
 import type { HashLimits, PasswordHasher } from './platform/crypto/passwords.ts'
 import { createSealer, type Sealer } from './platform/crypto/seal.ts'
@@ -21,9 +21,9 @@ import { runHashThreadsBehind } from './platform/hash-threads.ts'
 import type { Approvals } from './platform/http/approvals.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/policies-in-force.ts'
+import { createKeyedSemaphore, type KeyedSemaphore } from './platform/keyed-semaphore.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
-import { createTurnstile, type Turnstile } from './platform/turnstile.ts'
 import { type AccessEngine, openAccessEngine } from './policy-engine/evaluate/engine.ts'
 import { version } from './version.ts'
 
@@ -50,15 +50,15 @@ export interface Deps {
   /** Base of links and list URLs, without a trailing slash; known once the process listens. */
   publicUrl: () => string
   metrics: Metrics
-  turns: Turns
+  semaphores: Semaphores
 }
 
-/** What only so much of is done at a time, so that whoever asks for more keeps but themselves waiting. */
-export interface Turns {
+/** Concurrency limits, per key. */
+export interface Semaphores {
   /** Requests of one tenant. */
-  ofTenant: Turnstile
-  /** Sign-ins of one account from one address: many right ones at once are not to be taken for guesses. */
-  ofSignIn: Turnstile
+  perTenant: KeyedSemaphore
+  /** Sign-ins to one account from one address: many correct ones at once must not count as guesses. */
+  perSignIn: KeyedSemaphore
 }
 
 /** What a process may hand in; without it the API makes its own. */
@@ -135,15 +135,15 @@ export async function openDeps(
     approvals: approvalGate({ config, db, sealer, publicUrl }),
     publicUrl,
     metrics,
-    turns: {
+    semaphores: {
       // More do not make it quicker: there are no more connections that serve them.
-      ofTenant: createTurnstile({
-        most: size,
-        waiting: 1_000,
-        patience: 5_000,
-        common: isDatabaseAway,
+      perTenant: createKeyedSemaphore({
+        maxConcurrent: size,
+        maxWaiting: 1_000,
+        maxWaitMs: 5_000,
+        failsAll: isDatabaseAway,
       }),
-      ofSignIn: createTurnstile({ most: 4, waiting: 1_000, patience: 25_000 }),
+      perSignIn: createKeyedSemaphore({ maxConcurrent: 4, maxWaiting: 1_000, maxWaitMs: 25_000 }),
     },
     close,
   }

@@ -1,8 +1,8 @@
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import type { Message, QueueName } from '../src/platform/jobs/queues.ts'
-import type { Delivery, Effect } from '../src/platform/outbox/settle.ts'
-import { attendant } from './attend.ts'
+import type { Delivery, Effect } from '../src/platform/outbox/acknowledge.ts'
 import type { WorkerDeps } from './deps.ts'
+import { jobProcessor } from './process-job.ts'
 import { pauseBefore, Retry } from './retry.ts'
 
 // An actor handles the messages of one queue. It may be handed the same message twice, at the same time even, and
@@ -72,7 +72,10 @@ export function defineActor<Queue extends QueueName>(definition: ActorDefinition
     name,
     description: { queue, every: null, concurrency, attempts, backoff, lockDuration, afterwards },
     async start(deps, backend) {
-      const { attend, abandoned } = attendant(definition, { ...deps, log: deps.log.child({ actor: name }) })
+      const { attend, abandoned } = jobProcessor(definition, {
+        ...deps,
+        log: deps.log.child({ actor: name }),
+      })
       // The log has told when it comes again; an error of the queue's own has not.
       const delay = (attempt: number, error: unknown) =>
         error instanceof Retry ? error.ms : pauseBefore(backoff, attempt, error)

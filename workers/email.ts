@@ -2,7 +2,7 @@ import { asWorker } from '../src/platform/db/transaction.ts'
 import { Hopeless } from '../src/platform/describe-error.ts'
 import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store.ts'
 import { writeLetter } from '../src/platform/mail/templates.ts'
-import { settle } from '../src/platform/outbox/settle.ts'
+import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
 import { defineActor } from './actor.ts'
 
 /**
@@ -24,7 +24,7 @@ export const email = defineActor({
       const letter = writeLetter(mail.template, mail.variables)
       await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)
     }
-    await settle(deps.db, delivery, async (tx) => {
+    await acknowledge(deps.db, delivery, async (tx) => {
       if (mail) await markSent(tx, tenantId, id, deps.clock())
     })
     const facts = { mail_id: id, template: mail?.template, request_id: message.request_id }

@@ -1,6 +1,6 @@
 import { handOnEvents } from '../src/events/webhooks/hand-on-events.ts'
+import { acknowledgeTogether } from '../src/platform/outbox/acknowledge-together.ts'
 import { listEventsOf } from '../src/platform/outbox/list-events-of.ts'
-import { settleTogether } from '../src/platform/outbox/settle-together.ts'
 import { sparingly } from '../src/platform/sparing-log.ts'
 import { defineActor } from './actor.ts'
 
@@ -24,7 +24,7 @@ export const eventFanout = defineActor({
         'deliveries of a tenant are not made: it has had its number for the day',
       ),
     )
-    const settle = settleTogether(db, async (tx, messages) => {
+    const acknowledge = acknowledgeTogether(db, async (tx, messages) => {
       const events = await listEventsOf(tx, messages)
       if (events.some(({ sequence }) => sequence === null)) throw new EventWithoutSequence()
       const now = clock()
@@ -40,7 +40,7 @@ export const eventFanout = defineActor({
       for (const event of events) log.debug({ event }, 'event is in the feed')
     })
     return async (message) => {
-      await settle(message)
+      await acknowledge(message)
     }
   },
 })

@@ -1,6 +1,7 @@
 import { asWorker, isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
 import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
+import { deadLetter } from '../src/platform/outbox/acknowledge.ts'
 import {
   claimOverdue,
   claimWaiting,
@@ -9,8 +10,7 @@ import {
   type OutboxMessage,
 } from '../src/platform/outbox/claim.ts'
 import { type Newest, numberEvents } from '../src/platform/outbox/number-events.ts'
-import { openOutboxBell } from '../src/platform/outbox/outbox-bell.ts'
-import { bury } from '../src/platform/outbox/settle.ts'
+import { openOutboxListener } from '../src/platform/outbox/outbox-listener.ts'
 import { type Actor, looksEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { outageLog } from './outage-log.ts'
@@ -45,7 +45,7 @@ export async function startRelay(
   { overdueAfter = 120_000, pollEvery = poll }: RelayOptions = {},
 ): Promise<Running> {
   const report = outageReport(deps)
-  const bell = openOutboxBell(deps.config.DATABASE_WORKER_URL!, report)
+  const listener = openOutboxListener(deps.config.DATABASE_WORKER_URL!, report)
   let stopped = false
   let nextLook = 0
   // The first look is at all that was enqueued before: this process may be the first on its backend.
@@ -54,7 +54,7 @@ export async function startRelay(
     if (lookedAt === null && performance.now() < nextLook) return false
     lookedAt ??= deps.clock() - overdueAfter
     if (await relayOverdue(deps, backend, lookedAt)) return true
-    await buryStrange(deps)
+    await deadLetterUnknown(deps)
     lookedAt = null
     nextLook = performance.now() + Math.min(overdueAfter / 4, 30_000)
     return false
@@ -64,13 +64,13 @@ export async function startRelay(
     return (await relayWaiting(deps, backend)) === batch || more
   }
   const loop = async () => {
-    while (!stopped) if (!(await round().catch(report))) await bell.rung(pollEvery)
+    while (!stopped) if (!(await round().catch(report))) await listener.written(pollEvery)
   }
   const running = loop()
   return {
     async stop() {
       stopped = true
-      bell.close()
+      listener.close()
       await running
     },
   }
@@ -133,13 +133,19 @@ async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, over
 }
 
 /** Left by hand, or by a newer version that was taken back. */
-async function buryStrange(deps: WorkerDeps): Promise<void> {
+async function deadLetterUnknown(deps: WorkerDeps): Promise<void> {
   const strange = await asWorker(deps.db, (tx) => listStrange(tx, deps.clock() - strangeAfter, batch))
   for (const { id, tenantId, queue } of strange) {
     deps.log.error(
       { outbox_id: id, tenant_id: tenantId, queue },
       'became a dead letter: there is no such queue',
     )
-    await bury(deps.db, { id, tenantId, attempts: 0, reason: 'There is no such queue', at: deps.clock() })
+    await deadLetter(deps.db, {
+      id,
+      tenantId,
+      attempts: 0,
+      reason: 'There is no such queue',
+      at: deps.clock(),
+    })
   }
 }

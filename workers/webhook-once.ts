@@ -3,7 +3,7 @@ import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { Later } from '../src/platform/jobs/later.ts'
 import { defineActor } from './actor.ts'
-import { createShare } from './share.ts'
+import { limitPerTenant } from './tenant-concurrency.ts'
 
 /** Of the concurrency: a tenant makes as many tests as it likes, and its receivers answer when they like. */
 const shareOfTenant = 5
@@ -19,7 +19,7 @@ export const webhookOnce = defineActor({
   handler(deps) {
     const { clock, config } = deps
     const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
-    const share = createShare(shareOfTenant)
+    const share = limitPerTenant(shareOfTenant)
     return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
       const asked = { id, tenantId, webhookId, deliveryId }
       const wait = await share(asked, () => deliverOnce({ ...deps, poster }, asked))

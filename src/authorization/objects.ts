@@ -4,15 +4,15 @@ import { findRequest } from './approvals/store.ts'
 import { definitionResource, findAnyDefinition } from './attributes/read-attributes.ts'
 import { decisionResource } from './decisions/read-decisions.ts'
 import { findDecision } from './decisions/store.ts'
+import { readPolicySchema } from './policies/policy-schema.ts'
 import { policyResource } from './policies/policy-target.ts'
 import { findPolicy } from './policies/store.ts'
-import { readVocabulary } from './policies/vocabulary.ts'
 
 /** The objects of this context, as decisions about them see them. */
 export const authorizationObjects: ObjectFinders = {
   async policy(tx, { tenantId }, id) {
     const row = await findPolicy(tx, tenantId, id)
-    return row && policyResource({ row, vocabulary: await readVocabulary(tx, tenantId) })
+    return row && policyResource({ row, schema: await readPolicySchema(tx, tenantId) })
   },
   async attribute_definition(tx, { tenantId }, id) {
     const definition = await findAnyDefinition(tx, tenantId, id)

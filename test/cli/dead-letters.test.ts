@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { bury } from '../../src/platform/outbox/settle.ts'
+import { deadLetter } from '../../src/platform/outbox/acknowledge.ts'
 import { startActors } from '../../workers/actors.ts'
 import { mailServer } from '../workers/mail-server.ts'
 import { emptyQueues } from '../workers/queue-content.ts'
@@ -88,7 +88,7 @@ for (const { kind, skip } of backends)
       await emptyQueues(stage)
       const [{ id }] = await stage.rows('select id from outbox')
       const death = { id, tenantId: stage.tenant, attempts: 30, reason: 'Error ESOCKET', at: Date.now() }
-      await bury(stage.deps.db, death)
+      await deadLetter(stage.deps.db, death)
       await server.start()
       const running = await startActors(stage.deps)
       t.teardown(() => running.stop())

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
 import { openQueueBackend } from '../../src/platform/jobs/queue-backend.ts'
 import { createLogger } from '../../src/platform/log.ts'
-import { settle } from '../../src/platform/outbox/settle.ts'
+import { acknowledge } from '../../src/platform/outbox/acknowledge.ts'
 import { defineActor } from '../../workers/actor.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { deadly, failing } from './poison.ts'
@@ -21,7 +21,7 @@ const actor = defineActor({
     if (id === failing) throw new Error('It fails each time')
     if (id === deadly) process.kill(process.pid, 'SIGKILL')
     await sleep(100) // long enough to be in hand when the process dies
-    await settle(deps.db, delivery, async () => undefined)
+    await acknowledge(deps.db, delivery, async () => undefined)
   },
 })
 

@@ -6,8 +6,8 @@ import { compilePolicy } from '../../policy-engine/compile/compile-policy.ts'
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
 import { type ExplainedPolicy, explanationSentences } from '../../policy-engine/evaluate/explain.ts'
 import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
+import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
 import { findVersion } from '../policies/version-store.ts'
-import { readVocabulary, roleFinder } from '../policies/vocabulary.ts'
 import { queryFrom } from './facts.ts'
 import { type Hints, hintsOf } from './hints.ts'
 import { type LoadedDecision, showDecision } from './read-decisions.ts'
@@ -56,13 +56,13 @@ function doubts({ action, resource_type: type }: DecisionRow, hints: Hints): str
 /** The policies that had a say, in the versions of then, also where they were deleted since. */
 async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promise<ExplainedPolicy[]> {
   const { tenantId } = caller
-  const { vocabulary, versions } = await inTenant(db, caller, async (tx) => {
+  const { schema, versions } = await inTenant(db, caller, async (tx) => {
     const versions = []
     for (const { policy_id, version } of row.matched)
       versions.push(await findVersion(tx, tenantId, policy_id, version))
-    return { vocabulary: await readVocabulary(tx, tenantId), versions }
+    return { schema: await readPolicySchema(tx, tenantId), versions }
   })
-  const context = { attributes: vocabulary.attributes, role: roleFinder(vocabulary) }
+  const context = { attributes: schema.attributes, role: roleFinder(schema) }
   return versions.flatMap((version) => {
     if (!version) return []
     const result = compilePolicy(version.source, context)

@@ -8,33 +8,33 @@ import type { Target } from '../../platform/http/route.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { draftOf } from './draft-of.ts'
 import type { NewPolicyBody, PolicyChange } from './policy-body.ts'
+import type { PolicySchema } from './policy-schema.ts'
 import { findTarget, type PolicyTarget } from './policy-target.ts'
 import { findVersion } from './version-store.ts'
-import type { Vocabulary } from './vocabulary.ts'
 import { type Plan, planOf } from './write-policy.ts'
 
 /** Plans a new policy, which counts from the request after the writing on. Throws 422 `policy_invalid`. */
 export const planCreation = (
   deps: Deps,
   caller: Caller,
-  vocabulary: Vocabulary,
+  schema: PolicySchema,
   { change_reason: reason, ...body }: NewPolicyBody,
   text: () => string,
 ): Promise<Plan> =>
-  planOf(deps, caller, { id: timeOrderedId(deps.clock()), current: null, vocabulary, body, reason, text })
+  planOf(deps, caller, { id: timeOrderedId(deps.clock()), current: null, schema, body, reason, text })
 
 /** Plans the next version of a policy; what the change does not name stays as it is. 412 beside `ifMatch`, 422. */
 export async function planChange(
   deps: Deps,
   caller: Caller,
-  { row, vocabulary }: PolicyTarget,
+  { row, schema }: PolicyTarget,
   asked: { body: PolicyChange; ifMatch: Versions; text: () => string },
 ): Promise<Plan> {
   assertAmong(asked.ifMatch, row.version)
   const { change_reason: reason, kind: _kind, ...change } = asked.body
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const body = { ...draftOf(row), ...given }
-  return planOf(deps, caller, { id: row.id, current: row, vocabulary, body, reason, text: asked.text })
+  return planOf(deps, caller, { id: row.id, current: row, schema, body, reason, text: asked.text })
 }
 
 /** A policy of the path, and the earlier version of it that is to be written again. */
@@ -54,7 +54,7 @@ export async function findRollback(
 export async function planRollback(
   deps: Deps,
   caller: Caller,
-  { row, vocabulary, earlier }: RollbackTarget,
+  { row, schema, earlier }: RollbackTarget,
   { version, change_reason: reason }: { version: number; change_reason: string },
   text: () => string,
 ): Promise<Plan> {
@@ -62,7 +62,7 @@ export async function planRollback(
   return planOf(deps, caller, {
     id: row.id,
     current: row,
-    vocabulary,
+    schema,
     body: { ...earlier.source, kind: 'json' },
     reason: reason || `Back to version ${version}`,
     text,

@@ -6,8 +6,8 @@ import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy
 import type { Fault, Warning } from '../../policy-engine/compile/policy-document.ts'
 import { locate } from './locate.ts'
 import type { Draft } from './policy-body.ts'
+import { type PolicySchema, roleFinder } from './policy-schema.ts'
 import type { NewPolicy, Rules } from './store.ts'
-import { roleFinder, type Vocabulary } from './vocabulary.ts'
 
 /** A policy without fault, ready to be stored or tried. */
 export interface Compiled {
@@ -27,7 +27,7 @@ export type PatternCost = (pattern: string) => number | undefined
  */
 export function compileBody(
   body: Draft,
-  vocabulary: Vocabulary,
+  schema: PolicySchema,
   patternCostUs: PatternCost | undefined,
   text: () => string,
   at = '',
@@ -38,8 +38,8 @@ export function compileBody(
   const result = compilePolicy(
     { ...fields, subjects, conditions, approval, obligations },
     {
-      attributes: vocabulary.attributes,
-      role: roleFinder(vocabulary),
+      attributes: schema.attributes,
+      role: roleFinder(schema),
       ...(patternCostUs && { patternCostUs }),
     },
   )

@@ -1,13 +1,13 @@
 import { tooCostly } from '../../platform/decision-budget.ts'
+import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { runThread } from '../../platform/run-thread.ts'
-import { createTurnstile } from '../../platform/turnstile.ts'
 import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
 import { keepRecentlyUsed } from '../../policy-engine/recently-used.ts'
 import type { PatternCost } from './compile-body.ts'
 
 const maxMs = 15_000
 const maxKept = 10_000
-const oneAtATime = createTurnstile({ most: 1, waiting: 20, patience: 20_000 })
+const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
 const thread = new URL('./pattern-thread.ts', import.meta.url)
 const kept = keepRecentlyUsed<{ cost: number | undefined }>(maxKept)
 

@@ -30,7 +30,7 @@ export async function pageOfPolicies(deps: Deps, caller: Caller, query: ListQuer
 export function pageOfVersions(
   deps: Deps,
   caller: Caller,
-  { row, vocabulary: { roles } }: PolicyTarget,
+  { row, schema: { roles } }: PolicyTarget,
   query: ListQuery,
 ) {
   const { tenantId } = caller

@@ -1,12 +1,12 @@
 import { tooCostly } from '../../platform/decision-budget.ts'
+import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { runThread } from '../../platform/run-thread.ts'
-import { createTurnstile } from '../../platform/turnstile.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { Replay } from './replay.ts'
 
 // Starting takes half a second, a thousand decisions two seconds at most.
 const maxMs = 15_000
-const oneAtATime = createTurnstile({ most: 1, waiting: 20, patience: 20_000 })
+const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
 const thread = new URL('./replay-thread.ts', import.meta.url)
 
 /**

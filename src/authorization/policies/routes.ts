@@ -15,6 +15,7 @@ import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import { findRollback, planChange, planCreation, planRollback } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { newPolicy, policyChange } from './policy-body.ts'
+import { readPolicySchema } from './policy-schema.ts'
 import { findTarget, policyResource } from './policy-target.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
 import { loadPolicy, pageOfPolicies, pageOfVersions } from './read-policy.ts'
@@ -22,7 +23,6 @@ import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
 import { policyList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
 import { versionList } from './version-store.ts'
-import { readVocabulary } from './vocabulary.ts'
 import { type Plan, writePolicy } from './write-policy.ts'
 
 const rollback = z.object({
@@ -109,8 +109,8 @@ export const policyRoutes = (deps: Deps): Route[] => {
       status: 201,
       answer: policySchema,
       refusals: [409, 422],
-      load: (tx: Tx, { caller }: Target) => readVocabulary(tx, caller.tenantId),
-      prepare: (vocabulary, { caller, body, text }) => planCreation(deps, caller, vocabulary, body, text),
+      load: (tx: Tx, { caller }: Target) => readPolicySchema(tx, caller.tenantId),
+      prepare: (schema, { caller, body, text }) => planCreation(deps, caller, schema, body, text),
       act: write,
     }),
     resourceRoute({
@@ -124,7 +124,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       versioned: true,
       load: (ask) => loadPolicy(deps, ask),
       resource: policyResource,
-      handle: ({ row, vocabulary: { roles } }) => new Versioned(row.version, showPolicy(row, roles)),
+      handle: ({ row, schema: { roles } }) => new Versioned(row.version, showPolicy(row, roles)),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
       changeRoute({

@@ -9,11 +9,11 @@ import { cutPolicies } from './cut-slices.ts'
 import { draftOf } from './draft-of.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import type { Draft } from './policy-body.ts'
+import type { PolicySchema } from './policy-schema.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import type { Replay } from './replay.ts'
 import { overBudget } from './slice-budget.ts'
 import { listActivePolicies } from './store.ts'
-import type { Vocabulary } from './vocabulary.ts'
 
 /** A policy being tried, among the others of its tenant, as if it were active and enforced. Nothing of it is kept. */
 export interface Trial {
@@ -22,7 +22,7 @@ export interface Trial {
   policies: PoliciesInForce
   /** The same, as a thread of its own cuts them. */
   replay: Omit<Replay, 'rows'>
-  vocabulary: Vocabulary
+  schema: PolicySchema
 }
 
 /**
@@ -32,7 +32,7 @@ export interface Trial {
 export async function startTrial(
   deps: Deps,
   caller: Caller,
-  { row, vocabulary }: PolicyTarget,
+  { row, schema }: PolicyTarget,
   draft: Draft | undefined,
   text: () => string,
 ): Promise<Trial> {
@@ -42,7 +42,7 @@ export async function startTrial(
   // What is stored was measured when it was written.
   const cost = draft && (await measurePatterns(draft.conditions))
   const body = draft ?? draftOf(row)
-  const { fields, rules, compiled } = compileBody(body, vocabulary, cost, text, draft ? '/draft' : '')
+  const { fields, rules, compiled } = compileBody(body, schema, cost, text, draft ? '/draft' : '')
   const tried = { ...inTrial(id, row.version, fields, compiled), bytes: 0 }
   const fault = overBudget(tenantId, tried, active.policies)
   if (fault) throw policyInvalid([fault], text(), draft ? '/draft' : '')
@@ -52,7 +52,7 @@ export async function startTrial(
     actions: fields.actions,
     policies: cutPolicies(tenantId, active.revision, [...others, tried]),
     replay: { tenantId, revision: active.revision, policies: [...others, tried] },
-    vocabulary,
+    schema,
   }
 }
 

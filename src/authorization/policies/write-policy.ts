@@ -11,6 +11,7 @@ import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { draftOf } from './draft-of.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import type { Draft } from './policy-body.ts'
+import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
 import { type ActivePolicy, overBudget } from './slice-budget.ts'
 import {
   countPolicies,
@@ -22,12 +23,11 @@ import {
   replacePolicy,
 } from './store.ts'
 import { deleteOldVersions, insertVersion } from './version-store.ts'
-import { readVocabulary, sameVocabulary, type Vocabulary } from './vocabulary.ts'
 
 /** A policy as it was written, with what its author should know. */
 export interface Written {
   row: PolicyRow
-  roles: Vocabulary['roles']
+  roles: PolicySchema['roles']
   warnings: Compiled['warnings']
 }
 
@@ -38,7 +38,7 @@ export interface Plan {
   id: string
   reason: string
   current: PolicyRow | null
-  vocabulary: Vocabulary
+  schema: PolicySchema
   compiled: Compiled
   /** The revision at which the policy was measured with the others; null where it is not active. */
   measuredAt: number | null
@@ -52,7 +52,7 @@ export async function planOf(
   { body, ...asked }: Omit<Plan, 'compiled' | 'measuredAt'> & { body: Draft },
 ): Promise<Plan> {
   const cost = await measurePatterns(body.conditions)
-  const compiled = compileBody(body, asked.vocabulary, cost, asked.text)
+  const compiled = compileBody(body, asked.schema, cost, asked.text)
   const plan = { ...asked, compiled }
   return { ...plan, measuredAt: await measure(deps, caller, plan) }
 }
@@ -67,7 +67,7 @@ export async function writePolicy(
   caller: Caller,
   plan: Plan,
 ): Promise<Written | typeof overtaken> {
-  const { id, compiled, current, vocabulary, measuredAt } = plan
+  const { id, compiled, current, schema, measuredAt } = plan
   const { tenantId, userId } = caller
   const at = deps.clock()
   const { fields, rules, checksum } = compiled
@@ -83,7 +83,7 @@ export async function writePolicy(
     authorId: userId,
     at,
   }
-  const revision = await growFrom(tx, tenantId, vocabulary)
+  const revision = await growFrom(tx, tenantId, schema)
   if (revision === null) return overtaken
   // Others wrote since the policies were measured together. Measuring again here never loses against them.
   if (measuredAt !== null && measuredAt !== revision - 1)
@@ -108,17 +108,17 @@ export async function writePolicy(
     target: { type: 'policy', id },
     changes: changesBetween(current && draftOf(current), draftOf(row)),
   })
-  return { row, roles: vocabulary.roles, warnings: compiled.warnings }
+  return { row, roles: schema.roles, warnings: compiled.warnings }
 }
 
 /**
  * Takes the tenant's next revision and gives it; its words stay until the transaction ends. Null where
  * they have changed.
  */
-async function growFrom(tx: Tx, tenantId: string, vocabulary: Vocabulary): Promise<number | null> {
+async function growFrom(tx: Tx, tenantId: string, schema: PolicySchema): Promise<number | null> {
   const revision = await growPolicyRevision(tx, tenantId)
   const isSame =
-    revision === vocabulary.revision + 1 || sameVocabulary(vocabulary, await readVocabulary(tx, tenantId))
+    revision === schema.revision + 1 || samePolicySchema(schema, await readPolicySchema(tx, tenantId))
   return isSame ? revision : null
 }
 

@@ -1,5 +1,5 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
-import { type Delivery, settle } from '../../platform/outbox/settle.ts'
+import { acknowledge, type Delivery } from '../../platform/outbox/acknowledge.ts'
 import { attempt, attemptOf, type DeliverDeps, noteAttempt, resultOf, wasTaken } from './attempt.ts'
 import {
   type Claimed,
@@ -31,7 +31,7 @@ export async function deliverOnce(deps: DeliverDeps, message: OnceMessage): Prom
   if (!claimed) return rest(deps, message)
   const answer = await attempt(deps, message, claimed)
   noteAttempt(deps, message, claimed, answer)
-  await settle(db, message, (tx) => conclude(tx, message, claimed, answer, clock()))
+  await acknowledge(db, message, (tx) => conclude(tx, message, claimed, answer, clock()))
   return null
 }
 
@@ -48,6 +48,6 @@ async function conclude(tx: Tx, message: OnceMessage, claimed: Claimed, answer: 
 async function rest({ db, clock }: DeliverDeps, message: OnceMessage): Promise<number | null> {
   const open = await asWorker(db, (tx) => findOpenOnce(tx, message, message.deliveryId))
   if (open) return open.tenant_active ? Math.max(0, open.next_attempt_at - clock()) : longestWait
-  await settle(db, message, async () => undefined)
+  await acknowledge(db, message, async () => undefined)
   return null
 }

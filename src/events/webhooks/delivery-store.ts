@@ -2,7 +2,7 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import type { Delivery } from '../../platform/outbox/settle.ts'
+import type { Delivery } from '../../platform/outbox/acknowledge.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 
 /** Names a webhook. */

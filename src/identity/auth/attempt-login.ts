@@ -4,8 +4,8 @@ import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
-import { evenly } from '../guards/even-time.ts'
-import { guardPassword } from '../guards/guard-password.ts'
+import { guardPassword } from '../rate-limits/guard-password.ts'
+import { padDuration } from '../rate-limits/pad-duration.ts'
 import { findCredentials } from '../users/store.ts'
 import { type LoginBody, login } from './login.ts'
 
@@ -24,7 +24,7 @@ export async function attemptLogin(deps: Deps, requestInfo: RequestInfo, body: L
     )
   } catch (error) {
     if (error instanceof ApiError && error.code === wrongPassword)
-      await evenly(refusalMs, () => recordFailure(deps, requestInfo, email))
+      await padDuration(refusalMs, () => recordFailure(deps, requestInfo, email))
     throw error
   }
 }

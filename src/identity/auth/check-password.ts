@@ -3,7 +3,7 @@ import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { invalidField, unauthorized } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { guardPassword } from '../guards/guard-password.ts'
+import { guardPassword } from '../rate-limits/guard-password.ts'
 import { findCredentials, replacePassword } from '../users/store.ts'
 
 /** Whose password was right. */

@@ -6,7 +6,7 @@ import { listPlacesOf } from '../../tenancy/members/store.ts'
 import { findCredentials } from '../users/store.ts'
 
 /**
- * How long the answer takes where REGISTRATION_HIDE_EXISTING is set (see `evenly`): far more than an account or an
+ * How long the answer takes where REGISTRATION_HIDE_EXISTING is set (see `padDuration`): far more than an account or an
  * address takes to write, so that neither that nor the mail to the owner shows in the time.
  */
 export const hiddenMs = 200

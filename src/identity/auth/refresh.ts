@@ -5,7 +5,7 @@ import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/err
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listPlacesOf } from '../../tenancy/members/store.ts'
-import { refreshUses } from '../guards/limits.ts'
+import { refreshUses } from '../rate-limits/limits.ts'
 import { assertEnterable, isOverIn } from '../sessions/enter-tenant.ts'
 import {
   advanceFamily,

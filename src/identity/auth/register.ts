@@ -12,8 +12,8 @@ import {
 } from '../../tenancy/invitations/join-by-invitation.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
-import { evenly } from '../guards/even-time.ts'
-import { registerUses } from '../guards/limits.ts'
+import { registerUses } from '../rate-limits/limits.ts'
+import { padDuration } from '../rate-limits/pad-duration.ts'
 import { insertUser } from '../users/store.ts'
 import { tellRegistered } from '../users/tell-registered.ts'
 import { verifyByInvitation } from './accept-invitation.ts'
@@ -57,7 +57,7 @@ async function registerNow(deps: Deps, requestInfo: RequestInfo, body: RegisterB
     if (!(await foundAccount(deps, requestInfo, person, offer)))
       await answerForUsedAddress(deps, email, requestInfo)
   }
-  if (config.REGISTRATION_HIDE_EXISTING) await evenly(hiddenMs, settle)
+  if (config.REGISTRATION_HIDE_EXISTING) await padDuration(hiddenMs, settle)
   else await settle()
   return { id, email }
 }

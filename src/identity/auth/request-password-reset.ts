@@ -6,8 +6,8 @@ import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
-import { evenly } from '../guards/even-time.ts'
-import { mailUses } from '../guards/limits.ts'
+import { mailUses } from '../rate-limits/limits.ts'
+import { padDuration } from '../rate-limits/pad-duration.ts'
 import { findCredentials } from '../users/store.ts'
 import type { Person } from './check-password.ts'
 
@@ -24,7 +24,7 @@ export async function requestPasswordReset(
   email: string,
 ): Promise<{ message: typeof resetSent }> {
   await deps.limiters.take(mailUses('reset', email))
-  await evenly(answerMs, () => mailResetLink(deps, requestInfo, email))
+  await padDuration(answerMs, () => mailResetLink(deps, requestInfo, email))
   return { message: resetSent }
 }
 

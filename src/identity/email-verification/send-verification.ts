@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { mailUses } from '../guards/limits.ts'
+import { mailUses } from '../rate-limits/limits.ts'
 
 interface Recipient {
   userId: string

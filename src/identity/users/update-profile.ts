@@ -9,8 +9,8 @@ import { assertDomainsKept } from '../../tenancy/members/keep-domains.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { hiddenMs, mailAddressOwner } from '../auth/mail-address-owner.ts'
-import { evenly } from '../guards/even-time.ts'
-import { mailUses } from '../guards/limits.ts'
+import { mailUses } from '../rate-limits/limits.ts'
+import { padDuration } from '../rate-limits/pad-duration.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
 import { settleNewAddress } from './settle-new-address.ts'
 import { isEmailTaken, isUserAmong, updatePerson } from './store.ts'
@@ -42,7 +42,7 @@ export async function updateProfile(
     await writeProfile(deps, caller, change, email, versions)
     return { shownEmail: null }
   }
-  return evenly(hiddenMs, async () => {
+  return padDuration(hiddenMs, async () => {
     try {
       await writeProfile(deps, caller, change, email, versions)
       return { shownEmail: null }

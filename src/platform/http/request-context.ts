@@ -6,7 +6,7 @@ import type { DecisionQuery } from '../../policy-engine/evaluate/query.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import type { Databases } from '../db/transaction.ts'
 import type { DecisionPace } from '../decision-budget.ts'
-import type { Turnstile } from '../turnstile.ts'
+import type { KeyedSemaphore } from '../keyed-semaphore.ts'
 import type { Approvals } from './approvals.ts'
 import type { CallBudget } from './authenticate.ts'
 import type { Caller, LoadAuthContext } from './caller.ts'
@@ -48,5 +48,5 @@ export interface PathDeps {
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
   signer: TokenSigner
-  turns: { ofTenant: Turnstile }
+  semaphores: { perTenant: KeyedSemaphore }
 }

@@ -35,7 +35,7 @@ export function requestPath(deps: PathDeps, route: Route): Middleware {
     const received = await receive(http)
     let decided: RequestContext | null = null
     try {
-      await deps.turns.ofTenant(claims.tenantId, async () => {
+      await deps.semaphores.perTenant(claims.tenantId, async () => {
         const request = await authenticate(deps, http, route as DecidedRoute, claims) // 401, 403, 404, 429
         decided = request
         decideRoute(deps, request) //                                         403: could it be permitted at all?

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { Delivery } from './settle.ts'
+import type { Delivery } from './acknowledge.ts'
 
 const event = z.object({
   tenant_id: z.string(),

@@ -7,7 +7,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { findMember, insertMember, type MemberRow } from '../members/store.ts'
-import { exceedsCeiling } from '../roles/ceiling.ts'
+import { permitsMoreThan } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findInviter, findOffer, holdRoles, markAccepted, type Offer } from './accept-store.ts'
 
@@ -78,7 +78,7 @@ async function rolesStillOffered(
   const inviter = await findInviter(tx, tenantId, invited_by)
   if (!inviter) throw invitationInvalid()
   const roles = await holdRoles(tx, tenantId, role_ids)
-  if (roles.length < role_ids.length || exceedsCeiling(inviter, roles)) throw invitationInvalid()
+  if (roles.length < role_ids.length || permitsMoreThan(inviter, roles)) throw invitationInvalid()
   return role_ids
 }
 

@@ -1,7 +1,7 @@
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { holderOf, isOwner, refused } from '../roles/ceiling.ts'
+import { holderOf, isOwner, refused } from '../roles/grantable-roles.ts'
 import { hasActiveOwner, type MemberRow } from './store.ts'
 
 /** Throws 403 for an owner's membership in the hands of somebody who is none. */

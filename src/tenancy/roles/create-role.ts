@@ -8,7 +8,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
-import { assertHeld, holderOf } from './ceiling.ts'
+import { assertHeld, holderOf } from './grantable-roles.ts'
 import { auditedRole, type newRole } from './role-schemas.ts'
 import { countCustomRoles, findRole, insertRole, type RoleDetailRow } from './store.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sql } from '../../../src/platform/db/transaction.ts'
-import { bury, settle } from '../../../src/platform/outbox/settle.ts'
-import { settleTogether } from '../../../src/platform/outbox/settle-together.ts'
+import { acknowledge, deadLetter } from '../../../src/platform/outbox/acknowledge.ts'
+import { acknowledgeTogether } from '../../../src/platform/outbox/acknowledge-together.ts'
 import { openStage } from '../../workers/stage.ts'
 
 t.test('a message delivered twice at once has one effect', async (t) => {
@@ -11,12 +11,12 @@ t.test('a message delivered twice at once has one effect', async (t) => {
   const id = await stage.append(tenantId)
   let effects = 0
   const once = () =>
-    settle(db, { id, tenantId }, async () => {
+    acknowledge(db, { id, tenantId }, async () => {
       effects++
     })
   t.strictSame((await Promise.all([once(), once(), once()])).sort(), [false, false, true])
   t.equal(effects, 1)
-  t.equal(await bury(db, { id, tenantId, attempts: 1, reason: 'late', at: 0 }), false)
+  t.equal(await deadLetter(db, { id, tenantId, attempts: 1, reason: 'late', at: 0 }), false)
   t.equal(await stage.count('dead_letters'), 0)
 })
 
@@ -24,12 +24,12 @@ t.test('an effect that fails leaves the message where it was', async (t) => {
   const stage = await openStage(t)
   const tenantId = stage.tenant
   const id = await stage.append(tenantId)
-  const failing = settle(stage.deps.db, { id, tenantId }, async (tx) => {
+  const failing = acknowledge(stage.deps.db, { id, tenantId }, async (tx) => {
     await tx.query(sql.unsafe`select 1 / 0`)
   })
   await t.rejects(failing)
   t.equal(await stage.count('outbox'), 1)
-  t.equal(await bury(stage.deps.db, { id, tenantId, attempts: 3, reason: 'broken', at: 0 }), true)
+  t.equal(await deadLetter(stage.deps.db, { id, tenantId, attempts: 3, reason: 'broken', at: 0 }), true)
   t.match(await stage.rows('select attempts, error, queue from dead_letters'), [
     { attempts: 3, error: 'broken', queue: 'event-fanout' },
   ])
@@ -42,7 +42,7 @@ t.test('of messages settled together, a broken one fails alone and each has one 
   const ids = await Promise.all(Array.from({ length: 250 }, () => stage.append(tenantId)))
   const seen: string[] = []
   const transactions: number[] = []
-  const settleOne = settleTogether(stage.deps.db, async (tx, messages) => {
+  const settleOne = acknowledgeTogether(stage.deps.db, async (tx, messages) => {
     transactions.push(messages.length)
     if (messages.some((message) => message.id === ids[7])) await tx.query(sql.unsafe`select 1 / 0`)
     seen.push(...messages.map((message) => message.id))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ask, cancel, openOffice } from '../../authorization/approvals/office.ts'
 import { type Answer, startService } from '../../helpers/service.ts'
-import { env, throttled } from '../../identity/guards/limits-logins.ts'
+import { env, throttled } from '../../identity/rate-limits/limits-logins.ts'
 import { type Firm, foundFirm, look } from '../staff.ts'
 
 // Whoever may invite could fill anybody's mailbox: an address is sent three mails a minute, whoever asks for them.

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openCallBudget } from '../../../src/identity/guards/call-budget.ts'
+import { openCallBudget } from '../../../src/identity/rate-limits/call-budget.ts'
 import { startService } from '../../helpers/service.ts'
 import { env, throttled } from './limits-logins.ts'
 

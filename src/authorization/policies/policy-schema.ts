@@ -7,14 +7,14 @@ import { listDefinitions } from '../attributes/store.ts'
 import { listRoleNames, type RoleName, readRevision } from './store.ts'
 
 /** What policies of a tenant may speak of: its roles and attributes, at one revision. */
-export interface Vocabulary {
+export interface PolicySchema {
   revision: number
   roles: readonly RoleName[]
   attributes: AttributeCatalogue
 }
 
-/** Reads the tenant's vocabulary. */
-export async function readVocabulary(tx: Tx, tenantId: string): Promise<Vocabulary> {
+/** Reads the tenant's policy schema: its attributes and roles. */
+export async function readPolicySchema(tx: Tx, tenantId: string): Promise<PolicySchema> {
   const revision = await readRevision(tx, tenantId)
   const attributes = new Map<string, { type: DataType }>(builtInAttributes)
   for (const { category, key, data_type } of await listDefinitions(tx, tenantId))
@@ -23,11 +23,11 @@ export async function readVocabulary(tx: Tx, tenantId: string): Promise<Vocabula
 }
 
 /** Whether a policy that was compiled with `one` means the same with `other`. */
-export const sameVocabulary = (one: Vocabulary, other: Vocabulary): boolean =>
+export const samePolicySchema = (one: PolicySchema, other: PolicySchema): boolean =>
   isDeepStrictEqual([one.roles, one.attributes], [other.roles, other.attributes])
 
 /** Finds a role by name, in any case, or id. */
-export function roleFinder({ roles }: Vocabulary): (nameOrId: string) => string | undefined {
+export function roleFinder({ roles }: PolicySchema): (nameOrId: string) => string | undefined {
   const ids = new Map(
     roles.flatMap(
       ({ id, name }) =>

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
-import { openLimiters } from '../../../src/identity/guards/limiters.ts'
+import { openLimiters } from '../../../src/identity/rate-limits/limiters.ts'
 import { startService } from '../../helpers/service.ts'
 import { backends, startRedis } from '../../workers/stage.ts'
 import { env, limitsLogins } from './limits-logins.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '../db/transaction.ts'
 import { outsideSpans } from '../tracing/span.ts'
-import type { Delivery } from './settle.ts'
+import type { Delivery } from './acknowledge.ts'
 
 type Waiting = Delivery & { done: (settled: boolean) => void; failed: (error: unknown) => void }
 const found = z.object({ id: z.string() })
@@ -10,11 +10,11 @@ const found = z.object({ id: z.string() })
 const most = 100
 
 /**
- * Like `settle` for effects that are one statement over many messages: those that come while a transaction is
+ * Like `acknowledge` for effects that are one statement over many messages: those that come while a transaction is
  * under way share the next one, which is what a commit costs. `effect` gets the messages that were still there.
  * Where a shared transaction fails, each of its messages gets one of its own: one that is broken fails alone.
  */
-export function settleTogether(
+export function acknowledgeTogether(
   db: Pick<Databases, 'worker'>,
   effect: (tx: Tx, settled: Delivery[]) => Promise<void>,
 ): (delivery: Delivery) => Promise<boolean> {

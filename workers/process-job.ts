@@ -5,7 +5,7 @@ import { Later } from '../src/platform/jobs/later.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
-import { bury } from '../src/platform/outbox/settle.ts'
+import { deadLetter } from '../src/platform/outbox/acknowledge.ts'
 import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -18,7 +18,7 @@ interface Attended {
 }
 
 /** What stands between a queue and an actor: reads messages, and tells another attempt from a dead letter. */
-export function attendant<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
+export function jobProcessor<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
   const handle = definition.handler(deps)
   const read = (payload: unknown) => queues[definition.queue].parse(payload) as Message<Queue>
 
@@ -33,7 +33,7 @@ export function attendant<Queue extends QueueName>(definition: ActorDefinition<Q
       error: reason,
       origin: originOf(error),
     }
-    if (await bury(deps.db, { id, tenantId, attempts, reason, at: deps.clock() }, effect))
+    if (await deadLetter(deps.db, { id, tenantId, attempts, reason, at: deps.clock() }, effect))
       deps.log.error(death, 'became a dead letter')
   }
 

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { createTurnstile } from '../../../src/platform/turnstile.ts'
+import { createKeyedSemaphore } from '../../../src/platform/keyed-semaphore.ts'
 import { useProductionTimeouts } from '../../helpers/database.ts'
 import { cheapHashing, startService } from '../../helpers/service.ts'
 import { look } from '../../tenancy/staff.ts'
@@ -99,7 +99,7 @@ t.test('whoever sends a body slowly keeps nobody of their tenant waiting', async
 })
 
 t.test('whoever waits too long, or behind too many, is told to come back', async (t) => {
-  const turn = createTurnstile({ most: 1, waiting: 1, patience: 50 })
+  const turn = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 1, maxWaitMs: 50 })
   let end = () => {}
   const first = turn('a', () => new Promise<void>((done) => (end = done)))
   const second = turn('a', async () => 'second')

@@ -33,7 +33,7 @@ export async function guardPassword<T>(
   const attempt = { account: accountKey(email), email, address: addressKey(requestInfo.ip), at: deps.clock() }
   const pair = `${attempt.account.toString('hex')}:${attempt.address}`
   const uses = loginUses(email, requestInfo.ip)
-  return deps.turns.ofSignIn(pair, () =>
+  return deps.semaphores.perSignIn(pair, () =>
     deps.passwords.expecting(() => guarded(deps, attempt, uses, wrong, check)),
   )
 }

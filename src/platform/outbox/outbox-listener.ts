@@ -1,21 +1,21 @@
 import pg from 'pg'
 
-/** Rings when something was written to the outbox. */
-export interface OutboxBell {
-  /** Resolves when it rang since the last call, else at the next ring or after `timeout` ms. */
-  rung(timeout: number): Promise<void>
+/** Hears when a message was written to the outbox. */
+export interface OutboxListener {
+  /** Resolves at once after a write since the last call, else at the next write or after `timeout` ms. */
+  written(timeout: number): Promise<void>
   close(): void
 }
 
 const reconnectAfter = 250
 
 /** Listens on a connection of its own and connects again for as long as it is open; never throws. */
-export function openOutboxBell(url: string, onError: (error: unknown) => void): OutboxBell {
+export function openOutboxListener(url: string, onError: (error: unknown) => void): OutboxListener {
   let pending = true
   let wake: (() => void) | undefined
   let client: pg.Client | undefined
   let closed = false
-  const ring = () => {
+  const wakeUp = () => {
     pending = true
     wake?.()
   }
@@ -35,16 +35,16 @@ export function openOutboxBell(url: string, onError: (error: unknown) => void): 
       current.end().catch(() => undefined)
       setTimeout(listen, reconnectAfter).unref()
     }
-    current.on('error', again).on('end', again).on('notification', ring)
-    // What was written while nobody listened rings, too.
+    current.on('error', again).on('end', again).on('notification', wakeUp)
+    // Messages written while the connection was away count, too.
     current
       .connect()
       .then(() => current.query('listen outbox'))
-      .then(ring, again)
+      .then(wakeUp, again)
   }
   listen()
   return {
-    async rung(timeout) {
+    async written(timeout) {
       if (!pending && !closed)
         await new Promise<void>((done) => {
           const timer = setTimeout(done, timeout)
@@ -57,7 +57,7 @@ export function openOutboxBell(url: string, onError: (error: unknown) => void): 
     },
     close() {
       closed = true
-      ring()
+      wakeUp()
       client?.end().catch(() => undefined)
     },
   }

@@ -1,5 +1,5 @@
 import { Later } from '../src/platform/jobs/later.ts'
-import type { Delivery } from '../src/platform/outbox/settle.ts'
+import type { Delivery } from '../src/platform/outbox/acknowledge.ts'
 
 interface Lane {
   running: number
@@ -14,7 +14,7 @@ const longest = 60_000
  * Has at most `most` messages of a tenant handled at a time in this process, so that one tenant whose messages take
  * long leaves room for others. Throws {@link Later} over the rest: the longer their line, the less often they ask.
  */
-export function createShare(most: number) {
+export function limitPerTenant(most: number) {
   const lanes = new Map<string, Lane>()
   return async <T>({ id, tenantId }: Delivery, work: () => Promise<T>): Promise<T> => {
     const lane = lanes.get(tenantId) ?? { running: 0, line: new Set() }

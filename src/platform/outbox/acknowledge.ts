@@ -15,7 +15,7 @@ const found = z.object({ id: z.string() })
  * Carries out `effect` and deletes the message from the outbox in one transaction. False, and nothing happens,
  * where the message is gone: another delivery of it was faster.
  */
-export function settle(
+export function acknowledge(
   db: Pick<Databases, 'worker'>,
   { id, tenantId }: Delivery,
   effect: Effect,
@@ -36,7 +36,7 @@ export interface Death extends Delivery {
 }
 
 /** Moves a message to the dead letters, together with `effect`; false where it is gone already. */
-export function bury(db: Pick<Databases, 'worker'>, death: Death, effect?: Effect): Promise<boolean> {
+export function deadLetter(db: Pick<Databases, 'worker'>, death: Death, effect?: Effect): Promise<boolean> {
   const { id, tenantId, attempts, reason, at } = death
   return asWorker(db, async (tx) => {
     const row = await tx.maybeOne(sql.type(found)`

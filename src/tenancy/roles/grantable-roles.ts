@@ -28,14 +28,14 @@ export interface GivenRole {
 }
 
 /** Whether these roles permit more than their giver may; the role of an owner is an owner's to give. */
-export function exceedsCeiling(giver: Holder, roles: readonly GivenRole[]): boolean {
+export function permitsMoreThan(giver: Holder, roles: readonly GivenRole[]): boolean {
   if (!isOwner(giver) && roles.some(({ is_system, name }) => is_system && name === 'owner')) return true
   return lackedOf(giver, roles.flatMap(permissionsIn)).length > 0
 }
 
 /** Throws 403 for roles that permit more than their giver may. */
 export function assertGivable(giver: Holder, roles: readonly GivenRole[]): void {
-  if (exceedsCeiling(giver, roles))
+  if (permitsMoreThan(giver, roles))
     throw refused('You cannot give a role that permits more than your own roles do.')
 }
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * was done, or left undone because nobody has the address, does not show in the time. The time is the wall's: it is
  * what an onlooker measures.
  */
-export async function evenly<T>(ms: number, work: () => Promise<T>): Promise<T> {
+export async function padDuration<T>(ms: number, work: () => Promise<T>): Promise<T> {
   const begun = performance.now()
   const outcome = await work().then(
     (value) => ({ value }),
