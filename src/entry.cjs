@@ -11,6 +11,7 @@ const files = {
   tour: './development/tour.ts',
   bench: '../bench/main.ts',
   test: './test-runner/test.ts',
+  dependencies: '../release/dependencies.ts',
 }
 const names = Object.keys(files)
 const usages = {
@@ -23,6 +24,8 @@ const usages = {
   bench:
     'npm run bench [-- --seconds 5] [--rounds 3] [--clients 32] [--only <suite>,...] [--json] [--profile] [--write]\n\n  Measure; --write makes the figures the baseline',
   test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Every test but the nightly ones (npm run test:all), or those of the files named; so many processes side by side',
+  dependencies:
+    'npm run dependencies\n\n  Check package-lock.json, and the advisories of its packages where the registry answers',
 }
 const [name = '', ...rest] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)

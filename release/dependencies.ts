@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findLockProblems } from './find-lock-problems.ts'
+import { readAdvisories, readOutdated } from './registry-answers.ts'
+
+// npm run dependencies: exits with 1 where package.json or package-lock.json have what they must not, or an advisory
+// is high or critical. Without an answer of the registry it says so and goes by the two files alone.
+
+const root = process.cwd()
+const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
+
+const [advisories, outdated] = await Promise.all([readAdvisories(root), readOutdated(root)])
+const lock = read('package-lock.json')
+const problems = findLockProblems(read('package.json'), lock)
+
+print(
+  `package-lock.json: ${Object.keys(lock.packages).length - 1} packages, ${problems.length} problems`,
+  problems,
+)
+if ('unavailable' in advisories) {
+  print(
+    `Advisories: not available here (npm audit: ${advisories.unavailable}); the workflow on GitHub asks for them`,
+  )
+} else {
+  const { problems: severe, others } = advisories
+  print(`Advisories: ${severe.length} high or critical, ${others} of less severity`, severe)
+  problems.push(...severe)
+}
+print(
+  outdated
+    ? `Direct dependencies not at the newest version: ${outdated.length}`
+    : 'Newest versions: not available here (npm outdated had no answer)',
+  outdated,
+)
+process.exitCode = problems.length === 0 ? 0 : 1
+
+function print(line: string, details: string[] = []): void {
+  console.log([line, ...details.map((detail) => `  ${detail}`)].join('\n'))
+}

@@ -1,0 +1,115 @@
+/** What the check reads of package.json. */
+export interface Manifest {
+  dependencies?: Record<string, string>
+  devDependencies?: Record<string, string>
+  allowScripts?: Record<string, boolean>
+}
+
+/** One package of package-lock.json, under its path below the root: `node_modules/koa`. */
+export interface LockEntry {
+  /** the real name, where the folder has another: `npm:` aliases */
+  name?: string
+  version?: string
+  resolved?: string
+  integrity?: string
+  link?: boolean
+  license?: string
+  deprecated?: string
+  hasInstallScript?: boolean
+  dev?: boolean
+  dependencies?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+}
+
+export interface Lock {
+  packages: Record<string, LockEntry>
+}
+
+const licences = new Set([
+  ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'CC-BY-3.0', 'ISC'],
+  ...['MIT', 'MIT-0', 'Unlicense', 'Zlib'],
+])
+
+/** Packages whose manifest names no licence, and the licence that their files have. */
+const licenceOfFiles: Record<string, string> = { 'jsonc-simple-parser': 'MIT' }
+
+/** The real name of a package of the lock: `koa` of `node_modules/x/node_modules/koa`. */
+export const packageName = (path: string, entry: LockEntry): string =>
+  entry.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+
+/**
+ * What in package.json and package-lock.json must not be there, one sentence each; empty if all is well. Reads these
+ * two alone: every package comes from the registry by a SHA-512, runs no script without a decision, and has a licence
+ * that we accept.
+ */
+export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
+  const entries = Object.entries(lock.packages).filter(([path]) => path !== '')
+  const direct = { ...manifest.dependencies, ...manifest.devDependencies }
+  const aliases = aliasesOf([direct, ...entries.flatMap(([, entry]) => dependenciesOf(entry))])
+  return [
+    ...Object.entries(direct).flatMap(([name, range]) => rangeProblems(name, range)),
+    ...entries.flatMap(([path, entry]) => [
+      ...originProblems(path, entry, aliases),
+      ...scriptProblems(path, entry, manifest.allowScripts ?? {}),
+      ...licenceProblems(path, entry),
+      ...deprecationProblems(path, entry, direct),
+    ]),
+  ]
+}
+
+const dependenciesOf = (entry: LockEntry) => [entry.dependencies ?? {}, entry.optionalDependencies ?? {}]
+
+/** Folder → real name, of every `npm:` alias that some manifest asks for. */
+function aliasesOf(requests: Record<string, string>[]): Map<string, string> {
+  const found = requests.flatMap((ranges) =>
+    Object.entries(ranges).flatMap(([name, range]) => {
+      const [, target] = /^npm:(@?[^@]+)/.exec(range) ?? []
+      return target ? [[name, target] as const] : []
+    }),
+  )
+  return new Map(found)
+}
+
+const rangeProblems = (name: string, range: string): string[] =>
+  /^[~^]?\d+\.\d+\.\d+(-[\w.]+)?$/.test(range)
+    ? []
+    : [`package.json asks for ${name} by "${range}": name a version, with ^ or ~ or neither`]
+
+function originProblems(path: string, entry: LockEntry, aliases: Map<string, string>): string[] {
+  const problems: string[] = []
+  // .npmrc has omit-lockfile-registry-resolved: only what is not from the registry gets a `resolved`.
+  if (entry.resolved || entry.link)
+    problems.push(`${path} is not from the registry (resolved: ${entry.resolved}): depend on a version of it`)
+  if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(entry.integrity ?? ''))
+    problems.push(`${path} has no single sha512 integrity: delete the entry and run npm install`)
+  const folder = packageName(path, { ...entry, name: undefined })
+  if (entry.name && entry.name !== folder && aliases.get(folder) !== entry.name)
+    problems.push(`${path} holds ${entry.name}, and no manifest asks for that alias: restore the entry`)
+  return problems
+}
+
+function scriptProblems(path: string, entry: LockEntry, allowed: Record<string, boolean>): string[] {
+  const name = packageName(path, entry)
+  if (!entry.hasInstallScript || name in allowed || `${name}@${entry.version}` in allowed) return []
+  return [`${path} has an install script: add "${name}" to allowScripts in package.json, true or false`]
+}
+
+function licenceProblems(path: string, entry: LockEntry): string[] {
+  const name = packageName(path, entry)
+  const licence = entry.license ?? licenceOfFiles[name] ?? ''
+  if (isAccepted(licence)) return []
+  return [`${path} has the licence "${licence}", which is not among those accepted: replace the package`]
+}
+
+/** Flat SPDX expressions alone; what is nested is refused. */
+function isAccepted(expression: string): boolean {
+  const flat = expression.replace(/^\((.*)\)$/, '$1')
+  if (flat.includes(' OR ')) return flat.split(' OR ').some((licence) => licences.has(licence))
+  return flat.split(' AND ').every((licence) => licences.has(licence))
+}
+
+function deprecationProblems(path: string, entry: LockEntry, direct: Record<string, string>): string[] {
+  const name = path.slice('node_modules/'.length)
+  if (!entry.deprecated || !(name in direct)) return []
+  return [`${name}@${entry.version} is deprecated: ${entry.deprecated}`]
+}
