@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 // A text that is not in a set of n is taken for a member with a probability of n / 2^32.
 //
 // In a file, as Rice codes (RFC 9043 §3.8.2.1 calls them Golomb-Rice): each value as its distance from the one before,
-// split into a quotient in unary and a remainder of k bits. Hashes are spread padDuration, so that is within 3% of the
+// split into a quotient in unary and a remainder of k bits. Hashes are spread evenly, so that is within 3% of the
 // least there can be. The file begins with k (1 byte) and n (4 bytes, big-endian).
 
 const headLength = 5
