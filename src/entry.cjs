@@ -12,6 +12,7 @@ const files = {
   bench: '../bench/main.ts',
   test: './test-runner/test.ts',
   dependencies: '../release/dependencies.ts',
+  sbom: '../release/sbom.ts',
 }
 const names = Object.keys(files)
 const usages = {
@@ -26,6 +27,7 @@ const usages = {
   test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Every test but the nightly ones (npm run test:all), or those of the files named; so many processes side by side',
   dependencies:
     'npm run dependencies\n\n  Check package-lock.json, and the advisories of its packages where the registry answers',
+  sbom: 'npm run sbom [-- --out <file>]\n\n  The production dependencies of this commit, as CycloneDX JSON',
 }
 const [name = '', ...rest] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)
