@@ -26,7 +26,7 @@ export interface ActorDefinition<Queue extends QueueName> {
   backoff: { first: number; longest: number }
   /** ms after which the message of a process that died is given to another; renewed while it lives. */
   lockDuration: number
-  /** Asked once per process for what handles each message, and settles it or throws Later. */
+  /** Asked once per process for what handles each message, and settles it or throws DelayedError. */
   handler(deps: WorkerDeps): (message: ActorMessage<Queue>) => Promise<void>
   /** In place of a dead letter, where the processes that handled a message kept dying. */
   abandoned?(deps: WorkerDeps, delivery: Delivery): Promise<void>

@@ -1,5 +1,5 @@
 import { asWorker } from '../src/platform/db/transaction.ts'
-import { Hopeless } from '../src/platform/describe-error.ts'
+import { UnrecoverableError } from '../src/platform/describe-error.ts'
 import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store.ts'
 import { writeLetter } from '../src/platform/mail/templates.ts'
 import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
@@ -41,6 +41,6 @@ function refuse(error: unknown): never {
   const { code, responseCode } = error as { code?: string; responseCode?: number }
   const final = code === 'EENVELOPE' || code === 'EMESSAGE'
   if (final && responseCode && responseCode >= 500)
-    throw new Hopeless(`The mail server refused it for good: ${responseCode}`)
+    throw new UnrecoverableError(`The mail server refused it for good: ${responseCode}`)
   throw error
 }

@@ -1,7 +1,7 @@
 import type { Span } from '@opentelemetry/api'
 import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
-import { describeError, Hopeless, originOf, serverOf } from '../src/platform/describe-error.ts'
-import { Later } from '../src/platform/jobs/later.ts'
+import { describeError, originOf, serverOf, UnrecoverableError } from '../src/platform/describe-error.ts'
+import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
@@ -52,9 +52,9 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
       await handleOnce(queued, attempt)
       return { outcome: 'done' }
     } catch (error) {
-      if (error instanceof Later) return { outcome: 'later', failure: error }
+      if (error instanceof DelayedError) return { outcome: 'later', failure: error }
       markFailed(span, error)
-      const last = error instanceof Hopeless || attempt >= definition.attempts
+      const last = error instanceof UnrecoverableError || attempt >= definition.attempts
       if (last && !isDatabaseUnavailable(error)) {
         await giveUp(queued, attempt, error)
         return { outcome: 'dead' }
@@ -84,7 +84,7 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>
       definition.abandoned?.(deps, queued) ??
-      giveUp(queued, attempt, new Hopeless('The processes that handled it died')),
+      giveUp(queued, attempt, new UnrecoverableError('The processes that handled it died')),
   }
 }
 
@@ -92,6 +92,6 @@ function unlessUnreadable<T>(read: (payload: unknown) => T, payload: unknown): T
   try {
     return read(payload)
   } catch (error) {
-    throw new Hopeless(describeError(error))
+    throw new UnrecoverableError(describeError(error))
   }
 }

@@ -1,4 +1,4 @@
-import { Later } from '../src/platform/jobs/later.ts'
+import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import type { Delivery } from '../src/platform/outbox/acknowledge.ts'
 
 interface Lane {
@@ -12,14 +12,14 @@ const longest = 60_000
 
 /**
  * Has at most `most` messages of a tenant handled at a time in this process, so that one tenant whose messages take
- * long leaves room for others. Throws {@link Later} over the rest: the longer their line, the less often they ask.
+ * long leaves room for others. Throws {@link DelayedError} over the rest: the longer their line, the less often they ask.
  */
 export function limitPerTenant(most: number) {
   const lanes = new Map<string, Lane>()
   return async <T>({ id, tenantId }: Delivery, work: () => Promise<T>): Promise<T> => {
     const lane = lanes.get(tenantId) ?? { running: 0, line: new Set() }
     lanes.set(tenantId, lane)
-    if (lane.running >= most) throw new Later(Math.min(step * lane.line.add(id).size, longest))
+    if (lane.running >= most) throw new DelayedError(Math.min(step * lane.line.add(id).size, longest))
     lane.line.delete(id)
     lane.running++
     try {

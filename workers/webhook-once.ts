@@ -1,7 +1,7 @@
 import { killOnce } from '../src/events/webhooks/attempt-store.ts'
 import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
-import { Later } from '../src/platform/jobs/later.ts'
+import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
 import { limitPerTenant } from './tenant-concurrency.ts'
 
@@ -23,7 +23,7 @@ export const webhookOnce = defineActor({
     return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
       const asked = { id, tenantId, webhookId, deliveryId }
       const wait = await share(asked, () => deliverOnce({ ...deps, poster }, asked))
-      if (wait !== null) throw new Later(wait)
+      if (wait !== null) throw new DelayedError(wait)
     }
   },
   onDeath:

@@ -2,7 +2,7 @@ import { deliverInOrder } from '../src/events/webhooks/deliver-in-order.ts'
 import { renewMessage } from '../src/events/webhooks/delivery-store.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { asWorker } from '../src/platform/db/transaction.ts'
-import { Later } from '../src/platform/jobs/later.ts'
+import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
 
 /**
@@ -21,7 +21,7 @@ export const webhook = defineActor({
     const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
     return async ({ id, tenantId, message }) => {
       const wait = await deliverInOrder({ ...deps, poster }, { id, tenantId, webhookId: message.webhook_id })
-      if (wait !== null) throw new Later(wait)
+      if (wait !== null) throw new DelayedError(wait)
     }
   },
   async abandoned({ db, clock, log }, { id, tenantId }) {

@@ -6,7 +6,7 @@ import { appendEvent } from '../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../platform/outbox/time-ordered-id.ts'
 import { insertMember } from '../tenancy/members/store.ts'
 import { listRolesNamed } from '../tenancy/roles/store.ts'
-import { foundTenant } from '../tenancy/tenants/create-tenant.ts'
+import { createTenantWithOwner } from '../tenancy/tenants/create-tenant.ts'
 
 /** A demo account; the password is told here and nowhere else. */
 export interface DemoAccount {
@@ -54,7 +54,7 @@ export async function seedTenant(deps: SeedDeps, name: string, owner: SeedPerson
   const at = deps.clock()
   const tenantId = timeOrderedId(at)
   const made = await insertPerson(deps, tenantId, owner, async (tx, founder) => {
-    await foundTenant(tx, { id: tenantId, name, slug: undefined, founder, requestInfo, at })
+    await createTenantWithOwner(tx, { id: tenantId, name, slug: undefined, founder, requestInfo, at })
   })
   return made && tenantId
 }

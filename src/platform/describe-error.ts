@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-/** Thrown (by an caller) when trying again cannot help. Its message is ours and holds no secret. */
-export class Hopeless extends Error {
-  override name = 'Hopeless'
+/** Thrown by an actor when another attempt cannot help. Its message is our own text and holds no secret. */
+export class UnrecoverableError extends Error {
+  override name = 'UnrecoverableError'
 }
 
 /**
@@ -10,7 +10,7 @@ export class Hopeless extends Error {
  * repeat what they were given.
  */
 export function describeError(error: unknown): string {
-  if (error instanceof Hopeless) return error.message
+  if (error instanceof UnrecoverableError) return error.message
   if (error instanceof z.ZodError)
     return `ZodError ${error.issues.map((i) => `${i.path.join('.')}: ${i.code}`).join(', ')}`
   if (!(error instanceof Error)) return 'Something that is not an error was thrown'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Later } from '../../src/platform/jobs/later.ts'
+import { DelayedError } from '../../src/platform/jobs/delayed-error.ts'
 import type { Sample } from '../../src/platform/metrics/read-sources.ts'
 import { measureBacklog } from '../../src/platform/outbox/measure-backlog.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
@@ -86,7 +86,7 @@ for (const { kind, skip } of backends)
         if (attempts++ === 0) throw new Error('the mail server is away')
       })
       const notDue = await backend.consume('webhook', options, async () => {
-        throw new Later(never)
+        throw new DelayedError(never)
       })
       t.teardown(() => Promise.all([failing.close(), notDue.close()]))
       const job = () => ({ id: timeOrderedId(Date.now()), tenantId: stage.tenant, payload: {} })

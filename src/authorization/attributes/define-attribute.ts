@@ -8,7 +8,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
-import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
 import {
   countDefinitions,
@@ -35,7 +35,7 @@ export async function defineAttribute(
   const { tenantId } = caller
   const at = deps.clock()
   const row = { ...body, id: timeOrderedId(at), display_name: body.display_name ?? body.key }
-  await growPolicyRevision(tx, tenantId)
+  await incrementPolicyRevision(tx, tenantId)
   if (
     isBuiltInName(`${body.category}.${body.key}`) ||
     !(await insertDefinition(tx, tenantId, { ...row, at }))
@@ -58,7 +58,7 @@ export async function removeDefinition(
   const at = deps.clock()
   const { id } = row
   if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute stays.')
-  await growPolicyRevision(tx, caller.tenantId)
+  await incrementPolicyRevision(tx, caller.tenantId)
   if (!(await deleteDefinition(tx, caller.tenantId, id))) {
     if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
     throw new ApiError(

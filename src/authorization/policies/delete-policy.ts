@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong, preconditionFailed } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { draftOf } from './draft-of.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import { deletePolicy } from './store.ts'
@@ -24,7 +24,7 @@ export async function removePolicy(
   const { id } = row
   assertAmong(ifMatch, row.version)
   const at = deps.clock()
-  await growPolicyRevision(tx, tenantId)
+  await incrementPolicyRevision(tx, tenantId)
   const version = await deletePolicy(tx, tenantId, id, ifMatch)
   // Changed or gone since it was read a moment ago.
   if (version === null) throw ifMatch ? preconditionFailed() : notFound()

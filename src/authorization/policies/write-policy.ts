@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { overtaken } from '../../platform/http/route.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { growPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { draftOf } from './draft-of.ts'
 import { measurePatterns } from './measure-patterns.ts'
@@ -116,7 +116,7 @@ export async function writePolicy(
  * they have changed.
  */
 async function growFrom(tx: Tx, tenantId: string, schema: PolicySchema): Promise<number | null> {
-  const revision = await growPolicyRevision(tx, tenantId)
+  const revision = await incrementPolicyRevision(tx, tenantId)
   const isSame =
     revision === schema.revision + 1 || samePolicySchema(schema, await readPolicySchema(tx, tenantId))
   return isSame ? revision : null

@@ -3,7 +3,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import { listTenantsNamed, type NamedTenant } from '../../tenancy/tenants/store.ts'
 import { refuseWeakPassword } from '../auth/password-policy.ts'
 import { findUserByEmail, type UserRow } from '../users/store.ts'
@@ -99,20 +99,20 @@ export async function createAdmin(
 /** Else the next login would lead where the stranger was last. */
 const leadTo = ({ db, clock }: AdminDeps, tenantId: string, userId: string) =>
   asSystem(db, 'where a login leads is asked before a tenant is known', (tx) =>
-    noteEntry(tx, { tenantId, userId, at: clock() }),
+    recordEntry(tx, { tenantId, userId, at: clock() }),
   )
 
 const look = ({ db }: AdminDeps, { email, tenant }: AdminAsked) =>
   asSystem(db, 'an operator names a person by address, and any tenant', async (tx) => {
     const user = await findUserByEmail(tx, email)
-    const places = user ? await listPlacesOf(tx, user.id) : []
+    const places = user ? await listMembershipsOf(tx, user.id) : []
     const [first, second] = tenant === undefined ? [] : await listTenantsNamed(tx, tenant)
     return { user, places, named: first ? { ...first, ambiguous: !first.is_exact && !!second } : null }
   })
 
-const isOwned = ({ is_owner, membership_status: status }: Place) => is_owner && status === 'active'
+const isOwned = ({ is_owner, membership_status: status }: Membership) => is_owner && status === 'active'
 
-const isMeant = ({ tenant_id, tenant_slug, tenant_name }: Place, asked: string | undefined) =>
+const isMeant = ({ tenant_id, tenant_slug, tenant_name }: Membership, asked: string | undefined) =>
   asked === undefined ||
   [tenant_id, tenant_slug].includes(asked) ||
   tenant_name.toLowerCase() === asked.toLowerCase()

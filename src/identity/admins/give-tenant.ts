@@ -3,7 +3,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { makeOwner } from '../../tenancy/members/make-owner.ts'
-import { foundPersonalTenant, foundTenant } from '../../tenancy/tenants/create-tenant.ts'
+import { createPersonalTenant, createTenantWithOwner } from '../../tenancy/tenants/create-tenant.ts'
 import { findTenant, type NamedTenant } from '../../tenancy/tenants/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { insertUser, markEmailVerified } from '../users/store.ts'
@@ -33,8 +33,8 @@ export async function giveTenant(
       throw new ApiError(409, 'changed', 'They registered just now. Run the command again.')
     const founding = { id: tenantId, founder: person, bySystem: true, requestInfo, at }
     if (named) await makeOwner(tx, { tenant: named, person, membershipId, requestInfo, at })
-    else if (name === undefined) await foundPersonalTenant(tx, founding)
-    else await foundTenant(tx, { ...founding, name, slug: undefined })
+    else if (name === undefined) await createPersonalTenant(tx, founding)
+    else await createTenantWithOwner(tx, { ...founding, name, slug: undefined })
     if (passwordHash !== undefined) await tellCreated(tx, { tenantId, person, requestInfo, at })
     const tenant = await findTenant(tx, tenantId, person.id)
     if (!tenant) throw new Error('The tenant just given cannot be seen')

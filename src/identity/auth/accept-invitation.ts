@@ -13,7 +13,7 @@ import {
   joinByInvitation,
 } from '../../tenancy/invitations/join-by-invitation.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
-import { listPlacesOf, type MemberRow } from '../../tenancy/members/store.ts'
+import { listMembershipsOf, type MemberRow } from '../../tenancy/members/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { signIn } from '../sessions/sign-in.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
@@ -110,7 +110,7 @@ async function joinAsSomebodyNew(deps: Deps, requestInfo: RequestInfo, offer: Of
     return joinByInvitation(tx, offer, { person, requestInfo, at })
   })
   const places = await asSystem(deps.db, 'a session begins before its tenant is in force', (tx) =>
-    listPlacesOf(tx, person.id),
+    listMembershipsOf(tx, person.id),
   )
   const place = places.find((candidate) => candidate.tenant_id === tenantId)
   if (!place) throw new Error('The tenant just joined cannot be entered')

@@ -3,7 +3,7 @@ import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { listPlacesOf } from '../../tenancy/members/store.ts'
+import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { assertFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import { replacePassword } from '../users/store.ts'
 import { checkCurrentPassword, wrongCurrentPassword } from './check-password.ts'
@@ -24,7 +24,7 @@ export async function changePassword(
   const { email, firstName } = auth.user
   assertFreshSecondFactor(caller, deps.clock())
   const places = await readAsSystem(deps.db, 'a person belongs to many tenants', (read) =>
-    listPlacesOf(read, userId),
+    listMembershipsOf(read, userId),
   )
   const context = { ...auth.user, tenants: tenantWords(places) }
   refuseWeakPassword(deps, 'new_password', body.new_password, context)

@@ -3,7 +3,7 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
-import { findPerson, listPlacesOf } from '../../tenancy/members/store.ts'
+import { findPerson, listMembershipsOf } from '../../tenancy/members/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
@@ -35,7 +35,7 @@ export async function confirmPasswordReset(
       const link = await findLink(tx, presented)
       const person = await findPerson(tx, link.userId)
       if (person?.email !== link.email) throw deadLink()
-      return { link, person, places: await listPlacesOf(tx, person.id) }
+      return { link, person, places: await listMembershipsOf(tx, person.id) }
     },
   )
   refuseWeakPassword(deps, 'password', body.password, { ...person, tenants: tenantWords(places) })

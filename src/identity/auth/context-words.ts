@@ -1,4 +1,4 @@
-import type { Place } from '../../tenancy/members/store.ts'
+import type { Membership } from '../../tenancy/members/store.ts'
 
 /** What a password of this person may not consist of (ASVS v5.0.0-6.1.2): words that a guesser knows of them. */
 export interface PasswordContext {
@@ -10,7 +10,7 @@ export interface PasswordContext {
 }
 
 /** The words of the tenants that somebody belongs to. */
-export const tenantWords = (places: readonly Pick<Place, 'tenant_name' | 'tenant_slug'>[]): string[] =>
+export const tenantWords = (places: readonly Pick<Membership, 'tenant_name' | 'tenant_slug'>[]): string[] =>
   places.flatMap((place) => [place.tenant_name, place.tenant_slug])
 
 /**

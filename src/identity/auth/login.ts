@@ -3,8 +3,8 @@ import { readAsSystem } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
-import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
+import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
+import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { assertEnterable, choosePlace } from '../sessions/enter-tenant.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
@@ -36,9 +36,9 @@ async function findPlace(
   person: Person,
   tenantId: string | undefined,
   requestInfo: RequestInfo,
-): Promise<Place> {
+): Promise<Membership> {
   const places = await readAsSystem(deps.db, 'no tenant is known yet', (read) =>
-    listPlacesOf(read, person.id),
+    listMembershipsOf(read, person.id),
   )
   const place = tenantId === undefined ? choosePlace(places) : places.find((p) => p.tenant_id === tenantId)
   if (tenantId === undefined && !place) return foundPlace(deps, person, requestInfo)
@@ -47,14 +47,14 @@ async function findPlace(
 }
 
 /** Somebody who belongs nowhere any more gets a personal tenant, as at registration. */
-async function foundPlace(deps: Deps, person: Person, requestInfo: RequestInfo): Promise<Place> {
+async function foundPlace(deps: Deps, person: Person, requestInfo: RequestInfo): Promise<Membership> {
   const at = deps.clock()
   const id = timeOrderedId(at)
   await inTenant(deps.db, { tenantId: id, userId: person.id }, (tx) =>
-    foundPersonalTenant(tx, { id, founder: person, requestInfo, at }),
+    createPersonalTenant(tx, { id, founder: person, requestInfo, at }),
   )
   const places = await readAsSystem(deps.db, 'no tenant is known yet', (read) =>
-    listPlacesOf(read, person.id),
+    listMembershipsOf(read, person.id),
   )
   const place = choosePlace(places)
   assertEnterable(place)

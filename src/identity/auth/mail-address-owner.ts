@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { listPlacesOf } from '../../tenancy/members/store.ts'
+import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { findCredentials } from '../users/store.ts'
 
 /**
@@ -15,7 +15,7 @@ export const hiddenMs = 200
 export async function mailAddressOwner(deps: Deps, email: string, requestInfo: RequestInfo): Promise<void> {
   await asSystem(deps.db, 'the address belongs to somebody else', async (tx) => {
     const owner = await findCredentials(tx, email)
-    const place = owner && (await listPlacesOf(tx, owner.id))[0]
+    const place = owner && (await listMembershipsOf(tx, owner.id))[0]
     if (!place) return
     const mail = {
       tenantId: place.tenant_id,

@@ -4,7 +4,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { listPlacesOf } from '../../tenancy/members/store.ts'
+import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { refreshUses } from '../rate-limits/limits.ts'
 import { assertEnterable, isOverIn } from '../sessions/enter-tenant.ts'
 import {
@@ -105,7 +105,7 @@ async function entitlement(
 ): Promise<Entitled | Challenge> {
   const { user_id: userId, tenant_id: tenantId } = family
   const { id: sessionId, email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
-  const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tenantId)
+  const place = (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tenantId)
   if (place && isOverIn(place, session.created_at)) throw sessionRevoked()
   assertEnterable(place)
   const tenantRequires = place.requires_mfa

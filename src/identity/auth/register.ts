@@ -10,7 +10,7 @@ import {
   invitationInvalid,
   joinByInvitation,
 } from '../../tenancy/invitations/join-by-invitation.ts'
-import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
+import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { registerUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
@@ -83,7 +83,7 @@ function foundAccount(
   const founder = { id, email, firstName, lastName }
   return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { ...person, at }))) return false
-    if (!offer) await foundPersonalTenant(tx, { id: tenantId, founder, requestInfo, at })
+    if (!offer) await createPersonalTenant(tx, { id: tenantId, founder, requestInfo, at })
     await tellRegistered(tx, { person: founder, tenantId, bySystem: false, requestInfo, at })
     if (!offer)
       await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, requestInfo, at })

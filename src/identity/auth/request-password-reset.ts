@@ -4,7 +4,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { foundPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
+import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { mailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
@@ -46,7 +46,7 @@ async function foundPlace(deps: Deps, person: Person, requestInfo: RequestInfo):
   const at = deps.clock()
   const id = timeOrderedId(at)
   await inTenant(deps.db, { tenantId: id, userId: person.id }, (tx) =>
-    foundPersonalTenant(tx, { id, founder: person, requestInfo, at }),
+    createPersonalTenant(tx, { id, founder: person, requestInfo, at }),
   )
   return id
 }

@@ -4,7 +4,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { sessionRevoked } from '../../platform/errors.ts'
 import { sessionsEnded } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { listPlacesOf, noteEntry } from '../../tenancy/members/store.ts'
+import { listMembershipsOf, recordEntry } from '../../tenancy/members/store.ts'
 import { assertEnterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { beginFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
 import { findSession, lockSession } from '../sessions/refresh-store.ts'
@@ -22,7 +22,7 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
   const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
     const session = await findSession(tx, sessionId, now)
     if (!session || session.over) throw sessionRevoked()
-    const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tenantId)
+    const place = (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tenantId)
     assertEnterable(place)
     if (isOverIn(place, session.created_at)) throw sessionsEnded()
     const { email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
@@ -31,7 +31,7 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
     const settled = await settleSecondFactor(deps, tx, entry, now)
     if (isChallenge(settled)) return settled
     if (!(await lockSession(tx, { id: sessionId, at: now }))) throw sessionRevoked()
-    await noteEntry(tx, { tenantId, userId, at: now })
+    await recordEntry(tx, { tenantId, userId, at: now })
     await appendAudit(tx, {
       ...doneBy(caller, now),
       tenantId,

@@ -4,7 +4,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvents } from '../../platform/outbox/append-event.ts'
-import { listPlacesOf } from '../../tenancy/members/store.ts'
+import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { countMailedCodes, findMailbox } from '../users/address-store.ts'
@@ -35,7 +35,7 @@ export function resetFactors(
     await lockUser(tx, userId)
     const devices = await deleteAllDevices(tx, userId)
     await countMailedCodes(tx, userId)
-    const places = await listPlacesOf(tx, userId)
+    const places = await listMembershipsOf(tx, userId)
     const target = { type: 'user', id: userId }
     for (const { tenant_id: tenantId } of places)
       await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'user:reset_factors', target, at })

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { listPlacesOf, noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/youth-store.ts'
 import { assertEnterable, isOverIn } from './enter-tenant.ts'
@@ -42,7 +42,7 @@ export async function showSecondFactor(
 
 async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, now: number) {
   const { userId, sessionId: pendingId, tokenTenantId, auth, requestInfo } = caller
-  const place = (await listPlacesOf(tx, userId)).find((p) => p.tenant_id === tokenTenantId)
+  const place = (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tokenTenantId)
   assertEnterable(place)
   const demanded = shown.type === 'email' || (await demandsOneThatCounts(deps, tx, userId, place, now))
   if (!shown.counts && demanded) return null
@@ -69,7 +69,7 @@ async function enter(
   deps: Deps,
   tx: Tx,
   caller: Caller,
-  place: Place,
+  place: Membership,
   sessionId: string,
   shown: Shown,
   now: number,
@@ -80,7 +80,7 @@ async function enter(
   await moveShown(tx, { userId, pendingId, sessionId })
   const { acr, amr, auth_time: authTime, expires_at: expiresAt } = noted
   const { tenant_id: tenantId, roles } = place
-  await noteEntry(tx, { tenantId, userId, at: now })
+  await recordEntry(tx, { tenantId, userId, at: now })
   const { email } = auth.user
   const settled = settledByCode(shown.type)
   const whole = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt }

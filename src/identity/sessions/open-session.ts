@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { noteEntry, type Place } from '../../tenancy/members/store.ts'
+import { type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import { noteSignIn } from '../rate-limits/note-sign-in.ts'
 import { tellRevoked } from './end-session.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
@@ -17,7 +17,7 @@ const most = 1_000
 interface Opening {
   userId: string
   email: string
-  place: Place
+  place: Membership
   amr: readonly string[]
   /** ms since 1970, both */
   authTime: number
@@ -43,7 +43,7 @@ export async function openSession(
   await insertSession(tx, { ...entitled, id: sessionId, at: now, userAgent, ip })
   const sessionIds = await endOldestSessions(tx, { userId, most, at: now })
   await tellRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
-  await noteEntry(tx, { tenantId, userId, at: now })
+  await recordEntry(tx, { tenantId, userId, at: now })
   const data = { user_id: userId, session_id: sessionId }
   const type = 'identity.login_succeeded'
   await appendEvent(tx, { type, tenantId, subject: userId, data, actorId: userId, requestId, at: now })

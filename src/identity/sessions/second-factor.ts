@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { unauthorized } from '../../platform/errors.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import type { Place } from '../../tenancy/members/store.ts'
+import type { Membership } from '../../tenancy/members/store.ts'
 import { channelDisabled, type DeviceType } from '../otp/channels.ts'
 import { enrolledOneThatCounts, type Factors, mayEnrolFirst, usableMethods } from '../otp/factors.ts'
 import { findFactors } from '../otp/store.ts'
@@ -87,7 +87,7 @@ export async function demandsOneThatCounts(
   { config }: Pick<Deps, 'config'>,
   tx: Tx,
   userId: string,
-  place: Place,
+  place: Membership,
   now: number,
 ): Promise<boolean> {
   return place.requires_mfa || demandsAtLogin(config, await findFactors(tx, userId, now))

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import type { Place } from '../../tenancy/members/store.ts'
+import type { Membership } from '../../tenancy/members/store.ts'
 import { invalidCredentials } from '../auth/check-password.ts'
 import { holdPassword } from '../users/store.ts'
 import { issueTokens, type TokenPair } from './issue-tokens.ts'
@@ -16,7 +16,7 @@ import { isChallenge, type OtpRequired, settleSecondFactor, signChallenge } from
 export async function signIn(
   deps: Deps,
   person: { id: string; email: string; passwordHash: string },
-  place: Place,
+  place: Membership,
   requestInfo: RequestInfo,
 ): Promise<TokenPair | OtpRequired> {
   const now = deps.clock()

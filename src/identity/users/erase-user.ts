@@ -5,7 +5,7 @@ import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { deleteInvitationsTo } from '../../tenancy/invitations/store.ts'
-import { type Belonging, listBelongings } from '../../tenancy/members/store.ts'
+import { listMembershipsToEnd, type MembershipToEnd } from '../../tenancy/members/store.ts'
 import { eraseTenants, lockTenantsOf } from '../../tenancy/tenants/store.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
@@ -45,7 +45,7 @@ export function eraseUser(
     const locked = new Set(await lockTenantsOf(tx, id))
     const email = await holdPerson(tx, id)
     if (email === null) return null
-    const belongings = await listBelongings(tx, id)
+    const belongings = await listMembershipsToEnd(tx, id)
     if (belongings.some(({ tenant_id }) => !locked.has(tenant_id)))
       throw unavailable('overloaded', 'They joined a tenant just now. Try again.', 1)
     assertOwnersRemain(belongings)
@@ -83,7 +83,7 @@ export function eraseUser(
   })
 }
 
-function assertOwnersRemain(belongings: readonly Belonging[]): void {
+function assertOwnersRemain(belongings: readonly MembershipToEnd[]): void {
   const orphaned = belongings.filter((b) => b.is_owner && b.has_others && !b.has_other_owner && !b.is_deleted)
   if (orphaned.length === 0) return
   const tenants = orphaned.map(({ tenant_id: id, name, slug }) => ({ id, name, slug }))
@@ -117,7 +117,7 @@ const recordEvent = (
     at,
   } as NewEvent)
 
-async function recordLeaving(tx: Tx, deed: Deed, { tenant_id: tenantId, membership_id }: Belonging) {
+async function recordLeaving(tx: Tx, deed: Deed, { tenant_id: tenantId, membership_id }: MembershipToEnd) {
   const { id, byThemselves, requestInfo, at } = deed
   await recordEvent(tx, deed, {
     type: 'tenant.member_removed',

@@ -4,7 +4,7 @@ import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { permissionsOf } from '../../policy-engine/catalogue/actions.ts'
-import { listPlacesOf, type Place } from '../../tenancy/members/store.ts'
+import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { findUser, type UserRow } from './store.ts'
 import { showUser } from './user-schemas.ts'
 
@@ -32,7 +32,7 @@ type Person = Omit<UserRow, 'updated_at' | 'email_verified_at'> & { email_verifi
 
 async function profileOf({ db }: Deps, caller: Caller, user: Person) {
   const places = await readAsSystem(db, 'the memberships of a person lie in many tenants', (read) =>
-    listPlacesOf(read, caller.userId),
+    listMembershipsOf(read, caller.userId),
   )
   const here = places.find((place) => place.tenant_id === caller.tenantId)
   if (!here) throw notFound()
@@ -51,7 +51,7 @@ async function profileOf({ db }: Deps, caller: Caller, user: Person) {
   })
 }
 
-const brief = (place: Place) => ({
+const brief = (place: Membership) => ({
   id: place.tenant_id,
   name: place.tenant_name,
   slug: place.tenant_slug,

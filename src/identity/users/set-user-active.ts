@@ -4,7 +4,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endTokens } from '../../platform/links/link-store.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { hasActiveOwner, listPlacesOf, type Place } from '../../tenancy/members/store.ts'
+import { hasActiveOwner, listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
@@ -36,7 +36,7 @@ export function setUserActive(
     const shown = { id, email, is_active: active }
     if (!(await setActive(tx, { id, active, at })))
       return { user: shown, changed: false, sessionsEnded: 0, ownerless: [] }
-    const places = await listPlacesOf(tx, id)
+    const places = await listMembershipsOf(tx, id)
     const deed = { id, active, requestInfo, at }
     for (const { tenant_id } of places) await audit(tx, tenant_id, deed)
     const first = await findFirstTenantOf(tx, id)
@@ -80,7 +80,7 @@ async function audit(tx: Tx, tenantId: string, { id, active, requestInfo, at }: 
 async function shutOut(
   tx: Tx,
   userId: string,
-  places: readonly Place[],
+  places: readonly Membership[],
   requestInfo: RequestInfo,
   at: number,
 ) {
@@ -93,7 +93,7 @@ async function shutOut(
     : (await endSessionsOf(tx, sessions)).length
 }
 
-async function ownerlessOf(tx: Tx, places: readonly Place[]): Promise<string[]> {
+async function ownerlessOf(tx: Tx, places: readonly Membership[]): Promise<string[]> {
   const ownerless: string[] = []
   for (const { tenant_id, tenant_slug, is_owner } of places)
     if (is_owner && !(await hasActiveOwner(tx, tenant_id))) ownerless.push(tenant_slug)

@@ -1,6 +1,6 @@
-import { DelayedError, type Job, type JobState, type Queue, type Worker } from 'bullmq'
+import { DelayedError as BullDelayedError, type Job, type JobState, type Queue, type Worker } from 'bullmq'
 import type { Sample } from '../metrics/read-sources.ts'
-import { Later } from './later.ts'
+import { DelayedError } from './delayed-error.ts'
 import { measureQueue } from './measure-queues.ts'
 import { postgresConnections } from './postgres-connections.ts'
 import { redisConnections } from './redis-connections.ts'
@@ -22,7 +22,7 @@ export interface ConsumerOptions {
   abandoned: (message: QueuedMessage, attempt: number) => Promise<void>
 }
 
-/** May throw {@link Later}; whatever else it throws is an attempt that failed. */
+/** May throw {@link DelayedError}; whatever else it throws is an attempt that failed. */
 export type Work = (message: QueuedMessage, attempt: number) => Promise<void>
 
 export interface Consumer {
@@ -175,14 +175,14 @@ async function consume(
 async function setApart(job: Job<JobData>, longest: number): Promise<void> {
   if (job.stalledCounter <= (job.data.apart ?? 0)) return
   await job.updateData({ ...job.data, apart: job.stalledCounter })
-  throw new Later(Math.random() * longest)
+  throw new DelayedError(Math.random() * longest)
 }
 
 /** Tells the queue when the job is to come again, and the worker that it has been told. */
 async function putOff(job: Job<JobData>, token: string | undefined, error: unknown): Promise<never> {
-  if (!(error instanceof Later)) throw error
+  if (!(error instanceof DelayedError)) throw error
   await job.moveToDelayed(Date.now() + error.ms, token)
-  throw new DelayedError()
+  throw new BullDelayedError()
 }
 
 const alive = new Set<JobState | 'unknown'>([

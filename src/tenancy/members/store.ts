@@ -130,7 +130,7 @@ export function hasActiveOwner(tx: Tx, tenantId: string): Promise<boolean> {
       where r.tenant_id = ${tenantId} and r.is_system and r.name = 'owner') as owned`)
 }
 
-const placeRow = z.object({
+const membershipRow = z.object({
   tenant_id: z.uuid(),
   tenant_name: z.string(),
   tenant_slug: z.string(),
@@ -144,14 +144,14 @@ const placeRow = z.object({
 })
 
 /** Where a person belongs, and as what. */
-export type Place = z.infer<typeof placeRow>
+export type Membership = z.infer<typeof membershipRow>
 
 /**
  * Every tenant a person belongs to that is not deleted, most recently entered first, then oldest membership first;
  * read as the system role.
  */
-export function listPlacesOf(tx: Read, userId: string): Promise<readonly Place[]> {
-  return tx.any(sql.type(placeRow)`
+export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Membership[]> {
+  return tx.any(sql.type(membershipRow)`
     select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status,
            m.id as membership_id, m.status as membership_status, m.sessions_ended_at, r.roles, r.is_owner, coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
     from memberships m
@@ -166,7 +166,7 @@ export function listPlacesOf(tx: Read, userId: string): Promise<readonly Place[]
 }
 
 /** Notes that a person entered a tenant (login, switch): where the next login leads; as the system role. */
-export async function noteEntry(
+export async function recordEntry(
   tx: Tx,
   place: { tenantId: string; userId: string; at: number },
 ): Promise<void> {
@@ -224,10 +224,10 @@ const belonging = z.object({
 })
 
 /** A tenant a person belongs to, deleted ones included, and whether others belong to it, and own it. */
-export type Belonging = z.infer<typeof belonging>
+export type MembershipToEnd = z.infer<typeof belonging>
 
 /** Everywhere a person belongs, by tenant. As the system role. */
-export function listBelongings(tx: Tx, userId: string): Promise<readonly Belonging[]> {
+export function listMembershipsToEnd(tx: Tx, userId: string): Promise<readonly MembershipToEnd[]> {
   const isOwner = sql.fragment`exists (
     select from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and r.is_system and r.name = 'owner')`

@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { growPolicyRevision, lockTenant } from '../tenants/store.ts'
+import { incrementPolicyRevision, lockTenant } from '../tenants/store.ts'
 import { assertHeld, holderOf } from './grantable-roles.ts'
 import { auditedRole, type newRole } from './role-schemas.ts'
 import { countCustomRoles, findRole, insertRole, type RoleDetailRow } from './store.ts'
@@ -30,7 +30,7 @@ export async function createRole(
   if ((await countCustomRoles(tx, tenantId)) >= config.LIMIT_CUSTOM_ROLES)
     throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_CUSTOM_ROLES} custom roles.`)
   if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
-  await growPolicyRevision(tx, tenantId)
+  await incrementPolicyRevision(tx, tenantId)
   await appendEvent(tx, {
     ...causedBy(caller, at),
     type: 'tenant.role_created',

@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { growPolicyRevision } from '../tenants/store.ts'
+import { incrementPolicyRevision } from '../tenants/store.ts'
 import { auditedRole } from './role-schemas.ts'
 import { deleteUnusedRole, type RoleDetailRow } from './store.ts'
 import { systemRole } from './update-role.ts'
@@ -27,7 +27,7 @@ export async function deleteRole(
   if (role.is_system) throw systemRole()
   if (!(await deleteUnusedRole(tx, tenantId, roleId)))
     throw new ApiError(409, 'role_in_use', 'Members or policies have this role. Take it from them first.')
-  await growPolicyRevision(tx, tenantId)
+  await incrementPolicyRevision(tx, tenantId)
   await appendEvent(tx, {
     ...causedBy(caller, at),
     type: 'tenant.role_deleted',

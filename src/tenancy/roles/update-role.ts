@@ -7,7 +7,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { growPolicyRevision } from '../tenants/store.ts'
+import { incrementPolicyRevision } from '../tenants/store.ts'
 import { nameTaken } from './create-role.ts'
 import { assertHeld, holderOf } from './grantable-roles.ts'
 import { auditedRole, type RoleChange } from './role-schemas.ts'
@@ -40,7 +40,7 @@ export async function updateRole(
   if (await hasRoleNamed(tx, tenantId, name, roleId)) throw nameTaken()
   const next = { tenantId, id: roleId, name, description, permissions, at }
   if (!(await changeRole(tx, next))) return role
-  await growPolicyRevision(tx, tenantId)
+  await incrementPolicyRevision(tx, tenantId)
   await appendEvent(tx, {
     ...causedBy(caller, at),
     type: 'tenant.role_updated',

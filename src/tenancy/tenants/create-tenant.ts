@@ -35,7 +35,7 @@ interface NewTenant {
  * Founds a tenant inside the caller's transaction, whose scope must be the new tenant: its row, its system roles,
  * the founder as owner, events. Gives the id of the founder's membership.
  */
-export async function foundTenant(tx: Tx, tenant: NewTenant): Promise<string> {
+export async function createTenantWithOwner(tx: Tx, tenant: NewTenant): Promise<string> {
   const { id, founder, bySystem, requestInfo, decisionId, at } = tenant
   await claimSlug(tx, tenant)
   const roleIds = await insertSystemRoles(tx, id, at)
@@ -92,11 +92,11 @@ function slugOf(name: string): string {
   return slug || 'tenant'
 }
 
-/** Founds the tenant that a person has to themselves; the same terms as {@link foundTenant}. */
-export function foundPersonalTenant(tx: Tx, tenant: Omit<NewTenant, 'name' | 'slug'>): Promise<string> {
+/** Founds the tenant that a person has to themselves; the same terms as {@link createTenantWithOwner}. */
+export function createPersonalTenant(tx: Tx, tenant: Omit<NewTenant, 'name' | 'slug'>): Promise<string> {
   const { firstName, email } = tenant.founder
   const name = (firstName || email.split('@')[0]!).slice(0, 110)
-  return foundTenant(tx, { ...tenant, name: `${name}'s tenant`, slug: undefined })
+  return createTenantWithOwner(tx, { ...tenant, name: `${name}'s tenant`, slug: undefined })
 }
 
 /** Creates a tenant of which the caller becomes the owner; 409 `slug_taken` for a slug they chose, `limit_reached`. */
@@ -115,7 +115,15 @@ export async function createTenant(
       firstName: auth.user.firstName,
       lastName: auth.user.lastName,
     }
-    await foundTenant(tx, { id, name: body.name, slug: body.slug, founder, requestInfo, decisionId, at })
+    await createTenantWithOwner(tx, {
+      id,
+      name: body.name,
+      slug: body.slug,
+      founder,
+      requestInfo,
+      decisionId,
+      at,
+    })
     const max = config.LIMIT_TENANTS_PER_PERSON
     if (!(await countMade(tx, { userId, tenantId: id, max })))
       throw new ApiError(

@@ -100,7 +100,7 @@ export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): P
  * Notes that roles, attribute definitions or policies changed, so that no decision uses older ones; holds the tenant's
  * row to the end of the transaction, so that such changes come one after the other. Gives the new revision.
  */
-export function growPolicyRevision(tx: Tx, tenantId: string): Promise<number> {
+export function incrementPolicyRevision(tx: Tx, tenantId: string): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
     update tenants set policy_revision = policy_revision + 1 where id = ${tenantId} returning policy_revision`)
 }

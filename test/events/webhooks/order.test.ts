@@ -156,7 +156,11 @@ for (const { kind, skip } of backends)
           data: { webhook_id: id },
         })
         await until(async () => (await stage.count('outbox')) === 0)
-        t.notMatch(stage.logged.join(''), /"error":"Later/, 'what is put off is no failure of the worker')
+        t.notMatch(
+          stage.logged.join(''),
+          /"error":"DelayedError/,
+          'what is put off is no failure of the worker',
+        )
         t.equal(await stage.count('dead_letters'), 0)
       },
     )
