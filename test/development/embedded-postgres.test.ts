@@ -43,7 +43,7 @@ async function pidOf(folder: string): Promise<number> {
 
 /** Another Node process that starts the server of `dataDir` and stays; resolves when it has. */
 async function startElsewhere(dataDir: string, from = root, more = {}): Promise<[ChildProcess, string]> {
-  const module = JSON.stringify(pathToFileURL(join(from, 'src', 'cli', 'embedded-postgres.ts')))
+  const module = JSON.stringify(pathToFileURL(join(from, 'src', 'development', 'embedded-postgres.ts')))
   const code = `import { startEmbeddedPostgres } from ${module}
     try {
       const { superuserUrl, notes } = await startEmbeddedPostgres(${JSON.stringify({ dataDir, settings, ...more })})
@@ -219,7 +219,7 @@ t.test('binaries', async (t) => {
     const copy = await mkdtemp(join(tmpdir(), 'bailiwick-checkout-'))
     t.teardown(() => rm(copy, { recursive: true, force: true }))
     await chmod(copy, 0o755)
-    await cp(join(root, 'src', 'cli'), join(copy, 'src', 'cli'), { recursive: true })
+    await cp(join(root, 'src', 'development'), join(copy, 'src', 'development'), { recursive: true })
     await writeFile(join(copy, 'package.json'), '{"type":"module"}')
     for (const name of packages) {
       const to = join(copy, 'node_modules', name)

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { acquireInstanceLock } from '../../src/development/instance-lock.ts'
 
-const module = pathToFileURL(join(import.meta.dirname, '..', '..', 'src', 'cli', 'instance-lock.ts'))
+const module = pathToFileURL(join(import.meta.dirname, '..', '..', 'src', 'development', 'instance-lock.ts'))
 
 /** A data folder whose lock says `holder`, as a process would have left it. */
 async function folderHeldBy(t: Test, holder: object | string): Promise<string> {
