@@ -43,7 +43,10 @@ export async function disposableDatabase({
   try {
     await exclusively(url, async (client) => {
       const template = await findOrMakeTemplate(client, url)
-      await client.query(`create database ${name} template ${migrated ? template : 'template0'}`)
+      // Copying the files takes an eighth of the time that copying the pages through the log does.
+      await client.query(
+        `create database ${name} template ${migrated ? template : 'template0'} strategy file_copy`,
+      )
       await client.query(`grant create, temporary, connect on database ${name} to bailiwick_owner`)
     })
   } catch (error) {

@@ -81,6 +81,8 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
   const connections = redisUrl
     ? redisConnections(redisUrl, onError)
     : postgresConnections(databaseUrl, onError)
+  // On Postgres BullMQ makes two temporary tables for each bulk: 7 ms of its processor, for one job alone half a ms.
+  const addedSingly = redisUrl ? 1 : 10
   const queues = new Map<string, Promise<Queue<JobData>>>()
   const queueNamed = (name: string) => {
     const queue = queues.get(name) ?? connections.openQueue(name)
@@ -91,9 +93,9 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
   return {
     async add(name, messages) {
       const queue = await queueNamed(name)
-      await queue.addBulk(
-        messages.map((message) => ({ name, data: dataOf(message), opts: jobOptions(message) })),
-      )
+      const jobs = messages.map((message) => ({ name, data: dataOf(message), opts: jobOptions(message) }))
+      if (jobs.length > addedSingly) await queue.addBulk(jobs)
+      else for (const { data, opts } of jobs) await queue.add(name, data, opts)
     },
     async findLost(name, messages) {
       const queue = await queueNamed(name)
