@@ -13,6 +13,7 @@ const files = {
   test: './test-runner/test.ts',
   dependencies: '../release/dependencies.ts',
   sbom: '../release/sbom.ts',
+  release: '../release/release.ts',
 }
 const names = Object.keys(files)
 const usages = {
@@ -28,6 +29,8 @@ const usages = {
   dependencies:
     'npm run dependencies\n\n  Check package-lock.json, and the advisories of its packages where the registry answers',
   sbom: 'npm run sbom [-- --out <file>]\n\n  The production dependencies of this commit, as CycloneDX JSON',
+  release:
+    'npm run release [-- --checked <commit>]\n\n  Check everything, write dist/ and make the tag; pushes nothing. --checked: CI_FULL=true .ci/run passed on that commit',
 }
 const [name = '', ...rest] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)
