@@ -94,6 +94,7 @@ export const limitSettings = {
     30,
     'How long the body of a call that needed an approval is kept after the request ended',
   ),
+  DEAD_LETTER_RETENTION_DAYS: setting(days, 90, 'How long messages that were given up are kept'),
   MAIL_RETENTION_DAYS: setting(days, 30, 'How long it is kept that a mail was sent, or failed'),
   SIGN_IN_PLACE_RETENTION_DAYS: setting(
     days,

@@ -1,6 +1,6 @@
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import type { Message, QueueName } from '../src/platform/jobs/queues.ts'
-import type { Delivery, Effect } from '../src/platform/outbox/acknowledge.ts'
+import type { Death, Delivery, Effect } from '../src/platform/outbox/acknowledge.ts'
 import type { WorkerDeps } from './deps.ts'
 import { jobProcessor } from './process-job.ts'
 import { pauseBefore, Retry } from './retry.ts'
@@ -30,8 +30,8 @@ export interface ActorDefinition<Queue extends QueueName> {
   handler(deps: WorkerDeps): (message: ActorMessage<Queue>) => Promise<void>
   /** In place of a dead letter, where the processes that handled a message kept dying. */
   abandoned?(deps: WorkerDeps, delivery: Delivery): Promise<void>
-  /** What else is to be written when a message becomes a dead letter. */
-  onDeath?(message: Message<Queue>, delivery: Delivery): Effect
+  /** Writes what else belongs to the transaction in which a message becomes a dead letter. */
+  onDeath?(message: Message<Queue>, death: Death): Effect
 }
 
 /** A running part of a worker. */

@@ -1,8 +1,9 @@
 import { asWorker } from '../src/platform/db/transaction.ts'
-import { UnrecoverableError } from '../src/platform/describe-error.ts'
+import { RefusedForGood } from '../src/platform/describe-error.ts'
 import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store.ts'
 import { writeLetter } from '../src/platform/mail/templates.ts'
 import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
+import { appendEvent } from '../src/platform/outbox/append-event.ts'
 import { defineActor } from './actor.ts'
 
 /**
@@ -31,9 +32,20 @@ export const email = defineActor({
     deps.log.info(facts, mail ? 'mail sent' : 'mail was sent before')
   },
   onDeath:
-    (message, { tenantId }) =>
-    (tx) =>
-      markFailed(tx, tenantId, message.mail_id),
+    (message, { tenantId, reason, at }) =>
+    async (tx) => {
+      const template = await markFailed(tx, tenantId, message.mail_id)
+      if (reason === 'refused' && template !== null)
+        await appendEvent(tx, {
+          type: 'tenant.mail_refused',
+          tenantId,
+          subject: message.mail_id,
+          data: { mail_id: message.mail_id, template },
+          actorId: null,
+          requestId: message.request_id ?? message.mail_id,
+          at,
+        })
+    },
 })
 
 /** A 5xx about the recipient or the content is the server's last word (RFC 5321 §4.2.1). */
@@ -41,6 +53,6 @@ function refuse(error: unknown): never {
   const { code, responseCode } = error as { code?: string; responseCode?: number }
   const final = code === 'EENVELOPE' || code === 'EMESSAGE'
   if (final && responseCode && responseCode >= 500)
-    throw new UnrecoverableError(`The mail server refused it for good: ${responseCode}`)
+    throw new RefusedForGood(`The mail server refused it for good: ${responseCode}`)
   throw error
 }

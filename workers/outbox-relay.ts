@@ -144,7 +144,8 @@ async function deadLetterUnknown(deps: WorkerDeps): Promise<void> {
       id,
       tenantId,
       attempts: 0,
-      reason: 'There is no such queue',
+      reason: 'failed',
+      error: 'There is no such queue',
       at: deps.clock(),
     })
   }

@@ -1,11 +1,17 @@
 import type { Span } from '@opentelemetry/api'
 import { isDatabaseUnavailable } from '../src/platform/db/transaction.ts'
-import { describeError, originOf, serverOf, UnrecoverableError } from '../src/platform/describe-error.ts'
+import {
+  describeError,
+  originOf,
+  RefusedForGood,
+  serverOf,
+  UnrecoverableError,
+} from '../src/platform/describe-error.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
-import { deadLetter } from '../src/platform/outbox/acknowledge.ts'
+import { type Death, deadLetter } from '../src/platform/outbox/acknowledge.ts'
 import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -24,17 +30,13 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
 
   const giveUp = async ({ id, tenantId, payload }: QueuedMessage, attempts: number, error: unknown) => {
     const readable = queues[definition.queue].safeParse(payload).success
-    const effect = readable ? definition.onDeath?.(read(payload), { id, tenantId }) : undefined
-    const reason = describeError(error)
-    const death = {
-      outbox_id: id,
-      tenant_id: tenantId,
-      attempts,
-      error: reason,
-      origin: originOf(error),
-    }
-    if (await deadLetter(deps.db, { id, tenantId, attempts, reason, at: deps.clock() }, effect))
-      deps.log.error(death, 'became a dead letter')
+    const reason = error instanceof RefusedForGood ? 'refused' : 'failed'
+    const death: Death = { id, tenantId, attempts, reason, error: describeError(error), at: deps.clock() }
+    const effect = readable ? definition.onDeath?.(read(payload), death) : undefined
+    if (!(await deadLetter(deps.db, death, effect))) return
+    const facts = { outbox_id: id, tenant_id: tenantId, attempts, reason, error: death.error }
+    if (reason === 'refused') deps.log.warn(facts, 'became a dead letter')
+    else deps.log.error({ ...facts, origin: originOf(error) }, 'became a dead letter')
   }
 
   const handleOnce = async ({ id, tenantId, payload }: QueuedMessage, attempt: number) => {

@@ -10,6 +10,7 @@ import { deletePlacesBefore } from '../src/identity/expiry-store.ts'
 import { deleteAuditBefore } from '../src/platform/audit/delete-audit.ts'
 import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
 import { deleteMailsBefore } from '../src/platform/mail/mail-store.ts'
+import { purgeDeadLetters } from '../src/platform/mail/purge-dead-letters.ts'
 import { deleteEventsBefore } from '../src/platform/outbox/delete-events.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
@@ -30,6 +31,7 @@ const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   events: ['EVENT_RETENTION_DAYS', deleteEventsBefore],
   audit_rows: ['AUDIT_RETENTION_DAYS', deleteAuditBefore],
   approval_bodies: ['APPROVAL_BODY_RETENTION_DAYS', dropBodiesBefore],
+  dead_letters: ['DEAD_LETTER_RETENTION_DAYS', (tx, before, most) => purgeDeadLetters(tx, { before }, most)],
   mails: ['MAIL_RETENTION_DAYS', deleteMailsBefore],
   sign_in_places: ['SIGN_IN_PLACE_RETENTION_DAYS', deletePlacesBefore],
 }

@@ -5,6 +5,11 @@ export class UnrecoverableError extends Error {
   override name = 'UnrecoverableError'
 }
 
+/** The recipient or the content was refused for good, which is no fault of the service. Its message holds no secret. */
+export class RefusedForGood extends UnrecoverableError {
+  override name = 'RefusedForGood'
+}
+
 /**
  * An error in words that are free of secrets: its kind and codes, never its message, for mail servers and parsers
  * repeat what they were given.

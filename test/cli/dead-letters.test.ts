@@ -39,6 +39,7 @@ for (const { kind, skip } of backends)
           tenant_id: stage.tenant,
           failed_at: /Z$/,
           attempts: 1,
+          reason: 'refused',
           error: 'The mail server refused it for good: 550',
           id: /^[\w-]{36}$/,
         })
@@ -87,7 +88,14 @@ for (const { kind, skip } of backends)
       await before.stop()
       await emptyQueues(stage)
       const [{ id }] = await stage.rows('select id from outbox')
-      const death = { id, tenantId: stage.tenant, attempts: 30, reason: 'Error ESOCKET', at: Date.now() }
+      const death = {
+        id,
+        tenantId: stage.tenant,
+        attempts: 30,
+        reason: 'failed' as const,
+        error: 'Error ESOCKET',
+        at: Date.now(),
+      }
       await deadLetter(stage.deps.db, death)
       await server.start()
       const running = await startActors(stage.deps)
@@ -128,6 +136,18 @@ t.test(
     t.same((await purge('2020-02-01')).json(), { purged: 1 })
     t.equal(await stage.count('dead_letters'), 2)
     t.equal(await stage.count('mails where content_sealed is null'), 1)
+    const purgeBy = async (...filter: string[]) =>
+      (await callCli(['dead-letters:purge', ...filter, '--yes', '--json'], { env })).json()
+    t.same(await purgeBy('--reason', 'failed'), { purged: 0 })
+    t.same(await purgeBy('--queue', 'webhook', '--reason', 'refused'), { purged: 0 })
+    const [{ id }] = await stage.rows('select id from dead_letters')
+    t.same(await purgeBy('--id', id), { purged: 1 })
+    t.same(await purgeBy('--queue', 'email', '--reason', 'refused'), { purged: 1 })
+    t.equal(await stage.count('mails where content_sealed is null'), 3)
+    t.match(await callCli(['dead-letters:purge', '--yes'], { env }), {
+      code: 2,
+      said: /Say which: --id, --before, --queue or --reason/,
+    })
     t.equal(await stage.count("mails where status = 'failed'"), 3)
   },
 )
@@ -159,7 +179,7 @@ t.test('the list is latest first, of one queue where one is named, and tells whe
   const { out } = await callCli(['dead-letters'], { env })
   t.match(
     out,
-    /^queue +tenant +failed_at +attempts +error +id\nemail +[\w-]{36} {2}2026-01-05T00:00:00.000Z {2}4 +Error 4/,
+    /^queue +tenant +failed_at +attempts +reason +error +id\nemail +[\w-]{36} {2}2026-01-05T00:00:00.000Z {2}4 +failed +Error 4/,
   )
   t.notMatch(out, 'canary')
 })

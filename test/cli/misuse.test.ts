@@ -71,8 +71,11 @@ t.test('what is missing, malformed or contradictory is named, without what was g
     ],
     [['dead-letters:replay'], 'Name one by --id, or give --all.'],
     [['dead-letters:replay', '--all', '--id', crypto.randomUUID()], 'Name one by --id, or give --all.'],
-    [['dead-letters:replay', '--id', crypto.randomUUID(), '--queue', 'email'], '--queue goes with --all.'],
-    [['dead-letters:purge', '--yes'], '--before is missing.'],
+    [
+      ['dead-letters:replay', '--id', crypto.randomUUID(), '--queue', 'email'],
+      '--queue and --reason go with --all.',
+    ],
+    [['dead-letters:purge', '--yes'], 'Say which: --id, --before, --queue or --reason.'],
     [['dead-letters:purge', '--before', '21.11.2026'], '--before has to be a date, such as 2026-11-21'],
     [['seed', '--members', '3'], '--members goes with --tenants.'],
   ]

@@ -95,13 +95,19 @@ export const kinds: Kind[] = [
   },
   {
     title: 'Dead letter',
-    about: 'A message is given up; `msg` begins with `became a dead letter`, level 50. Worker.',
+    about:
+      'A message is given up; `msg` begins with `became a dead letter`. Level 50; 40 where the recipient was refused for good. Worker.',
     msg: /^became a dead letter/,
     shape: {
       actor: actor.optional(),
       outbox_id: outboxId,
       tenant_id: tenantId,
       attempts: field(z.int().nonnegative(), 'How often it was tried', 30).optional(),
+      reason: field(
+        z.enum(['failed', 'refused']),
+        'Whether handling it failed, or the recipient refused it for good',
+        'refused',
+      ).optional(),
       error: kindOfError.optional(),
       origin: field(z.array(z.string()), 'Where it was thrown', ['at send (email.ts:27:5)']).optional(),
       queue: text('A queue that this version does not know', 'sms').optional(),

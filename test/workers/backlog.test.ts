@@ -39,8 +39,10 @@ t.test('the outbox tells how many wait, since when, and what was given up', asyn
   const full = await measureBacklog(stage.deps.db, now)
   t.equal(shownBy(full, 'outboxWaiting'), 2, 'of all tenants, those on a queue aside')
   t.equal(shownBy(full, 'outboxAge'), 90.001, 'that of the oldest, in seconds')
-  t.equal(shownBy(full, 'deadLetters', { queue: 'email' }), 1)
-  t.equal(shownBy(full, 'deadLetters', { queue: 'other' }), 2, 'names that no list has share one')
+  const dead = (queue: string, reason: string) => shownBy(full, 'deadLetters', { queue, reason })
+  t.equal(dead('email', 'failed'), 1)
+  t.equal(dead('email', 'refused'), 0)
+  t.equal(dead('other', 'failed'), 2, 'queues that this version does not have share one name')
 })
 
 for (const { kind, skip } of backends)

@@ -106,9 +106,15 @@ for (const { kind, skip } of backends)
           { status: 'failed', attempts: 1 },
           { status: 'sent', attempts: 2 },
         ])
-        t.strictSame(await stage.rows('select error, attempts from dead_letters'), [
-          { error: 'The mail server refused it for good: 550', attempts: 1 },
+        t.strictSame(await stage.rows('select reason, error, attempts from dead_letters'), [
+          { reason: 'refused', error: 'The mail server refused it for good: 550', attempts: 1 },
         ])
+        t.match(await stage.rows("select data from events where type = 'tenant.mail_refused'"), [
+          { data: { mail_id: /^[\w-]{36}$/, template: 'email_verification' } },
+        ])
+        const lines = stage.logged.map((line) => JSON.parse(line))
+        const [dead] = lines.filter(({ msg }) => msg === 'became a dead letter')
+        t.match(dead, { level: 40, reason: 'refused' }, 'a warning: it needs no operator')
       },
     )
   })

@@ -37,7 +37,7 @@ for (const { kind, skip } of backends)
     t.equal(series.get('bailiwick_ready'), 1)
     for (const source of ['outbox', 'queues', 'readiness'])
       t.equal(series.get(`bailiwick_scrape_source_up{source="${source}"}`), 1, source)
-    t.equal(series.get('bailiwick_dead_letters{queue="email"}'), 0)
+    t.equal(series.get('bailiwick_dead_letters{queue="email",reason="failed"}'), 0)
     t.equal((await ask('/api/v1/users/me/')).status, 404)
     // docs/reference/workers.md says so; the stage's own pool, of the same role, is left out.
     const connections = await stage.count(

@@ -18,6 +18,7 @@ const ofNothing = {
   events: 0,
   audit_rows: 0,
   approval_bodies: 0,
+  dead_letters: 0,
   mails: 0,
   sign_in_places: 0,
   people_scrubbed: 0,
@@ -35,6 +36,9 @@ const auditRows = (tenant: string, count: number, ms: number) => `
 const mails = (tenant: string, count: number, ms: number) => `
   insert into mails (tenant_id, id, template, created_at)
   select '${tenant}', ${idAt(ms)}, 'new_sign_in', ${at(ms)} from generate_series(1, ${count}) n;`
+const deadLetters = (tenant: string, count: number, ms: number) => `
+  insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, error)
+  select '${tenant}', gen_random_uuid(), 'email', '{}', now(), ${at(ms)}, 1, '' from generate_series(1, ${count});`
 const events = (tenant: string, first: number, last: number, ms: number) => `
   insert into events (tenant_id, id, type, subject, data, request_id, occurred_at, sequence)
   select '${tenant}', ${idAt(ms)}, 'identity.user_updated', '', '{}', '', ${at(ms)}, n
@@ -67,6 +71,7 @@ t.test('what is older than its setting says is deleted in batches, of all tenant
     decisions: [90, decisions],
     audit_log: [400, auditRows],
     mails: [30, mails],
+    dead_letters: [90, deadLetters],
   } as const
   for (const [days, write] of Object.values(kinds)) {
     const old = now - days * day - 1
@@ -81,7 +86,14 @@ t.test('what is older than its setting says is deleted in batches, of all tenant
     values ('${user}', 'a', '', now(), ${at(now - 180 * day)}), ('${user}', 'b', '', now(), ${at(now - 180 * day + 2)})`)
 
   t.same(await deleteOutdated({ ...deps, clock: () => now - 1 }), ofNothing, 'not a millisecond earlier')
-  const deleted = { decisions: 2_503, events: 1_203, audit_rows: 2_503, mails: 2_503, sign_in_places: 1 }
+  const deleted = {
+    decisions: 2_503,
+    events: 1_203,
+    audit_rows: 2_503,
+    mails: 2_503,
+    dead_letters: 2_503,
+    sign_in_places: 1,
+  }
   t.same(await deleteOutdated({ ...deps, clock: () => now }), { ...ofNothing, ...deleted })
   for (const table of [...Object.keys(kinds), 'events']) t.same(await left(stage, table), [0, 2], table)
   t.same(
@@ -98,9 +110,10 @@ t.test('what is older than its setting says is deleted in batches, of all tenant
     EVENT_RETENTION_DAYS: 89,
     AUDIT_RETENTION_DAYS: 399,
     MAIL_RETENTION_DAYS: 29,
+    DEAD_LETTER_RETENTION_DAYS: 89,
     SIGN_IN_PLACE_RETENTION_DAYS: 179,
   }
-  const rest = { decisions: 2, events: 2, audit_rows: 2, mails: 2, sign_in_places: 1 }
+  const rest = { decisions: 2, events: 2, audit_rows: 2, mails: 2, dead_letters: 2, sign_in_places: 1 }
   t.same(await deleteOutdated({ ...deps, config, clock: () => now }), { ...ofNothing, ...rest })
   t.throws(() => readConfig({ DECISION_RETENTION_DAYS: '0' }), /DECISION_RETENTION_DAYS/)
   t.throws(() => readConfig({ DECISION_RETENTION: '7' }), /DECISION_RETENTION is not a setting/)

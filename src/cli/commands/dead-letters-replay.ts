@@ -1,7 +1,8 @@
 import { asWorker } from '../../platform/db/transaction.ts'
-import { type Replayed, replayDeadLetters } from '../../platform/outbox/dead-letters.ts'
+import { deadLetterReasons } from '../../platform/outbox/acknowledge.ts'
+import { type DeadLetterFilter, replayDeadLetters } from '../../platform/outbox/dead-letters.ts'
 import { defineCommand, Refused } from '../command.ts'
-import { flag, id, Misuse, optional, type Values } from '../options.ts'
+import { flag, id, Misuse, oneOf, optional, type Values } from '../options.ts'
 import { queueName } from '../queue-name.ts'
 import { withPools } from '../with-database.ts'
 
@@ -12,6 +13,11 @@ const options = {
   id: optional('<id>', 'This one', id),
   all: flag('All that were given up until now'),
   queue: optional('<queue>', 'With --all: those of one queue', queueName),
+  reason: optional(
+    '<reason>',
+    'With --all: those that "failed", or that the recipient "refused" for good',
+    oneOf(...deadLetterReasons),
+  ),
 }
 
 export const deadLettersReplay = defineCommand({
@@ -29,14 +35,15 @@ export const deadLettersReplay = defineCommand({
         moved = await asWorker(db, (tx) => replayDeadLetters(tx, which, batch))
       return count
     })
-    if ('id' in which && replayed === 0)
+    if (which.id !== undefined && replayed === 0)
       throw new Refused('not_found', 'There is no dead letter of that id. Was it replayed already?')
     return { data: { replayed }, text: `Replayed: ${replayed}` }
   },
 })
 
-function wanted({ id, all, queue }: Values<typeof options>): Replayed {
+function wanted({ id, all, queue, reason }: Values<typeof options>): DeadLetterFilter {
   if (all === (id !== undefined)) throw new Misuse('Name one by --id, or give --all.')
-  if (id !== undefined && queue !== undefined) throw new Misuse('--queue goes with --all.')
-  return id === undefined ? { queue, before: Date.now() } : { id }
+  if (id !== undefined && (queue ?? reason) !== undefined)
+    throw new Misuse('--queue and --reason go with --all.')
+  return id === undefined ? { queue, reason, before: Date.now() + 1 } : { id }
 }

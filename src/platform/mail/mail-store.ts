@@ -6,6 +6,7 @@ import type { Delivery } from '../outbox/acknowledge.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 
 const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
+const failed = z.object({ template: z.string() })
 const content = z.object({ to: z.string(), variables: z.unknown() })
 
 /** A mail opened for sending. */
@@ -41,10 +42,14 @@ export async function markSent(tx: Tx, tenantId: string, id: string, at: number)
     where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** The content stays, sealed: a replayed dead letter sends it after all. */
-export async function markFailed(tx: Tx, tenantId: string, id: string): Promise<void> {
-  await tx.query(sql.unsafe`
-    update mails set status = 'failed' where tenant_id = ${tenantId} and id = ${id} and status <> 'sent'`)
+/**
+ * Marks a mail as failed and gives its template, null for one that was sent. The content stays, sealed: a replayed dead
+ * letter sends it after all.
+ */
+export function markFailed(tx: Tx, tenantId: string, id: string): Promise<string | null> {
+  return tx.maybeOneFirst(sql.type(failed)`
+    update mails set status = 'failed' where tenant_id = ${tenantId} and id = ${id} and status <> 'sent'
+    returning template`)
 }
 
 /** Erases the content of mails that failed, once nothing can send them any more. */

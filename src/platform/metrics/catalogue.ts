@@ -121,7 +121,10 @@ export const catalogue = {
     'Age of the oldest job that waits on a queue, or failed and waits to be tried again; 0 without one',
     ['queue'],
   ),
-  deadLetters: gauge('dead_letters', 'Messages given up for good (counted up to 100,000)', ['queue']),
+  deadLetters: gauge('dead_letters', 'Messages given up for good (counted up to 100,000)', [
+    'queue',
+    'reason',
+  ]),
   jobs: counter('jobs_total', 'Jobs handled, by actor and outcome (done, later, retry, dead)', [
     'actor',
     'outcome',

@@ -28,24 +28,29 @@ export function acknowledge(
   })
 }
 
-/** Why a message is given up: `reason` is free of secrets, `at` is in ms since 1970. */
+/** Why a message is a dead letter: processing failed for the last time, or its recipient refused it for good. */
+export const deadLetterReasons = ['failed', 'refused'] as const
+export type DeadLetterReason = (typeof deadLetterReasons)[number]
+
+/** A message that is given up. `error` is free of secrets; `at` is in ms since 1970. */
 export interface Death extends Delivery {
   attempts: number
-  reason: string
+  reason: DeadLetterReason
+  error: string
   at: number
 }
 
 /** Moves a message to the dead letters, together with `effect`; false where it is gone already. */
 export function deadLetter(db: Pick<Databases, 'worker'>, death: Death, effect?: Effect): Promise<boolean> {
-  const { id, tenantId, attempts, reason, at } = death
+  const { id, tenantId, attempts, reason, error, at } = death
   return asWorker(db, async (tx) => {
     const row = await tx.maybeOne(sql.type(found)`
       with gone as (
         delete from outbox where tenant_id = ${tenantId} and id = ${id}
         returning tenant_id, id, queue, payload, created_at
       )
-      insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, error)
-      select tenant_id, id, queue, payload, created_at, ${sql.timestamp(new Date(at))}, ${attempts}, ${reason}
+      insert into dead_letters (tenant_id, id, queue, payload, created_at, failed_at, attempts, reason, error)
+      select tenant_id, id, queue, payload, created_at, ${sql.timestamp(new Date(at))}, ${attempts}, ${reason}, ${error}
       from gone
       returning id`)
     if (row) await effect?.(tx)

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
+import { type DeadLetterReason, deadLetterReasons } from './acknowledge.ts'
 
+const reason = z.enum(deadLetterReasons)
 const deadLetter = z.object({
   id: z.uuid(),
   tenant_id: z.uuid(),
@@ -8,42 +10,50 @@ const deadLetter = z.object({
   created_at: z.number(),
   failed_at: z.number(),
   attempts: z.number(),
+  reason,
   error: z.string(),
 })
 
 /** A message that was given up; `error` is free of secrets. */
 export type DeadLetter = z.infer<typeof deadLetter>
 
-const ofQueue = (queue: string | undefined) =>
-  sql.fragment`(${queue ?? null}::text is null or queue = ${queue ?? null})`
+/** Which dead letters: those that meet each condition given; `before` is in ms since 1970. */
+export interface DeadLetterFilter {
+  id?: string | undefined
+  queue?: string | undefined
+  reason?: DeadLetterReason | undefined
+  before?: number | undefined
+}
+
+const matches = ({ id, queue, reason, before }: DeadLetterFilter) => {
+  const until = before === undefined ? null : new Date(before).toISOString()
+  return sql.fragment`(${id ?? null}::uuid is null or id = ${id ?? null})
+    and (${queue ?? null}::text is null or queue = ${queue ?? null})
+    and (${reason ?? null}::text is null or reason = ${reason ?? null})
+    and (${until}::timestamptz is null or failed_at < ${until})`
+}
 
 /** Up to `limit` dead letters, latest first; as the worker role. */
 export function listDeadLetters(
   tx: Tx,
-  { queue, limit }: { queue?: string | undefined; limit: number },
+  filter: DeadLetterFilter,
+  limit: number,
 ): Promise<readonly DeadLetter[]> {
   return tx.any(sql.type(deadLetter)`
-    select id, tenant_id, queue, created_at, failed_at, attempts, error from dead_letters
-    where ${ofQueue(queue)} order by failed_at desc, id desc limit ${limit}`)
+    select id, tenant_id, queue, created_at, failed_at, attempts, reason, error from dead_letters
+    where ${matches(filter)} order by failed_at desc, id desc limit ${limit}`)
 }
-
-/** Which dead letters go back: one by its id, or those given up until `before` (ms since 1970), of a queue or of all. */
-export type Replayed = { id: string } | { queue?: string | undefined; before: number }
 
 /**
  * Moves up to `limit` dead letters back to the outbox, in one statement, from where the relay puts them on their
  * queue anew; gives how many. One whose work an other message of the outbox does already is only taken away. Those
  * that die again meanwhile are later than `before`, so that a caller who repeats this comes to an end. As the worker role.
  */
-export async function replayDeadLetters(tx: Tx, which: Replayed, limit: number): Promise<number> {
-  const wanted =
-    'id' in which
-      ? sql.fragment`id = ${which.id}`
-      : sql.fragment`${ofQueue(which.queue)} and failed_at <= ${sql.timestamp(new Date(which.before))}`
+export async function replayDeadLetters(tx: Tx, filter: DeadLetterFilter, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     with gone as (
       delete from dead_letters d
-      using (select tenant_id, id from dead_letters where ${wanted} order by failed_at, id limit ${limit}) w
+      using (select tenant_id, id from dead_letters where ${matches(filter)} order by failed_at, id limit ${limit}) w
       where d.tenant_id = w.tenant_id and d.id = w.id
       returning d.tenant_id, d.id, d.queue, d.payload, d.created_at
     ), back as (
@@ -56,14 +66,15 @@ export async function replayDeadLetters(tx: Tx, which: Replayed, limit: number):
 
 const purged = z.object({ tenant_id: z.uuid(), queue: z.string(), payload: z.unknown() })
 
-/** Deletes up to `limit` dead letters that were given up before `before` (ms since 1970); as the worker role. */
+/** Deletes up to `limit` dead letters, oldest first; as the worker role. */
 export function deleteDeadLetters(
   tx: Tx,
-  { before, limit }: { before: number; limit: number },
+  filter: DeadLetterFilter,
+  limit: number,
 ): Promise<readonly z.infer<typeof purged>[]> {
   return tx.any(sql.type(purged)`
     delete from dead_letters d
-    using (select tenant_id, id from dead_letters where failed_at < ${sql.timestamp(new Date(before))}
+    using (select tenant_id, id from dead_letters where ${matches(filter)}
            order by failed_at, id limit ${limit}) w
     where d.tenant_id = w.tenant_id and d.id = w.id
     returning d.tenant_id, d.queue, d.payload`)

@@ -49,6 +49,7 @@ export const eventTypes = {
     ['created', 'resent', 'cancelled', 'accepted', 'expired'],
     z.strictObject({ invitation_id: id }),
   ),
+  'tenant.mail_refused': z.strictObject({ mail_id: id, template: z.string() }),
   ...family(
     'authorization.policy',
     ['created', 'updated', 'deleted'],

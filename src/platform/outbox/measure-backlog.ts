@@ -2,9 +2,10 @@ import { z } from 'zod'
 import { asWorker, type Databases, sql } from '../db/transaction.ts'
 import { queues } from '../jobs/queues.ts'
 import type { Sample } from '../metrics/read-sources.ts'
+import { deadLetterReasons } from './acknowledge.ts'
 
 const waiting = z.object({ count: z.number(), oldest: z.number().nullable() })
-const dead = z.object({ queue: z.string(), count: z.number() })
+const dead = z.object({ queue: z.string(), reason: z.enum(deadLetterReasons), count: z.number() })
 const set = z.object({ timeout: z.string() })
 
 /** Counted up to here: what is more is no more alarming, and a count should not be a load of its own. */
@@ -18,15 +19,18 @@ export async function measureBacklog(db: Pick<Databases, 'worker'>, now: number)
       select (select count(*) from (select from outbox where enqueued_at is null limit ${most}) as w) as count,
              (select created_at from outbox where enqueued_at is null order by id limit 1) as oldest`)
     const letters = await tx.any(sql.type(dead)`
-      select queue, count(*) as count from (select queue from dead_letters limit ${most}) as d group by queue`)
+      select queue, reason, count(*) as count from (select queue, reason from dead_letters limit ${most}) as d
+      group by queue, reason`)
     return { outbox, letters }
   })
   const age = outbox.oldest === null ? 0 : Math.max(0, now - outbox.oldest) / 1_000
   return [
     { gauge: 'outboxWaiting', labels: {}, value: outbox.count },
     { gauge: 'outboxAge', labels: {}, value: age },
-    ...[...byQueue(letters)].map(
-      ([queue, value]) => ({ gauge: 'deadLetters', labels: { queue }, value }) as const,
+    ...deadLetterReasons.flatMap((reason) =>
+      [...byQueue(letters.filter((row) => row.reason === reason))].map(
+        ([queue, value]) => ({ gauge: 'deadLetters', labels: { queue, reason }, value }) as const,
+      ),
     ),
   ]
 }

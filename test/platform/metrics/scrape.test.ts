@@ -96,7 +96,7 @@ t.test('gauges of outbox and queues are read at a scrape, and remembered for thr
   for (const source of ['outbox', 'queues', 'readiness'])
     t.equal(series.get(`bailiwick_scrape_source_up{source="${source}"}`), 1, source)
   t.ok(series.has('bailiwick_outbox_waiting'))
-  t.equal(series.get('bailiwick_dead_letters{queue="email"}'), 0)
+  t.equal(series.get('bailiwick_dead_letters{queue="email",reason="failed"}'), 0)
   t.ok(series.has('bailiwick_queue_jobs{queue="email",state="waiting"}'))
   t.equal(series.get('bailiwick_queue_lag_seconds{queue="email"}'), 0)
   t.equal(series.get('bailiwick_db_pool_connections_max{pool="worker"}'), 4)

@@ -16,7 +16,7 @@ t.test('a message delivered twice at once has one effect', async (t) => {
     })
   t.strictSame((await Promise.all([once(), once(), once()])).sort(), [false, false, true])
   t.equal(effects, 1)
-  t.equal(await deadLetter(db, { id, tenantId, attempts: 1, reason: 'late', at: 0 }), false)
+  t.equal(await deadLetter(db, { id, tenantId, attempts: 1, reason: 'failed', error: 'late', at: 0 }), false)
   t.equal(await stage.count('dead_letters'), 0)
 })
 
@@ -29,7 +29,10 @@ t.test('an effect that fails leaves the message where it was', async (t) => {
   })
   await t.rejects(failing)
   t.equal(await stage.count('outbox'), 1)
-  t.equal(await deadLetter(stage.deps.db, { id, tenantId, attempts: 3, reason: 'broken', at: 0 }), true)
+  t.equal(
+    await deadLetter(stage.deps.db, { id, tenantId, attempts: 3, reason: 'failed', error: 'broken', at: 0 }),
+    true,
+  )
   t.match(await stage.rows('select attempts, error, queue from dead_letters'), [
     { attempts: 3, error: 'broken', queue: 'event-fanout' },
   ])

@@ -1,0 +1,18 @@
+import type { Tx } from '../db/transaction.ts'
+import { queues } from '../jobs/queues.ts'
+import { type DeadLetterFilter, deleteDeadLetters } from '../outbox/dead-letters.ts'
+import { eraseFailed } from './mail-store.ts'
+
+/**
+ * Deletes up to `limit` dead letters, and the address and content of their mails, which can never be sent then. Gives
+ * how many. As the worker role.
+ */
+export async function purgeDeadLetters(tx: Tx, filter: DeadLetterFilter, limit: number): Promise<number> {
+  const gone = await deleteDeadLetters(tx, filter, limit)
+  const mails = gone.flatMap(({ tenant_id: tenantId, queue, payload }) => {
+    const message = queue === 'email' ? queues.email.safeParse(payload).data : undefined
+    return message ? [{ tenantId, id: message.mail_id }] : []
+  })
+  if (mails.length > 0) await eraseFailed(tx, mails)
+  return gone.length
+}
