@@ -111,6 +111,12 @@ export const settings = {
   EMAIL_LINK_VERIFY: setting(linkTemplate, undefined, 'Where verification links lead, with `{token}`', {
     shown: 'a page of the service',
   }),
+  EMAIL_LINK_REJECT: setting(
+    linkTemplate,
+    undefined,
+    'Where the link “This was not me” of verification mails leads, with `{token}`',
+    { shown: 'a page of the service' },
+  ),
   EMAIL_LINK_RESET: setting(linkTemplate, undefined, 'Where password reset links lead, with `{token}`', {
     shown: 'a page of the service',
   }),

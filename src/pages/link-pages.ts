@@ -18,6 +18,19 @@ interface LinkPage {
   names?: boolean
   /** What to say to people who have an account, and logged in on the page to use the link. */
   accountDone?: string
+  /** Says when the account was made, or its address changed, as the link tells it. */
+  origin?: boolean
+  /** The opposite, which the same token does. */
+  other?: LinkPage
+}
+
+const rejection: LinkPage = {
+  title: 'This was not me',
+  lead: 'You did not make this account, or did not give it your address? One click takes the address away from it. An account whose address was never confirmed is deleted; one that had another address before gets that back.',
+  button: 'Remove my address from the account',
+  post: '/api/v1/auth/email/verify/reject/',
+  done: 'Your address is removed. You can close this page.',
+  origin: true,
 }
 
 // A GET changes nothing: scanners of mail open every link, and would use the token up.
@@ -28,7 +41,10 @@ const pages: Record<MailedLink, LinkPage> = {
     button: 'Confirm address',
     post: '/api/v1/auth/email/verify/confirm/',
     done: 'Your e-mail address is confirmed. You can close this page.',
+    origin: true,
+    other: rejection,
   },
+  email_rejection: rejection,
   password_reset: {
     title: 'Reset your password',
     lead: 'Choose another password, of 8 characters or more. It ends all your sessions.',
@@ -127,8 +143,23 @@ const logInForm = (post: string, done: string) => `<details>
 </details>
 `
 
+// Hidden until the script has found the moment in the address.
+const originLines = `<p data-told="made" hidden>An account with this address was made on {at}.</p>
+<p data-told="changed" hidden>Someone asked on {at} to change the address of an account to this one.</p>
+`
+
+const otherForm = ({ title, lead, button, post, done }: LinkPage) => `<details>
+<summary>${title}</summary>
+<p>${lead}</p>
+<form data-post="${post}" data-done="${done}">
+<button disabled>${button}</button>
+<p role="status" aria-live="polite"></p>
+</form>
+</details>
+`
+
 const html = (
-  { title, lead, button, post, done, newPassword, names, accountDone }: LinkPage,
+  { title, lead, button, post, done, newPassword, names, accountDone, origin, other }: LinkPage,
   style: Asset,
   script: Asset,
 ) => `<!doctype html>
@@ -146,12 +177,12 @@ const html = (
 <body>
 <main>
 <h1>${title}</h1>
-<p>${lead}</p>
+${origin ? originLines : ''}<p>${lead}</p>
 <form data-post="${post}" data-done="${done}">
 ${newPassword ? passwordField : ''}${names ? nameFields : ''}<button disabled>${button}</button>
 <p role="status" aria-live="polite"></p>
 </form>
-${accountDone ? logInForm(post, accountDone) : ''}<noscript><p>This page needs JavaScript to send your answer.</p></noscript>
+${accountDone ? logInForm(post, accountDone) : ''}${other ? otherForm(other) : ''}<noscript><p>This page needs JavaScript to send your answer.</p></noscript>
 </main>
 </body>
 </html>

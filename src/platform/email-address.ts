@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 
 const localPart = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
@@ -29,3 +30,14 @@ export const emailAddress = z
     return z.NEVER
   })
   .meta({ description: 'E-mail address; compared without regard to case', example: 'ada@example.com' })
+
+const unreachableDomain = '@released.invalid'
+
+/**
+ * A new address where nobody is reached (RFC 2606 §2), for an account that lost its own and cannot be deleted. It is
+ * random, so that nobody can register it first.
+ */
+export const unreachableEmail = (): string => `${randomUUID()}${unreachableDomain}`
+
+/** Whether mail to an address would reach nobody. */
+export const isUnreachable = (email: string): boolean => email.endsWith(unreachableDomain)

@@ -35,6 +35,7 @@ t.test('the routes without a token are these', async (t) => {
     'GET /readyz',
     'POST /api/v1/auth/email/undo',
     'POST /api/v1/auth/email/verify/confirm',
+    'POST /api/v1/auth/email/verify/reject',
     'POST /api/v1/auth/login',
     'POST /api/v1/auth/otp/undo',
     'POST /api/v1/auth/password/reset',

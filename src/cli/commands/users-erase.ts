@@ -29,7 +29,7 @@ export const usersErase = defineCommand({
     const erased = await withPools(config, roles, (db) =>
       eraseUser(
         { db, clock: Date.now, log },
-        { person, byThemselves: false, requestInfo: originOf('users:erase') },
+        { person, by: 'operator', requestInfo: originOf('users:erase') },
       ),
     ).catch((error) => {
       if (error instanceof ApiError && error.code === 'last_owner')

@@ -85,8 +85,8 @@ function foundAccount(
     if (!(await insertUser(tx, { ...person, at }))) return false
     if (!offer) await createPersonalTenant(tx, { id: tenantId, founder, requestInfo, at })
     await tellRegistered(tx, { person: founder, tenantId, bySystem: false, requestInfo, at })
-    if (!offer)
-      await mailVerificationLink(deps, tx, { userId: id, email, firstName, tenantId, requestInfo, at })
+    const origin = { how: 'made', at } as const
+    if (!offer) await mailVerificationLink(deps, tx, { userId: id, email, origin, tenantId, requestInfo, at })
     if (offer) await verifyByInvitation(tx, offer, { id, requestInfo, at })
     if (offer) await joinByInvitation(tx, offer, { person: founder, requestInfo, at })
     return true

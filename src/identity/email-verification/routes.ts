@@ -4,6 +4,7 @@ import { type Route, route } from '../../platform/http/route.ts'
 import { message } from '../../platform/http/schemas.ts'
 import { undoEmailChange } from '../users/undo-email-change.ts'
 import { confirmVerification } from './confirm-verification.ts'
+import { rejectVerification } from './reject-verification.ts'
 import { sendVerification } from './send-verification.ts'
 
 export const emailVerificationRoutes = (deps: Deps): Route[] => [
@@ -23,6 +24,15 @@ export const emailVerificationRoutes = (deps: Deps): Route[] => [
     summary: 'Verify an address with the token out of the mail',
     done: 'Email verified',
     use: (requestInfo, token) => confirmVerification(deps, requestInfo, token),
+  }),
+  linkRoute({
+    path: '/api/v1/auth/email/verify/reject',
+    tag: 'E-mail verification',
+    summary: 'Say “This was not me” with the token out of the mail',
+    description:
+      'The account loses the address. It gets back the one before it; an account that had no other address is deleted.',
+    done: 'Address removed from the account',
+    use: (requestInfo, token) => rejectVerification(deps, requestInfo, token),
   }),
   linkRoute({
     path: '/api/v1/auth/email/undo',

@@ -2,30 +2,40 @@ import type { Deps } from '../../deps.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { makeLink } from '../../platform/links/one-time-link.ts'
+import { linkUrl } from '../../platform/links/mailed-links.ts'
+import { makeLinkToken } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { mailUses } from '../rate-limits/limits.ts'
+import { type AddressOrigin, findAddressOrigin } from '../users/address-store.ts'
 
 interface Recipient {
   userId: string
   email: string
-  firstName: string
+  origin: AddressOrigin
   tenantId: string
   requestInfo: RequestInfo
   at: number
 }
 
-/** Makes a verification token and mails its link, in the caller's transaction, whose scope must be the person. */
+/**
+ * Makes a verification token and mails the links that confirm and reject the address, in the caller's transaction,
+ * whose scope must be the person. The mail repeats nothing that people wrote: its reader may not know them.
+ */
 export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipient): Promise<void> {
-  const { userId, email, firstName, tenantId, requestInfo, at } = recipient
+  const { userId, email, origin, tenantId, requestInfo, at } = recipient
   const lifeMs = deps.config.EMAIL_VERIFICATION_VALIDITY_SECONDS * 1000
   const purpose = 'email_verification'
-  const link = await makeLink(tx, deps, { purpose, userId, tenantId, email, at, lifeMs })
+  const token = await makeLinkToken(tx, { purpose, userId, tenantId, email, at, lifeMs })
+  const told = { [origin.how]: String(origin.at) }
   await sendMail(tx, deps.sealer, {
     tenantId,
     to: email,
     template: 'email_verification',
-    variables: { link, firstName },
+    variables: {
+      link: linkUrl(deps, purpose, token, told),
+      reject: linkUrl(deps, 'email_rejection', token, told),
+      origin,
+    },
     requestId: requestInfo.requestId,
     at,
   })
@@ -37,11 +47,12 @@ export async function sendVerification(
   caller: Caller,
 ): Promise<{ message: 'Verification email sent' }> {
   const { userId, tenantId, requestInfo } = caller
-  const { email, firstName, emailVerified } = caller.auth.user
+  const { email, emailVerified } = caller.auth.user
   await deps.limiters.take(mailUses('verification', email))
   if (!emailVerified)
-    await inTenant(deps.db, caller, (tx) =>
-      mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, requestInfo, at: deps.clock() }),
-    )
+    await inTenant(deps.db, caller, async (tx) => {
+      const origin = await findAddressOrigin(tx, userId)
+      await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at: deps.clock() })
+    })
   return { message: 'Verification email sent' }
 }

@@ -132,7 +132,7 @@ function standingWith(
 }
 
 /** Why all of a person's sessions end. */
-export type EndReason = 'logout' | 'password' | 'deactivated' | 'undone'
+export type EndReason = 'logout' | 'password' | 'deactivated' | 'undone' | 'rejected'
 
 /** Ends a session, once, and with it all its refresh families, which are judged by its row; true when it was alive. */
 export async function endSession(

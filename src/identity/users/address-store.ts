@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
+import { unavailable } from '../../platform/errors.ts'
 
 // Where codes and notices about factors go, and how an address comes back: docs/explanation/second-factors.md. Times are in ms
 // since 1970.
@@ -57,6 +58,33 @@ export function noteMove(tx: Tx, { id, from, fromVerifiedAt, at, codesUntil }: M
     where id = ${id} returning address_since`)
 }
 
+const originRow = z.object({ how: z.enum(['made', 'changed']), at: z.number() })
+
+/** Whether an account was made with its present address, or changed to it, and when (ms since 1970). */
+export type AddressOrigin = z.infer<typeof originRow>
+
+export function findAddressOrigin(tx: Tx, userId: string): Promise<AddressOrigin> {
+  return tx.one(sql.type(originRow)`
+    select case when address_since is null then 'made' else 'changed' end as how,
+           coalesce(address_since, date_joined) as at
+    from users where id = ${userId}`)
+}
+
+const unprovenRow = z.object({
+  previous_email: z.string().nullable(),
+  previous_verified_at: z.number().nullable(),
+})
+
+/** The address that an account had before this one, which it never proved; null where it has another, or proved it. */
+export function findUnproven(
+  tx: Tx,
+  { id, email }: { id: string; email: string },
+): Promise<z.infer<typeof unprovenRow> | null> {
+  return tx.maybeOne(sql.type(unprovenRow)`
+    select previous_email, previous_verified_at from users
+    where id = ${id} and email = ${email} and email_verified_at is null`)
+}
+
 const restoredRow = z.object({
   first_name: z.string(),
   last_name: z.string(),
@@ -66,13 +94,15 @@ const restoredRow = z.object({
 
 /**
  * Gives a person an address back that was theirs, verified at `verifiedAt` or not at all, and forgets what its change
- * left behind; says which address it replaced. Null where somebody else has it by now. As the system role.
+ * left behind; says which address it replaced. Null where another account has it by now, 503 `overloaded` where one
+ * took it at this very moment. As the system role.
  */
-export function restoreAddress(
+export async function restoreAddress(
   tx: Tx,
   { id, email, verifiedAt, at }: { id: string; email: string; verifiedAt: number | null; at: number },
 ): Promise<z.infer<typeof restoredRow> | null> {
-  return tx.maybeOne(sql.type(restoredRow)`
+  try {
+    return await tx.maybeOne(sql.type(restoredRow)`
     with before as (select id, email from users where id = ${id} for update)
     update users u set email = ${email}, email_verified_at = ${verifiedAt === null ? null : moment(verifiedAt)},
       address_since = null, previous_email = null, previous_verified_at = null, codes_email = null, codes_until = null,
@@ -80,7 +110,13 @@ export function restoreAddress(
     from before
     where u.id = before.id and not exists (select from users o where o.email = ${email} and o.id <> ${id})
     returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed`)
+  } catch (error) {
+    throw sqlState(error) === '23505' ? takenMeanwhile() : error
+  }
 }
+
+const takenMeanwhile = () =>
+  unavailable('overloaded', 'Another account took the address at the same moment. Try again.', 1)
 
 /**
  * Lets codes by e-mail count from `until` on, for a person who has an app or recovery codes that count: whoever reset the

@@ -112,8 +112,7 @@ export function userRoutes(deps: Deps): Route[] {
           await checkCurrentPassword(deps, caller, body.current_password)
         else assertStrongSession(caller, deps.clock())
         const { userId: id, requestInfo } = caller
-        if (!(await eraseUser(deps, { person: { id }, byThemselves: true, requestInfo })))
-          throw sessionRevoked()
+        if (!(await eraseUser(deps, { person: { id }, by: 'oneself', requestInfo }))) throw sessionRevoked()
         return undefined
       },
     }),

@@ -44,5 +44,6 @@ export async function settleNewAddress(
   const variables = { firstName, newEmail: email, ...(undo && { undo }) }
   const mail = { tenantId, to: from, template: 'email_changed', variables } as const
   await sendMail(tx, deps.sealer, { ...mail, requestId: requestInfo.requestId, at })
-  await mailVerificationLink(deps, tx, { userId, email, firstName, tenantId, requestInfo, at })
+  const origin = { how: 'changed', at: movedAt } as const
+  await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at })
 }

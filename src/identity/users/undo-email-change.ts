@@ -10,18 +10,21 @@ import { copyProfile } from '../../tenancy/members/store.ts'
 import { deleteYoungDevices } from '../otp/youth-store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { restoreAddress } from './address-store.ts'
+import { logErased } from './erase-person.ts'
+import { evictUnproven } from './release-address.ts'
 
 /**
  * Takes a change of address back, once, for whoever reads the old one: it is the account's again, verified; sessions
- * end, young factors go, and so do the links of later changes. 400 `token_invalid` also where another account has the
- * old address by now, else `token_expired`.
+ * end, young factors go, and so do the links of later changes. An account that has the old address by now without
+ * having proved it loses it ({@link evictUnproven}); 400 `token_invalid` where it has, else `token_expired`.
  */
 export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
   const at = deps.clock()
-  await asSystem(deps.db, 'whoever opens the link need not be logged in', async (tx) => {
+  const erased = await asSystem(deps.db, 'whoever opens the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_undo', token, at })
     const { userId: id, email, tenantId } = link
     await spendLink(tx, link)
+    const evicted = await evictUnproven(tx, deps, { email, exceptId: id, requestInfo, at })
     const restored = await restoreAddress(tx, { id, email, verifiedAt: at, at })
     if (!restored) throw deadLink()
     const { first_name: firstName, last_name: lastName, replaced, changed } = restored
@@ -29,7 +32,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     await removeYoungFactors(tx, link, requestInfo)
     const told = { tenantId, requestId: requestInfo.requestId, at }
     await endSessions(tx, { ...told, userId: id, exceptId: null, reason: 'undone' })
-    if (!changed) return
+    if (!changed) return evicted
     await copyProfile(tx, { id, email, firstName, lastName })
     const event = { type: 'identity.user_updated', subject: id, data: { user_id: id }, actorId: id } as const
     await appendEvent(tx, { ...told, ...event })
@@ -45,7 +48,9 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     const variables = { firstName, email }
     const mail = { to: replaced, template: 'email_change_undone', variables } as const
     await sendMail(tx, deps.sealer, { ...told, ...mail })
+    return evicted
   })
+  logErased(deps, erased)
 }
 
 /** What whoever changed the address could still hold. */

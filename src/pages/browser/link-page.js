@@ -1,4 +1,5 @@
-const token = new URLSearchParams(window.location.search).get('token')
+const address = new URLSearchParams(window.location.search)
+const token = address.get('token')
 
 // The token is for one use by one person: not for the history, a bookmark or a look over the shoulder.
 window.history.replaceState(null, '', window.location.pathname)
@@ -77,6 +78,20 @@ function attend(form) {
   })
   if (token) button.disabled = false
   else say('refused', 'This link is not complete. Open it from the mail again.')
+}
+
+/** A moment (ms since 1970) in words: 22 November 2026 at 10:15 UTC. */
+function inWords(ms) {
+  const part = (options) => new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format(ms)
+  return `${part({ dateStyle: 'long' })} at ${part({ timeStyle: 'short' })} UTC`
+}
+
+// Only a number of the address is shown, in words of ours.
+for (const line of document.querySelectorAll('[data-told]')) {
+  const told = address.get(line.dataset.told)
+  if (!/^\d{1,14}$/.test(told ?? '')) continue
+  line.textContent = line.textContent.replace('{at}', inWords(Number(told)))
+  line.hidden = false
 }
 
 for (const form of document.querySelectorAll('form')) attend(form)

@@ -15,6 +15,7 @@ type Deed =
   | 'session:create'
   | 'session:compromise'
   | 'email_verification:confirm'
+  | 'email_verification:reject'
   | 'password:reset'
   | 'otp_device:undo'
   | 'user:reset_factors'

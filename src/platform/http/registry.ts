@@ -7,6 +7,7 @@ const open: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/refresh',
   'POST /api/v1/auth/email/verify/confirm',
+  'POST /api/v1/auth/email/verify/reject',
   'POST /api/v1/auth/email/undo',
   'POST /api/v1/auth/otp/undo',
   'POST /api/v1/invitations/accept',

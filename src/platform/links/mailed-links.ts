@@ -1,10 +1,12 @@
 /**
  * Links that mails carry, by name. `page` is the path of the service's own page, whose words are in
- * pages/link-pages.ts; `setting` names the setting that leads the link elsewhere. All but invitations, which keep
- * their tokens themselves, are one-time links (one-time-link.ts), and the name is the purpose in link_tokens.
+ * pages/link-pages.ts; `setting` names the setting that leads the link elsewhere. The name is the purpose in
+ * link_tokens (one-time-link.ts), with two exceptions: invitations keep their tokens themselves, and `email_rejection`
+ * carries the token of `email_verification`, which either link uses up.
  */
 export const mailedLinks = {
   email_verification: { page: '/verify-email', setting: 'EMAIL_LINK_VERIFY' },
+  email_rejection: { page: '/reject-email', setting: 'EMAIL_LINK_REJECT' },
   password_reset: { page: '/reset-password', setting: 'EMAIL_LINK_RESET' },
   email_undo: { page: '/undo-email-change', setting: 'EMAIL_LINK_UNDO_EMAIL' },
   factor_undo: { page: '/undo-second-factor', setting: 'EMAIL_LINK_UNDO_FACTOR' },
@@ -21,8 +23,16 @@ export interface LinkDeps {
   publicUrl: () => string
 }
 
-/** The address that a mail carries, with its token. */
-export function linkUrl({ config, publicUrl }: LinkDeps, name: MailedLink, token: string): string {
+/** The address that a mail carries, with its token. `told` are further parameters for the service's own page. */
+export function linkUrl(
+  { config, publicUrl }: LinkDeps,
+  name: MailedLink,
+  token: string,
+  told: Record<string, string> = {},
+): string {
   const { page, setting } = mailedLinks[name]
-  return (config[setting] ?? `${publicUrl()}${page}?token={token}`).replace('{token}', token)
+  return (
+    config[setting]?.replace('{token}', token) ??
+    `${publicUrl()}${page}?${new URLSearchParams({ token, ...told })}`
+  )
 }

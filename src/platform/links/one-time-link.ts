@@ -8,7 +8,7 @@ import { type LinkDeps, linkUrl, type MailedLink } from './mailed-links.ts'
 // A one-time link is made with the mail that carries it, leads to a page with one button, and is used by the POST of
 // a `linkRoute`. To add one: a name in mailed-links.ts, its page in http/pages.ts, its route in http/registry.ts.
 
-export type LinkPurpose = Exclude<MailedLink, 'invitation'>
+export type LinkPurpose = Exclude<MailedLink, 'invitation' | 'email_rejection'>
 
 /** What a link is for: whose it is, the address it is sent to, and for how long (ms) from `at` (ms since 1970). */
 export interface NewLink {
@@ -24,7 +24,11 @@ export interface NewLink {
 }
 
 /** Keeps the hash of a new token and gives the address for the mail; the scope must be the person, or the system role. */
-export async function makeLink(tx: Tx, deps: LinkDeps, link: NewLink): Promise<string> {
+export const makeLink = async (tx: Tx, deps: LinkDeps, link: NewLink): Promise<string> =>
+  linkUrl(deps, link.purpose, await makeLinkToken(tx, link))
+
+/** As {@link makeLink}, for a mail with more than one link: gives the token. */
+export async function makeLinkToken(tx: Tx, link: NewLink): Promise<string> {
   const { purpose, userId, tenantId, email, targetId = null, at, lifeMs } = link
   const { token, hash: tokenHash } = makeOneTimeToken()
   const id = timeOrderedId(at)
@@ -39,7 +43,7 @@ export async function makeLink(tx: Tx, deps: LinkDeps, link: NewLink): Promise<s
     at,
     expiresAt: at + lifeMs,
   })
-  return linkUrl(deps, purpose, token)
+  return token
 }
 
 /** A live link as it was presented. */

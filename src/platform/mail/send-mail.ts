@@ -1,5 +1,6 @@
 import type { Sealer } from '../crypto/seal.ts'
 import { sql, type Tx } from '../db/transaction.ts'
+import { isUnreachable } from '../email-address.ts'
 import { enqueue } from '../outbox/enqueue.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 import { type TemplateName, templates, type Variables } from './templates.ts'
@@ -16,7 +17,7 @@ export interface NewMail<Name extends TemplateName> {
 
 /**
  * Leaves a mail to be sent once the caller's transaction commits; gives its id. Address and variables rest sealed,
- * for they carry tokens and codes, and are erased as soon as the mail is sent.
+ * for they carry tokens and codes, and are erased as soon as the mail is sent. To an unreachable address none is sent.
  */
 export async function sendMail<Name extends TemplateName>(
   tx: Tx,
@@ -26,6 +27,7 @@ export async function sendMail<Name extends TemplateName>(
   const { tenantId, to, template, at, requestId } = mail
   const id = timeOrderedId(at)
   const variables = templates[template].variables.parse(mail.variables)
+  if (isUnreachable(to)) return id
   const content = sealer.seal('mail', JSON.stringify({ to, variables }), id)
   await tx.query(sql.unsafe`
     insert into mails (tenant_id, id, template, content_sealed, created_at)

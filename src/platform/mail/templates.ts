@@ -23,15 +23,38 @@ const factorNames = {
   static: 'A set of recovery codes',
 }
 
+const origin = z.object({ how: z.enum(['made', 'changed']), at: z.number() })
+
+const originOf = ({ how, at }: z.output<typeof origin>) =>
+  how === 'made'
+    ? `an account with this address was made on ${inWords(at)}.`
+    : `someone asked on ${inWords(at)} to change the address of an account to this one.`
+
+/** A moment (ms since 1970): 22 November 2026 at 10:15 UTC. */
+function inWords(at: number): string {
+  const part = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format(at)
+  return `${part({ dateStyle: 'long' })} at ${part({ timeStyle: 'short' })} UTC`
+}
+
 /** Every mail the service sends: its variables, and how they become a letter. */
 export const templates = {
-  email_verification: template({ link: z.url(), firstName: name }, ({ link, firstName }) =>
-    letter('Confirm your e-mail address', [
-      hello(firstName),
-      'please confirm that this address is yours by opening this link:',
-      { link },
-      'If you did not ask for this, you need do nothing.',
-    ]),
+  // A mail that waits since the release before has `firstName`, and neither `origin` nor `reject`.
+  email_verification: template(
+    { link: z.url(), reject: z.url().optional(), origin: origin.optional(), firstName: name.optional() },
+    ({ link, reject, origin }) =>
+      letter('Confirm your e-mail address', [
+        'Hello,',
+        ...(origin ? [originOf(origin)] : []),
+        'If it was you, confirm that this address is yours by opening this link:',
+        { link },
+        ...(reject
+          ? [
+              'If this was not you, open this link, where you can remove your address from the account:',
+              { link: reject },
+            ]
+          : ['If it was not you, you need do nothing.']),
+      ]),
   ),
   address_already_registered: template({}, () =>
     letter('You already have an account', [
@@ -83,6 +106,14 @@ export const templates = {
               'If it was not you, tell whoever runs this service at once: you cannot reset the password by this address now.',
             ]),
       ]),
+  ),
+  email_change_rejected: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
+    letter('Your new e-mail address was rejected', [
+      hello(firstName),
+      `the address of your account was changed to ${email}. A reader of that mailbox answered that they did not ask for it, so your account has this address again. All sessions were ended.`,
+      'If you mistyped the new address, log in and change it again.',
+      'If you did not change it, reset your password: someone else may know it.',
+    ]),
   ),
   email_change_undone: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
     letter('The change of your e-mail address was taken back', [

@@ -231,13 +231,16 @@ export function hasOtherPending(tx: Tx, tenantId: string, email: string, exceptI
 
 const erased = z.object({ tenant_id: z.uuid(), id: z.uuid(), was_pending: z.boolean() })
 
-/** Deletes every invitation to an address, and those that a person accepted; gives them. As the system role. */
+/**
+ * Deletes the invitations that a person accepted, and every one to an address (null: to none); gives them. As the
+ * system role.
+ */
 export function deleteInvitationsTo(
   tx: Tx,
-  { email, userId }: { email: string; userId: string },
+  { email, userId }: { email: string | null; userId: string },
 ): Promise<readonly z.infer<typeof erased>[]> {
   return tx.any(sql.type(erased)`
-    delete from invitations where (md5(email) = md5(${email}) and email = ${email}) or (accepted_by = ${userId} and tenant_id in (
+    delete from invitations where (md5(email) = md5(${email}::text) and email = ${email}::text) or (accepted_by = ${userId} and tenant_id in (
       select tenant_id from memberships where user_id = ${userId}))
     returning tenant_id, id, status = 'pending' as was_pending`)
 }

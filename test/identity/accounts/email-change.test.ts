@@ -220,6 +220,29 @@ t.test('the link at the old address takes the change back, once, and ends what t
   t.equal(await updates(back), 2)
 })
 
+t.test(
+  'the link wins over an account that has the old address and never proved it, and over no other',
+  async (t) => {
+    for (const proven of [false, true]) {
+      const owner = await longProven(service)
+      const thief = await service.logIn(owner)
+      await move(thief, `thief.${owner.email}`)
+      const squatter = await service.signUp(proven ? {} : { email: owner.email })
+      if (proven) await move(squatter, owner.email)
+      if (proven) await expect(200, confirm(tokenIn(await service.mailTo(owner.email, 'someone asked'))))
+      const answer = await undo(await undoLink(owner.email))
+      if (proven) {
+        t.match(answer, dead)
+        t.equal((await squatter.get(me)).status, 200)
+      } else {
+        t.equal(answer.status, 200)
+        t.equal((await squatter.get(me)).status, 401, 'it is deleted, as “This was not me” deletes it')
+        t.match((await (await service.logIn(owner)).get(me)).body, { id: owner.id, email_verified: true })
+      }
+    }
+  },
+)
+
 t.test('links of earlier changes outlive those of later ones, and last 72 hours', async (t) => {
   const owner = await longProven(service)
   const thief = await service.logIn(owner)

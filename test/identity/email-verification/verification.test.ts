@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
-import { startService, tokenIn } from '../../helpers/service.ts'
+import { type Client, startService, tokenIn } from '../../helpers/service.ts'
+import { expect, foundFirm } from '../../tenancy/staff.ts'
 
 const service = await startService(t)
 const database = await openDatabase(t, service)
@@ -122,4 +123,147 @@ t.test('a link leads to the service’s own address, whatever Host the request n
     headers: { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' },
   })
   t.notMatch((await service.mailTo(bob.email, 'Confirm')).text, 'evil.example')
+})
+
+const me = '/api/v1/users/me/'
+const reject = (token: unknown) =>
+  service.call('POST', '/api/v1/auth/email/verify/reject/', { body: { token } })
+const removed = { status: 200, body: { message: 'Address removed from the account' } }
+const logIn = ({ email, password }: { email: string; password: string }) =>
+  service.call('POST', '/api/v1/auth/login/', { body: { email, password } })
+const over = { status: 401, body: { code: 'session_revoked' } }
+/** Changes the address of a client's account; gives the token of the mail to the new one. */
+async function move(client: Client, email: string): Promise<string> {
+  await expect(200, client.patch(me, { email }))
+  return tokenIn(await service.mailTo(email, 'Confirm'))
+}
+const auditedOf = async (target: string) =>
+  (
+    await database.query(
+      "select tenant_id, actor_id, changes from audit_log where target_id = $1 and action = 'email_verification:reject'",
+      [target],
+    )
+  ).rows
+
+t.test(
+  '“This was not me” deletes an account that never proved the address, and its mail says which',
+  async (t) => {
+    const firm = await foundFirm(service)
+    const ada = await service.signUp({ first_name: 'Read-this' })
+    await expect(201, firm.owner.post(`${firm.path}/members/`, { user_id: ada.id }))
+    const host = await foundFirm(service)
+    await expect(201, host.owner.post(`${host.path}/invitations/`, { email: ada.email }))
+    const mail = await service.mailTo(ada.email, 'Confirm')
+    t.match(mail.text, /an account with this address was made on \d+ November 2026 at \d\d:\d\d UTC\./)
+    t.notMatch(mail.text, 'Read-this', 'nothing that a stranger chose')
+    const [, link] = mail.text.match(/http\S+/g)!
+    t.match(link, /\/reject-email\?token=[\w-]+&made=\d+$/)
+    const page = await (await fetch(link!)).text()
+    t.match(page, 'data-post="/api/v1/auth/email/verify/reject/"')
+    t.equal((await ada.get(me)).status, 200, 'its page changes nothing')
+
+    const token = tokenIn(mail)
+    t.match(await reject(token), removed)
+    t.match(await reject(token), invalid)
+    t.match(await confirm(token), invalid)
+    t.equal((await ada.get(me)).status, 401)
+    t.equal((await logIn(ada)).status, 401)
+    const types = (await eventsOf(database, firm.id)).map(({ type }) => type)
+    t.ok(types.includes('tenant.member_removed') && types.includes('identity.user_deleted'))
+    t.match(await auditedOf(ada.id), [{ tenant_id: firm.id, actor_id: null }])
+
+    const invitation = tokenIn(await service.mailTo(ada.email, 'invited'))
+    const joined = await service.call('POST', '/api/v1/invitations/accept/', {
+      body: { token: invitation, password: 'a quiet harbour' },
+    })
+    t.match(joined, { status: 200 }, 'the reader of the mailbox is still invited, and the address is free')
+  },
+)
+
+t.test(
+  'a changed address that is rejected goes back to the one before, as verified as that was',
+  async (t) => {
+    for (const wasVerified of [true, false]) {
+      const { ada, tokens } = await newcomer()
+      if (wasVerified) await confirm(tokens[0])
+      const email = `moved.${ada.email}`
+      const token = await move(ada, email)
+      const { text } = await service.mailTo(email, 'Confirm')
+      t.match(text, 'someone asked on 2')
+      t.match(text, /to change the address of an account to this one/)
+      t.match(text, /reject-email\?token=[\w-]+&changed=\d+/)
+      await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })
+      const reset = tokenIn(await service.mailTo(email, 'Reset'))
+      t.match(await reject(token), removed)
+      t.match(await ada.get(me), over)
+      t.match(
+        await service.call('POST', '/api/v1/auth/password/reset/confirm/', {
+          body: { token: reset, password: 'another quiet harbour' },
+        }),
+        { status: 400 },
+      )
+      t.equal((await logIn({ ...ada, email })).status, 401)
+      const back = await service.logIn(ada)
+      t.match((await back.get(me)).body, { email: ada.email, email_verified: wasVerified })
+      t.match((await back.get(`/api/v1/users/${ada.id}/`)).body, { email: ada.email }, 'in the list, too')
+      t.match(await service.mailTo(ada.email, 'was rejected'), { text: new RegExp(email) })
+      const changes = { email: { before: email, after: ada.email } }
+      t.match(await auditedOf(ada.id), [{ tenant_id: ada.tenantId, actor_id: null, changes }])
+      const verify = (await newcomer()).tokens[0]
+      t.equal((await confirm(verify)).status, 200)
+      t.match(await reject(verify), invalid, 'what is verified is rejected no more')
+    }
+  },
+)
+
+t.test('the only owner of a tenant that others belong to loses the address, and nothing else', async (t) => {
+  const { owner, path, hire } = await foundFirm(service)
+  const clerk = await hire('member')
+  t.match(await reject(tokenIn(await service.mailTo(owner.email, 'Confirm'))), removed)
+  t.match(await owner.get(me), over)
+  t.equal((await logIn(owner)).status, 401)
+  const { results } = await expect(200, clerk.get(`${path}/members/?user_id=${owner.id}`))
+  t.match(results, [{ email: /^[\da-f-]{36}@released\.invalid$/, roles: ['owner'] }])
+  t.match(await auditedOf(owner.id), [{ changes: { email: { before: owner.email } } }])
+  const other = await service.signUp({ email: owner.email })
+  t.not(other.id, owner.id, 'the address is free')
+
+  const back = await service.logIn({ ...owner, email: results[0].email })
+  await move(back, `right.${owner.email}`)
+  const { rows } = await database.query('select from captured_mails where recipient like $1', ['%.invalid'])
+  t.equal(rows.length, 0, 'and no mail is sent where nobody reads it')
+})
+
+t.test('an earlier address that was proved wins over an account that proved nothing about it', async (t) => {
+  const { ada, tokens } = await newcomer()
+  await confirm(tokens[0])
+  const token = await move(ada, `first.${ada.email}`)
+  const squatter = await service.signUp({ email: ada.email })
+  t.match(await reject(token), removed)
+  t.equal((await squatter.get(me)).status, 401)
+  const back = await service.logIn(ada)
+  t.match((await back.get(me)).body, { id: ada.id, email_verified: true })
+
+  const second = await move(back, `second.${ada.email}`)
+  const { ada: heir } = await newcomer()
+  await expect(200, heir.patch(me, { email: ada.email }))
+  t.match(await confirm(tokenIn(await service.mailTo(ada.email, 'someone asked'))), done)
+  t.match(await reject(second), removed, 'it is released all the same')
+  t.equal((await heir.get(me)).status, 200, 'and the one who proved it keeps theirs')
+  const { rows } = await database.query('select email from users where id = $1', [ada.id])
+  t.match(rows, [{ email: /@released\.invalid$/ }])
+})
+
+t.test('of 50 who confirm and reject with one token at once, one wins', async (t) => {
+  for (const uses of [[reject, confirm], [reject]]) {
+    const { ada, tokens } = await newcomer()
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => uses[i % uses.length]!(tokens[0])))
+    const winners = answers.filter(({ status }) => status === 200)
+    t.equal(winners.length, 1)
+    for (const answer of answers.filter(({ status }) => status !== 200)) t.match(answer, invalid)
+    const { status, body } = await ada.get(me)
+    const confirmed = winners[0]?.body.message === done.body.message
+    t.equal(status, confirmed ? 200 : 401)
+    t.equal(body.email_verified ?? false, confirmed)
+  }
 })

@@ -50,6 +50,7 @@ t.test('every kind of token and code works where it belongs, and nowhere else', 
     'bearer of a sign-in': (token) => call('POST', '/api/v1/auth/otp/email/send/', { token }),
     refresh: (refresh) => call('POST', '/api/v1/auth/refresh/', { body: { refresh } }),
     confirmation: (token) => call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } }),
+    rejection: (token) => call('POST', '/api/v1/auth/email/verify/reject/', { body: { token } }),
     code: (code) => person.post('/api/v1/auth/otp/verify/', { code }),
   }
   const allowed = new Set([

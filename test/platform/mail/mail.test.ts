@@ -14,7 +14,7 @@ import { openStage, until } from '../../workers/stage.ts'
 const link = 'https://app.test/verify?token=abc-DEF_1'
 
 t.test('a link or a code stands alone on its line, in text and in HTML', async (t) => {
-  const { text } = templates.email_verification.write({ link, firstName: 'Ada' })
+  const { text } = templates.email_verification.write({ link })
   t.ok(text.split('\n').includes(link))
   const withCode = letter('Your code', ['Hello,', { code: '123456' }])
   t.ok(withCode.text.split('\n').includes('123456'))
@@ -22,7 +22,7 @@ t.test('a link or a code stands alone on its line, in text and in HTML', async (
 })
 
 t.test('what people call themselves is neither markup nor a line of ours', async (t) => {
-  const mail = templates.email_verification.write({
+  const mail = templates.password_reset.write({
     link: 'https://app.test/?token=a&b="><script>',
     firstName: '<img src=x>\n123456\nhttps://evil.test/?token=x',
   })
@@ -44,7 +44,7 @@ t.test('words of strangers are cut, and stay out of the subject', async (t) => {
 
 t.test('a template that there is not, or variables of another, are refused', async (t) => {
   t.throws(() => writeLetter('constructor', {}), /no mail template/)
-  t.throws(() => writeLetter('email_verification', { link }))
+  t.throws(() => writeLetter('password_reset', { link }))
   t.throws(() => writeLetter('address_already_registered', { link }))
 })
 

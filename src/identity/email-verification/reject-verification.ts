@@ -1,0 +1,24 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
+import { logErased } from '../users/erase-person.ts'
+import { releaseAddress } from '../users/release-address.ts'
+
+/**
+ * Takes an address away from the account that gave it as its own, once, for the person who reads its mail and did not
+ * ask for that; {@link releaseAddress} says what becomes of the account. 400 as for a confirmation, also where the
+ * address is verified by now.
+ */
+export async function rejectVerification(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
+  const at = deps.clock()
+  const erased = await asSystem(deps.db, 'the reader of the mail need not be logged in', async (tx) => {
+    const link = await findLink(tx, { purpose: 'email_verification', token, at })
+    await spendLink(tx, link)
+    const { userId, tenantId, email } = link
+    const released = await releaseAddress(tx, deps, { userId, email, tenantId, requestInfo, at })
+    if (!released) throw deadLink()
+    return released.erased
+  })
+  logErased(deps, erased)
+}
