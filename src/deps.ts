@@ -1,33 +1,19 @@
-import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
-import { approvalGate } from './authorization/approvals/gate.ts'
-import { decisionLog } from './authorization/decisions/record-decision.ts'
-import { policyLoader } from './authorization/policies/load-slice.ts'
 import type { Config } from './config.ts'
-import { loadKeyRing } from './identity/keys/key-ring.ts'
-import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
-import { openCallBudget } from './identity/rate-limits/call-budget.ts'
-import { type Limiters, openLimiters } from './identity/rate-limits/limiters.ts'
-import { sweepGuards } from './identity/rate-limits/sweep.ts'
-import { createMeasuredHasher } from './platform/crypto/measure-hashes.ts'
-import type { HashLimits, PasswordHasher } from './platform/crypto/passwords.ts'
-import { createSealer, type Sealer } from './platform/crypto/seal.ts'
-import { createTokenSigner, type TokenSigner } from './platform/crypto/token-signer.ts'
-import { isDatabaseAway } from './platform/db/database-errors.ts'
-import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
+import type { Limiters } from './identity/rate-limits/limiters.ts'
+import type { PasswordHasher } from './platform/crypto/passwords.ts'
+import type { Sealer } from './platform/crypto/seal.ts'
+import type { TokenSigner } from './platform/crypto/token-signer.ts'
 import type { Databases } from './platform/db/transaction.ts'
-import { budgetEngine, type DecisionPace, decisionPace } from './platform/decision-budget.ts'
-import { runHashThreadsBehind } from './platform/hash-threads.ts'
+import type { DecisionPace } from './platform/decision-budget.ts'
 import type { Approvals } from './platform/http/approvals.ts'
 import type { CallBudget } from './platform/http/authenticate.ts'
 import type { LoadPolicies, RecordDecision } from './platform/http/policies-in-force.ts'
-import { createKeyedSemaphore, type KeyedSemaphore } from './platform/keyed-semaphore.ts'
-import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
-import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
-import { type AccessEngine, openAccessEngine } from './policy-engine/evaluate/engine.ts'
-import { version } from './version.ts'
+import type { KeyedSemaphore } from './platform/keyed-semaphore.ts'
+import type { Metrics } from './platform/metrics/metrics.ts'
+import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
 
-/** What the features share. Opened once by the process, handed to everything that needs it. */
+/** What the features share. open-deps.ts opens it once per process; each function takes what it needs as an argument. */
 export interface Deps {
   config: Config
   log: Logger
@@ -59,92 +45,4 @@ export interface Semaphores {
   perTenant: KeyedSemaphore
   /** Sign-ins to one account from one address: many correct ones at once must not count as guesses. */
   perSignIn: KeyedSemaphore
-}
-
-/** What a process may hand in; without it the API makes its own. */
-export interface Parts {
-  clock?: () => number
-  /** Where the process counts for others, too. */
-  metrics?: Metrics
-  /** A policy engine that the process shares; loading one takes 300 ms. */
-  engine?: AccessEngine
-  /** Of passwords; only tests hand in a cost below the recommended one. */
-  hashing?: HashLimits
-}
-
-/**
- * Opens what the API needs: pools, signing keys, the policies' engine. `settings` must name the databases and keys.
- * `close` ends it once nothing is in flight. Rejects where a dependency is away: nothing listens without all of them.
- */
-export async function openDeps(
-  settings: { config: Config; log: Logger; publicUrl: () => string } & Parts,
-): Promise<Deps & { close(): Promise<void> }> {
-  const { config, log, publicUrl, clock = Date.now, metrics = createMetrics(version), hashing } = settings
-  const { DATABASE_API_URL: apiUrl, DATABASE_SYSTEM_URL: systemUrl, SECRET_KEYS: keys } = config
-  if (!apiUrl || !systemUrl || !keys)
-    throw new Error(
-      'The API needs DATABASE_API_URL, DATABASE_SYSTEM_URL and SECRET_KEYS. Without them, use npm start.',
-    )
-  const common = { prepared: config.DATABASE_PREPARED_STATEMENTS, applicationName: 'bailiwick-api' }
-  const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
-  // Half of a role's connections are for reads of one statement, which leave them at once.
-  const reading = { ...common, size: Math.floor(size / 2) }
-  const writing = { ...common, size: size - reading.size }
-  const as = (name: string) => ({ name, metrics })
-  const [api, system, passwords, engine] = await Promise.all([
-    openMeasuredPool(apiUrl, writing, as('api')),
-    openMeasuredPool(systemUrl, writing, as('system')),
-    createMeasuredHasher(metrics, hashing),
-    settings.engine ?? openAccessEngine(),
-  ])
-  runHashThreadsBehind()
-  const apiReads = openMeasuredReadPool(apiUrl, reading, as('api_reads'))
-  const systemReads = openMeasuredReadPool(systemUrl, reading, as('system_reads'))
-  const db = { api, apiReads, system, systemReads }
-  const access = budgetEngine(measureEngine(engine, metrics), config.LIMIT_DECISION_MS_PER_SECOND)
-  metrics.policyRevision(access.revision)
-  const sealer = createSealer(keys)
-  const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
-  const limiters = await openLimiters(config, db, log, clock, metrics.limitRefused)
-  const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
-  const endSweeping = sweepGuards(db, clock, log)
-  const close = async () => {
-    ring.close()
-    endSweeping()
-    budget.close()
-    limiters.close()
-    await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
-  }
-  const signer = createTokenSigner(ring.now, ring.lookAgain)
-  const loadPolicies = measurePolicies(policyLoader({ db }), metrics)
-  const recordDecision = measureLog(decisionLog({ db, log, metrics, config }, access.revision), metrics)
-  return {
-    config,
-    log,
-    clock,
-    db,
-    passwords,
-    sealer,
-    signer,
-    access,
-    newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
-    loadPolicies,
-    recordDecision,
-    limiters,
-    budget,
-    approvals: approvalGate({ config, db, sealer, publicUrl }),
-    publicUrl,
-    metrics,
-    semaphores: {
-      // More do not make it quicker: there are no more connections that serve them.
-      perTenant: createKeyedSemaphore({
-        maxConcurrent: size,
-        maxWaiting: 1_000,
-        maxWaitMs: 5_000,
-        failsAll: isDatabaseAway,
-      }),
-      perSignIn: createKeyedSemaphore({ maxConcurrent: 4, maxWaiting: 1_000, maxWaitMs: 25_000 }),
-    },
-    close,
-  }
 }

@@ -3,7 +3,6 @@ import type { Config } from '../src/config.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
 import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
 import type { Databases } from '../src/platform/db/transaction.ts'
-import { measureMail } from '../src/platform/mail/measure-mail.ts'
 import { type MailTransport, openMailTransport } from '../src/platform/mail/transport.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics/metrics.ts'
 import { version } from '../src/version.ts'
@@ -55,7 +54,7 @@ export async function openWorkerDeps(
     throw error
   }
   const requireTls = config.SMTP_REQUIRE_TLS
-  const mail = measureMail(openMailTransport({ smtpUrl, requireTls, from, capture: worker }), metrics)
+  const mail = openMailTransport({ smtpUrl, requireTls, from, capture: worker }, metrics)
   const close = async () => {
     await mail.close()
     await worker.end()

@@ -1,6 +1,6 @@
 import { handOnEvents } from '../src/events/webhooks/hand-on-events.ts'
 import { acknowledgeTogether } from '../src/platform/outbox/acknowledge-together.ts'
-import { listEventsOf } from '../src/platform/outbox/list-events-of.ts'
+import { listEventsOf } from '../src/platform/outbox/event-store.ts'
 import { sparingly } from '../src/platform/sparing-log.ts'
 import { defineActor } from './actor.ts'
 

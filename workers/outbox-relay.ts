@@ -9,7 +9,7 @@ import {
   markEnqueued,
   type OutboxMessage,
 } from '../src/platform/outbox/claim.ts'
-import { type Newest, numberEvents } from '../src/platform/outbox/number-events.ts'
+import { type Newest, numberEvents } from '../src/platform/outbox/event-store.ts'
 import { openOutboxListener } from '../src/platform/outbox/outbox-listener.ts'
 import { type Actor, looksEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'

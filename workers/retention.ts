@@ -7,11 +7,11 @@ import {
   listGone,
 } from '../src/events/webhooks/retention-store.ts'
 import { deletePlacesBefore } from '../src/identity/expiry-store.ts'
-import { deleteAuditBefore } from '../src/platform/audit/delete-audit.ts'
+import { deleteAuditBefore } from '../src/platform/audit/erase-audit.ts'
 import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
 import { deleteMailsBefore } from '../src/platform/mail/mail-store.ts'
 import { purgeDeadLetters } from '../src/platform/mail/purge-dead-letters.ts'
-import { deleteEventsBefore } from '../src/platform/outbox/delete-events.ts'
+import { deleteEventsBefore } from '../src/platform/outbox/event-store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'

@@ -1,5 +1,5 @@
 import { deleteErasure, listErasures } from '../src/identity/expiry-store.ts'
-import { scrubLogs } from '../src/platform/audit/scrub-audit.ts'
+import { scrubLogs } from '../src/platform/audit/erase-audit.ts'
 import { asWorker } from '../src/platform/db/transaction.ts'
 import { deleteMailsNaming } from '../src/platform/mail/mail-store.ts'
 import type { WorkerDeps } from './deps.ts'

@@ -79,6 +79,25 @@ t.test('the platform knows no feature', async (t) => {
   )
 })
 
+/** Every file that `path` imports, directly or through others. */
+function reached(path: string, of: 'imports' | 'loads', found = new Set<string>()): Set<string> {
+  for (const to of sources.find((source) => source.path === path)?.[of] ?? [])
+    if (!found.has(to)) reached(to, of, found.add(to))
+  return found
+}
+
+t.test('no import circle leads through deps.ts or open-deps.ts, types included', async (t) => {
+  for (const path of ['src/deps.ts', 'src/open-deps.ts']) t.notOk(reached(path, 'imports').has(path), path)
+})
+
+t.test('no file of the platform loads itself through others', async (t) => {
+  const circular = sources.filter(({ path }) => inPlatform(path) && reached(path, 'loads').has(path))
+  t.same(
+    circular.map(({ path }) => path),
+    [],
+  )
+})
+
 t.test(
   'contexts depend on each other in one direction: identity and authorization on tenancy, nobody on events',
   async (t) => {

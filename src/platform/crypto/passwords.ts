@@ -1,6 +1,8 @@
-import { availableParallelism } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism, setPriority } from 'node:os'
 import argon2 from 'argon2'
 import { unavailable } from '../errors.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 
 /** What one argon2id hash costs: memory in KiB, and passes over it. */
 export interface HashCost {
@@ -11,39 +13,39 @@ export interface HashCost {
 /** OWASP password storage cheat sheet: argon2id, 19 MiB, two passes, one lane. */
 const recommended: HashCost = { memoryCost: 19_456, timeCost: 2 }
 
-/** Hashes passwords with bounded memory and CPU; never call it inside a transaction. */
+/** Hashes passwords with bounded memory and CPU. Never call it inside a transaction. */
 export interface PasswordHasher {
   /** PHC string of argon2id. Throws 503 `overloaded` when too many hashes wait. */
   hash(password: string): Promise<string>
-  /** Compares in the time of one hash, also for `undefined` (an unknown user): then the answer is false. */
+  /** Takes the time of one hash in every case. For `undefined` (an unknown user) the answer is false. */
   verify(phc: string | undefined, password: string): Promise<boolean>
   /**
-   * Runs `work`, which will hash or verify at some point; throws 503 `overloaded` at once, before anything else is
-   * spent on it, where as many are at it as can be served in about two seconds.
+   * Runs `work`, which will hash or verify at some point. Throws 503 `overloaded` before it starts `work` when more
+   * callers are already expected than the process can serve in about two seconds.
    */
   expecting<T>(work: () => Promise<T>): Promise<T>
-  /** Whether this was hashed with other parameters and should be hashed again. */
+  /** True when the hash was made with other parameters and should be replaced. */
   isStale(phc: string): boolean
-  /** Hashes running, waiting and expected (both included) now, and the most there may be of each. */
-  load(): Record<'running' | 'waiting' | 'expected', { now: number; most: number }>
+  /** Hashes that run, wait and are expected (which includes both) now, and the limit of each. */
+  load(): Record<'running' | 'waiting' | 'expected', { now: number; max: number }>
 }
 
-/** What one hash costs, and how many may run and wait. The cost is lower in tests only; no setting reaches it. */
+/** What one hash costs, and how many can run and wait. Only tests lower the cost; no setting changes it. */
 export interface HashLimits {
   cost?: HashCost
   inFlight?: number
   waitingMax?: number
 }
 
-/** Told of each hash: its seconds, or that it was refused. */
+/** Called for each hash with its duration in seconds, or when a hash is refused. */
 export interface HasherOptions extends HashLimits {
   hashed?: (seconds: number) => void
   refused?: () => void
 }
 
 /**
- * As many hashes in flight as cores (more add latency, not rate), and about two seconds of work waiting; beyond
- * that callers are told to come back. A permit is free when its hash ends, not when its client leaves.
+ * Runs as many hashes at a time as there are cores (more would add latency, not throughput), and queues about two
+ * seconds of work; beyond that it refuses. A slot is free again when its hash ends, not when its client disconnects.
  */
 export async function createPasswordHasher({
   cost = recommended,
@@ -60,9 +62,9 @@ export async function createPasswordHasher({
     refused()
     return unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
   }
-  const nobody = await argon2.hash('nobody has this password', parameters)
+  const dummyHash = await argon2.hash('no account has this password', parameters)
 
-  const admit = async () => {
+  const acquire = async () => {
     if (running < inFlight) {
       running++
       return
@@ -70,26 +72,26 @@ export async function createPasswordHasher({
     if (waiting.length >= waitingMax) throw overloaded()
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
-  const leave = () => {
+  const release = () => {
     const next = waiting.shift()
     if (next) next()
     else running--
   }
   const bounded = async <T>(work: () => Promise<T>) => {
-    await admit()
+    await acquire()
     const begun = performance.now()
     try {
       return await work()
     } finally {
       hashed((performance.now() - begun) / 1_000)
-      leave()
+      release()
     }
   }
 
   return {
     hash: (password) => bounded(() => argon2.hash(password, parameters)),
     verify: (phc, password) =>
-      bounded(async () => (await argon2.verify(phc ?? nobody, password)) && phc !== undefined),
+      bounded(async () => (await argon2.verify(phc ?? dummyHash, password)) && phc !== undefined),
     async expecting(work) {
       if (expected >= inFlight + waitingMax) throw overloaded()
       expected++
@@ -101,9 +103,46 @@ export async function createPasswordHasher({
     },
     isStale: (phc) => argon2.needsRehash(phc, parameters),
     load: () => ({
-      running: { now: running, most: inFlight },
-      waiting: { now: waiting.length, most: waitingMax },
-      expected: { now: expected, most: inFlight + waitingMax },
+      running: { now: running, max: inFlight },
+      waiting: { now: waiting.length, max: waitingMax },
+      expected: { now: expected, max: inFlight + waitingMax },
     }),
+  }
+}
+
+/** Makes a hasher whose hashes, refusals and load are counted in `metrics`. */
+export async function createMeasuredHasher(metrics: Metrics, limits?: HashLimits): Promise<PasswordHasher> {
+  const { passwordHashed: hashed, passwordRefused: refused } = metrics
+  const passwords = await createPasswordHasher({ ...limits, hashed, refused })
+  metrics.sample(() =>
+    Object.entries(passwords.load()).flatMap(([state, { now, max }]) => [
+      { gauge: 'hashes', labels: { state }, value: now },
+      { gauge: 'hashesMax', labels: { state }, value: max },
+    ]),
+  )
+  return passwords
+}
+
+const lowPriority = 5
+const threads = '/proc/self/task'
+
+/**
+ * Gives the threads of libuv's pool, which hash passwords, a lower priority than the event loop and Postgres: all cores
+ * can hash while other requests are still answered. It needs no privilege and works on Linux only; elsewhere it does
+ * nothing. Call it after the pool has started. Returns the number of threads it changed.
+ */
+export function lowerHashThreadPriority(): number {
+  if (process.platform !== 'linux') return 0
+  return readdirSync(threads).filter(lowerPriority).length
+}
+
+/** Linux has a nice value per thread: setpriority(2), notes. */
+function lowerPriority(thread: string): boolean {
+  try {
+    if (!readFileSync(`${threads}/${thread}/comm`, 'utf8').startsWith('libuv-worker')) return false
+    setPriority(Number(thread), lowPriority)
+    return true
+  } catch {
+    return false // the thread has ended
   }
 }

@@ -1,17 +1,8 @@
 import type { DatabasePool } from 'slonik'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Sample } from '../metrics/read-sources.ts'
-import { openPool, type PoolOptions } from './pool.ts'
+import { openPool, type PoolLoad, type PoolOptions } from './pool.ts'
 import { openReadPool, type ReadPool } from './read-pool.ts'
-
-/** What a pool has at the moment. */
-export interface PoolLoad {
-  busy: number
-  idle: number
-  connecting: number
-  /** Callers that wait for a connection. */
-  waiting: number
-}
 
 /** Where a pool is counted, and under which name. */
 interface Counted {

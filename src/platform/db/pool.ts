@@ -18,6 +18,15 @@ export interface PoolOptions {
   applicationName: string
 }
 
+/** What a pool has at the moment. */
+export interface PoolLoad {
+  busy: number
+  idle: number
+  connecting: number
+  /** Callers that wait for a connection. */
+  waiting: number
+}
+
 /**
  * Opens a pool on which local settings end with their transaction, so connections are not reset on release
  * (DISCARD ALL costs a quarter of the rate and drops prepared plans). Statements end after 5 s. Slonik's own tracing

@@ -1,8 +1,15 @@
 import pg from 'pg'
 import type { PrimitiveValueExpression, QueryResultRow, QuerySqlToken } from 'slonik'
 import { sqlState } from './database-errors.ts'
-import type { PoolLoad } from './measure-pool.ts'
-import { addressOf, checkedRow, type PoolOptions, statementName, timeouts, typeParsers } from './pool.ts'
+import {
+  addressOf,
+  checkedRow,
+  type PoolLoad,
+  type PoolOptions,
+  statementName,
+  timeouts,
+  typeParsers,
+} from './pool.ts'
 import { ReadFlush, type Statement, type Wired } from './read-flush.ts'
 
 /** Connections on which nothing but reads of one statement each happens. */

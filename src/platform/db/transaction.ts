@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
 import { z } from 'zod'
+import { withTimeLimit } from '../time-limit.ts'
 import { inPostgresSpan } from '../tracing/span.ts'
 import { sqlState } from './database-errors.ts'
 import { timeouts } from './pool.ts'
@@ -85,34 +86,21 @@ export function assertOutside(): void {
   if (surrounding.getStore()?.open) throw new Error('A transaction began inside of another: hand that one in')
 }
 
-async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, patience?: number): Promise<T> {
+async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, limitMs?: number): Promise<T> {
   assertOutside()
   const mark = { open: true, late: false }
-  const outcome = await within(
-    patience,
-    mark,
-    surrounding
-      .run(mark, () => pool.transaction((tx) => attempt(tx, work, mark)))
-      .finally(() => {
-        mark.open = false
-      }),
-  )
+  const running = surrounding
+    .run(mark, () => pool.transaction((tx) => attempt(tx, work, mark)))
+    .finally(() => {
+      mark.open = false
+    })
+  const giveUp = (): never => {
+    mark.late = true
+    throw noAnswer()
+  }
+  const outcome = await (limitMs === undefined ? running : withTimeLimit(limitMs, running, giveUp))
   if ('error' in outcome) throw outcome.error
   return outcome.value
-}
-
-/** Rejects once the caller's patience is at its end; what goes on behind it is marked, so that it is rolled back. */
-async function within<T>(ms: number | undefined, mark: { late: boolean }, running: Promise<T>): Promise<T> {
-  if (ms === undefined) return running
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      mark.late = true
-      reject(noAnswer())
-    }, ms)
-  })
-  running.catch(() => undefined)
-  return Promise.race([running, late]).finally(() => clearTimeout(timer))
 }
 
 /**

@@ -6,8 +6,8 @@ import type { AuthContext, Caller } from './caller.ts'
 import { resourceIn, weigh } from './decide.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
+import { viewRows } from './row-view.ts'
 import type { Claims } from './verify-token.ts'
-import { viewRows } from './view-rows.ts'
 
 /** Counts the calls of people and tenants. */
 export interface CallBudget {

@@ -1,4 +1,4 @@
-import { actions } from '../../policy-engine/catalogue/actions.ts'
+import { type ActionName, actions } from '../../policy-engine/catalogue/actions.ts'
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { DecisionQuery, GrantedApproval, Resource, Subject } from '../../policy-engine/evaluate/query.ts'
@@ -107,3 +107,13 @@ export const sentResource = (request: RequestContext, body: unknown): Resource =
 /** An object, or a row of a list, as policies see it. */
 export const shownResource = (request: RequestContext, row: unknown): Resource =>
   resourceOf(request.route.action, collectionOf(request.route, request.caller), request.caller.userId, row)
+
+/** Hands the request's last decision to the log; never rejects. */
+export async function logDecision(deps: PathDeps, { decided, route, caller }: RequestContext): Promise<void> {
+  if (!decided) return
+  const always = decided.decision.effect !== 'allow' || (route.method !== 'GET' && !asking.has(route.action))
+  await deps.recordDecision({ id: caller.decisionId, ...decided, always })
+}
+
+// Asking is no change, whatever the method.
+const asking: ReadonlySet<ActionName> = new Set(['access:evaluate', 'policy:test'])

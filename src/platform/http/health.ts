@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Databases } from '../db/transaction.ts'
 import { unavailable } from '../errors.ts'
 import type { Sample } from '../metrics/read-sources.ts'
+import { withTimeLimit } from '../time-limit.ts'
 import { publicRoute, type Route } from './route.ts'
 
 /** Whether this process takes requests; `drain` makes it say no, so that a balancer goes elsewhere first. */
@@ -39,13 +40,18 @@ function readinessOf(pools: DatabasePool[], clock: () => number, atWork = () => 
     async ready() {
       if (draining) throw unavailable('dependency_unavailable', 'This process is shutting down.', 1)
       if (!atWork()) throw unavailable('dependency_unavailable', 'The actors are not running.', 1)
-      if (clock() - asked.at > rememberedMs) asked = { at: clock(), answer: within(patienceMs, ping()) }
+      if (clock() - asked.at > rememberedMs)
+        asked = { at: clock(), answer: withTimeLimit(patienceMs, ping(), noAnswer) }
       await asked.answer
     },
     drain() {
       draining = true
     },
   }
+}
+
+const noAnswer = (): never => {
+  throw unavailable('dependency_unavailable', 'Postgres does not answer.', 2)
 }
 
 /** Readiness as a figure, for alerts. */
@@ -56,18 +62,6 @@ export const readySample =
       () => [{ gauge: 'ready', labels: {}, value: 1 }],
       () => [{ gauge: 'ready', labels: {}, value: 0 }],
     )
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(unavailable('dependency_unavailable', 'Postgres does not answer.', 2)),
-      ms,
-    )
-  })
-  work.catch(() => undefined)
-  await Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
 
 const state = <T extends string>(text: T) => z.object({ status: z.literal(text) })
 

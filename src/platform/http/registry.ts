@@ -1,4 +1,7 @@
+import type { Router } from '@koa/router'
+import type { Middleware } from 'koa'
 import { actions } from '../../policy-engine/catalogue/actions.ts'
+import { ApiError, notFound } from '../errors.ts'
 import type { Route } from './route.ts'
 
 /** The routes that need no token. A route is here or has an action; this list grows only on purpose. */
@@ -35,4 +38,23 @@ export function assertDecided(routes: readonly Route[]): void {
         `${method} ${path} has the action ${action}, which needs a changeRoute: a policy may gate it`,
       )
   }
+}
+
+/** Serves what the router matches; else 404, 405 with Allow, or the public answer to OPTIONS. */
+export function dispatch(router: Router): Middleware[] {
+  const refuse: Middleware = async (ctx) => {
+    const allowed = new Set(
+      router.stack.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods),
+    )
+    if (allowed.size === 0) throw notFound()
+    const allow = [...allowed, 'OPTIONS'].join(', ')
+    if (ctx.method !== 'OPTIONS')
+      throw new ApiError(405, 'method_not_allowed', `This address answers ${allow}.`, {
+        headers: { Allow: allow },
+      })
+    ctx.set('Allow', allow)
+    if (ctx.response.get('Access-Control-Allow-Origin')) ctx.set('Access-Control-Allow-Methods', allow)
+    ctx.status = 204
+  }
+  return [router.routes() as unknown as Middleware, refuse]
 }

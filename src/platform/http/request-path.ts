@@ -1,7 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import { authenticate } from './authenticate.ts'
-import { decideRoute } from './decide.ts'
-import { logDecision } from './log-decision.ts'
+import { decideRoute, logDecision } from './decide.ts'
 import { measuredAs } from './measure-requests.ts'
 import { receiver, validInput } from './receive.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'

@@ -1,18 +1,19 @@
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
-import type { DecisionPace } from '../decision-budget.ts'
 import type { ApiError } from '../errors.ts'
-import type { AuthContext } from './caller.ts'
+import { shownResource, weigh } from './decide.ts'
 import { carryOut, maskedFields } from './obligations.ts'
+import { denyBecause } from './permit.ts'
+import type { PathDeps, RequestContext } from './request-context.ts'
 
-/** How one caller sees the rows of the list that they ask for. */
+/** What the caller may see of the rows of a list. */
 export interface RowView {
-  /** A policy may withhold rows, so nobody learns how many there are. */
+  /** True when a policy can withhold rows. The answer then has no count. */
   readonly selective: boolean
   /** Paths of the fields that are masked for the caller, in all rows or in some. */
   readonly masked: readonly string[]
-  /** Each row as it may be seen, or null where it is withheld. */
+  /** Each row as the caller may see it; null for a row that is withheld. */
   visible(rows: readonly unknown[]): Promise<(Visible | null)[]>
-  /** 403 for a query parameter that would tell what a masked field holds. */
+  /** 403 for a query parameter that would reveal what a masked field holds. */
   refuse(parameter: string): ApiError
 }
 
@@ -20,49 +21,31 @@ export interface Visible {
   shown: unknown
 }
 
-/**
- * The view that a decision about a list gives of its rows: as it stands, or by `decideRow`, at the pace of the request,
- * where each row has to be decided. `now` in ms.
- */
-export function rowView(
-  decision: Decision,
-  { decideRow, pace }: RowDecisions,
-  refuse: RowView['refuse'],
-  session: AuthContext['session'],
-  now: number,
-): RowView {
-  const paced = async (row: unknown) => {
+/** The row view of the request's list. The latest decision holds for all rows; a provisional one is made per row. */
+export function viewRows(deps: PathDeps, request: RequestContext): RowView {
+  if (!request.decided) throw new Error('A list was shown before anything was decided')
+  const { decision } = request.decided
+  const pace = deps.newPace()
+  const decideRow = async (row: unknown): Promise<Decision> => {
+    if (!decision.provisional) return decision
     await pace.next()
-    return decideRow(row)
+    return weigh(deps, request, 'resource', shownResource(request, row)).decision
   }
   return {
     selective: decision.provisional,
     masked: maskedFields(decision.obligations),
-    visible: (rows) => visibleRows(rows, decision.provisional ? paced : async () => decision, session, now),
-    refuse,
+    async visible(rows) {
+      const visible: (Visible | null)[] = []
+      for (const row of rows) visible.push(visibleRow(request, await decideRow(row), row))
+      return visible
+    },
+    refuse: (parameter) =>
+      denyBecause(request, 'masked_field', decision, ` Ask without ${parameter}.`).refusal,
   }
 }
 
-interface RowDecisions {
-  decideRow: (row: unknown) => Decision
-  pace: DecisionPace
-}
-
-/**
- * Each row of a list as a caller may see it. This is the one loop that decides rows: a row that is not permitted, or asks
- * for more than the session has, is null. `now` in ms.
- */
-async function visibleRows(
-  rows: readonly unknown[],
-  decide: (row: unknown) => Promise<Decision>,
-  session: AuthContext['session'],
-  now: number,
-): Promise<(Visible | null)[]> {
-  const visible: (Visible | null)[] = []
-  for (const row of rows) {
-    const decision = await decide(row)
-    const carried = decision.effect === 'allow' && carryOut(decision, session, now, row)
-    visible.push(carried && 'shown' in carried ? carried : null)
-  }
-  return visible
+/** Null for a row that is denied, or that needs a step-up which the session does not meet. */
+function visibleRow({ caller, now }: RequestContext, decision: Decision, row: unknown): Visible | null {
+  const carried = decision.effect === 'allow' && carryOut(decision, caller.auth.session, now, row)
+  return carried && 'shown' in carried ? carried : null
 }

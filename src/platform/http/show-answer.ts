@@ -4,7 +4,7 @@ import { carryOut } from './obligations.ts'
 import { assertAllowed, permit, stepUpFirst } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { mapBody } from './respond.ts'
-import { viewRows } from './view-rows.ts'
+import { viewRows } from './row-view.ts'
 
 /** What the caller may see of an answer: rows that are not permitted left out, masked fields null. Throws 401, 403. */
 export async function showAnswer(deps: PathDeps, request: RequestContext, answer: unknown): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { LinkPurpose } from './one-time-link.ts'
+import type { LinkPurpose } from './mailed-links.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 

@@ -15,6 +15,8 @@ export const mailedLinks = {
 } as const satisfies Record<string, { page: string; setting?: string }>
 
 export type MailedLink = keyof typeof mailedLinks
+/** Links whose token is in link_tokens. */
+export type LinkPurpose = Exclude<MailedLink, 'invitation' | 'email_rejection'>
 type LinkSetting = { [N in MailedLink]: (typeof mailedLinks)[N]['setting'] }[MailedLink]
 
 /** What a link is made with: settings, and the base of the service's own pages without a trailing slash. */

@@ -3,12 +3,10 @@ import type { Tx } from '../db/transaction.ts'
 import { ApiError } from '../errors.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 import { endTokens, findUnusedToken, insertLinkToken, markTokenUsed } from './link-store.ts'
-import { type LinkDeps, linkUrl, type MailedLink } from './mailed-links.ts'
+import { type LinkDeps, type LinkPurpose, linkUrl } from './mailed-links.ts'
 
 // A one-time link is made with the mail that carries it, leads to a page with one button, and is used by the POST of
 // a `linkRoute`. To add one: a name in mailed-links.ts, its page in http/pages.ts, its route in http/registry.ts.
-
-export type LinkPurpose = Exclude<MailedLink, 'invitation' | 'email_rejection'>
 
 /** What a link is for: whose it is, the address it is sent to, and for how long (ms) from `at` (ms since 1970). */
 export interface NewLink {

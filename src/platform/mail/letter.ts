@@ -1,6 +1,12 @@
 import { oneLine } from './free-text.ts'
 import { type Html, html } from './html.ts'
-import type { Letter } from './templates.ts'
+
+/** A mail as people read it. */
+export interface Letter {
+  subject: string
+  text: string
+  html: string
+}
 
 type Paragraph = string | { link: string } | { code: string }
 

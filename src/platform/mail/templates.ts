@@ -1,13 +1,6 @@
 import { z } from 'zod'
 import { message, name } from './free-text.ts'
-import { letter } from './letter.ts'
-
-/** A mail as people read it. */
-export interface Letter {
-  subject: string
-  text: string
-  html: string
-}
+import { type Letter, letter } from './letter.ts'
 
 const template = <Shape extends z.core.$ZodLooseShape>(
   shape: Shape,

@@ -1,10 +1,12 @@
 import type { DatabasePool } from 'slonik'
+import { sql } from '../db/transaction.ts'
 import { isLoopbackHost } from '../loopback.ts'
-import { captureTransport } from './capture-transport.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { automatic, messageIdOf, senderOf } from './headers.ts'
+import type { Letter } from './letter.ts'
 import { smtpTransport } from './smtp-transport.ts'
-import type { Letter } from './templates.ts'
 
-/** A letter on its way: `to` is one bare address; `id` makes the Message-ID, so a second sending is recognised. */
+/** A mail to be sent: `to` is one bare address; `id` makes the Message-ID, so that servers recognise a repetition. */
 export interface OutgoingMail extends Letter {
   id: string
   to: string
@@ -12,26 +14,65 @@ export interface OutgoingMail extends Letter {
   at: number
 }
 
-/** Takes mails out of the service. `send` resolves once somebody else is responsible for the mail. */
+/** Delivers mails. `send` resolves once the mail server has taken responsibility for the mail. */
 export interface MailTransport {
   send(mail: OutgoingMail): Promise<void>
-  /** Connects and logs in, and sends nothing; rejects where the mail server does not answer or refuses that. */
+  /** Connects and logs in without sending anything. Rejects when the server does not answer or refuses the login. */
   verify(): Promise<void>
   close(): Promise<void>
 }
 
 interface TransportOptions {
   smtpUrl?: string | undefined
-  /** Unset: unless the server is on this machine. */
+  /** Default: true, unless the server is on this machine. */
   requireTls?: boolean | undefined
   /** `Name <address>` or an address */
   from: string
-  /** Pool of the worker's role: where mail is captured when there is no mail server. */
+  /** Pool of the worker role. Mail is stored there when there is no mail server. */
   capture: DatabasePool
 }
 
-/** Opens SMTP where there is a mail server, else the mailbox of development. */
-export function openMailTransport({ smtpUrl, requireTls, from, capture }: TransportOptions): MailTransport {
-  if (!smtpUrl) return captureTransport(capture, from)
-  return smtpTransport(smtpUrl, from, requireTls ?? !isLoopbackHost(new URL(smtpUrl).hostname))
+/** Opens SMTP when there is a mail server, else the development mailbox. Counts each attempt in `metrics`. */
+export function openMailTransport(
+  { smtpUrl, requireTls, from, capture }: TransportOptions,
+  metrics?: Metrics,
+): MailTransport {
+  const transport = smtpUrl
+    ? smtpTransport(smtpUrl, from, requireTls ?? !isLoopbackHost(new URL(smtpUrl).hostname))
+    : captureTransport(capture, from)
+  return metrics ? measured(transport, metrics) : transport
 }
+
+/** Stores mails for the development mailbox instead of sending them. A mail sent twice is stored once. */
+function captureTransport(pool: DatabasePool, from: string): MailTransport {
+  const sender = senderOf(from)
+  return {
+    async send({ id, to, at, subject, text, html }) {
+      const headers = {
+        'Message-ID': messageIdOf(id, sender),
+        Date: new Date(at).toUTCString(),
+        ...automatic,
+      }
+      await pool.query(sql.unsafe`
+        insert into captured_mails (id, recipient, sender, subject, text, html, headers, created_at)
+        values (${id}, ${to}, ${from}, ${subject}, ${text}, ${html}, ${sql.jsonb(headers)},
+                ${sql.timestamp(new Date(at))})
+        on conflict (id) do nothing`)
+    },
+    async verify() {},
+    async close() {},
+  }
+}
+
+const measured = (transport: MailTransport, metrics: Metrics): MailTransport => ({
+  ...transport,
+  async send(mail) {
+    try {
+      await transport.send(mail)
+      metrics.mailEnded('sent')
+    } catch (error) {
+      metrics.mailEnded('failed')
+      throw error
+    }
+  },
+})

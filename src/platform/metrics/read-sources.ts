@@ -1,3 +1,4 @@
+import { withTimeLimit } from '../time-limit.ts'
 import type { Catalogue, LabelsOf, MetricName } from './catalogue.ts'
 
 type GaugeName = { [Name in MetricName]: Catalogue[Name]['kind'] extends 'gauge' ? Name : never }[MetricName]
@@ -36,17 +37,9 @@ export function openSource(ask: () => Promise<readonly Sample[]>, clock: () => n
     async read() {
       if (!isNew()) {
         asking ??= begin()
-        await within(asking.since + patienceMs - performance.now(), asking.answer)
+        await withTimeLimit(asking.since + patienceMs - performance.now(), asking.answer, () => undefined)
       }
       return known && isNew() ? known.samples : null
     },
   }
-}
-
-async function within(ms: number, answer: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, ms))
-  })
-  await Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }

@@ -9,6 +9,7 @@ import {
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
 import { describeError } from '../describe-error.ts'
+import { withTimeLimit } from '../time-limit.ts'
 import type { Tracing, TracingSettings } from './begin-tracing.ts'
 import { samplerOf } from './sampler.ts'
 
@@ -36,7 +37,11 @@ export function openExport(
   trace.setGlobalTracerProvider(provider)
   return {
     async end() {
-      await atMost(lastWords, provider.shutdown())
+      await withTimeLimit(
+        lastWords,
+        provider.shutdown().catch(() => undefined),
+        () => undefined,
+      )
       trace.disable()
       context.disable()
     },
@@ -77,13 +82,4 @@ function telling(exporter: SpanExporter, log: Logger): SpanExporter {
     forceFlush: async () => exporter.forceFlush?.(),
     shutdown: () => exporter.shutdown(),
   }
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((done) => {
-    timer = setTimeout(done, ms)
-  })
-  await Promise.race([work.catch(() => undefined), late])
-  clearTimeout(timer)
 }

@@ -5,7 +5,7 @@ import { deliverOnce } from '../../../src/events/webhooks/deliver-once.ts'
 import { handOnEvents } from '../../../src/events/webhooks/hand-on-events.ts'
 import { openPoster } from '../../../src/events/webhooks/post-event.ts'
 import { asWorker } from '../../../src/platform/db/transaction.ts'
-import { numberEvents } from '../../../src/platform/outbox/number-events.ts'
+import { numberEvents } from '../../../src/platform/outbox/event-store.ts'
 import { openStage } from '../../workers/stage.ts'
 
 export const second = 1_000

@@ -1,8 +1,8 @@
 import pg from 'pg'
 import t from 'tap'
 import { readConfig } from '../../../src/config.ts'
-import { openDeps } from '../../../src/deps.ts'
 import { refresh } from '../../../src/identity/auth/refresh.ts'
+import { openDeps } from '../../../src/open-deps.ts'
 import { type Answer, type Client, claimsOf, startService } from '../../helpers/service.ts'
 
 const service = await startService(t, { workers: false })

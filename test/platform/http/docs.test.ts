@@ -8,9 +8,9 @@ import { z } from 'zod'
 import { openapiDocument } from '../../../src/api-description/openapi.ts'
 import { docsPages } from '../../../src/pages/api-docs.ts'
 import { linkPages } from '../../../src/pages/link-pages.ts'
-import { dispatch } from '../../../src/platform/http/dispatch.ts'
 import { securityHeaders } from '../../../src/platform/http/headers.ts'
 import { answerErrors } from '../../../src/platform/http/problem.ts'
+import { dispatch } from '../../../src/platform/http/registry.ts'
 import { publicRoute } from '../../../src/platform/http/route.ts'
 
 const confirm = publicRoute({

@@ -49,7 +49,7 @@ t.test('a hash that is refused is counted, one that is made is timed', async (t)
   const series = await scraped(metrics)
   t.equal(series.get('bailiwick_password_hashes_refused_total'), 3)
   t.equal(series.get('bailiwick_password_hash_duration_seconds_count'), 2)
-  t.same(passwords.load().waiting, { now: 0, most: 1 })
+  t.same(passwords.load().waiting, { now: 0, max: 1 })
 })
 
 t.test('an engine that gives no answer is counted as a failure, and still says nothing', async (t) => {

@@ -1,3 +1,4 @@
+import { deleteOld } from '../db/delete-old.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 
 /** What of a person is scrubbed in one tenant: `targetIds` are ids of theirs that rows may be about. */
@@ -37,3 +38,11 @@ export async function scrubLogs(tx: Tx, { tenantId, userId, email, targetIds }: 
   await tx.query(sql.unsafe`
     update invitations set invited_by_email = '' where tenant_id = ${tenantId} and invited_by = ${userId}`)
 }
+
+/** Deletes audit rows older than `before` (ms since 1970), at most `most`; gives how many. As the worker role. */
+export const deleteAuditBefore = (tx: Tx, before: number, most: number): Promise<number> =>
+  deleteOld(
+    tx,
+    { table: 'audit_log', column: 'at', limit: sql.fragment`${sql.timestamp(new Date(before))}` },
+    most,
+  )
