@@ -22,7 +22,7 @@ import { serviceObjects } from './objects.ts'
 import { docsPages } from './pages/api-docs.ts'
 import { linkPages } from './pages/link-pages.ts'
 import { welcomePage } from './pages/welcome.ts'
-import { cors, refuseOddRequests, securityHeaders } from './platform/http/headers.ts'
+import { cors, refuseInvalidRequests, securityHeaders } from './platform/http/headers.ts'
 import { healthRoutes, type Readiness } from './platform/http/health.ts'
 import { measureRequests, metricsPage } from './platform/http/measure-requests.ts'
 import { answerErrors } from './platform/http/problem.ts'
@@ -88,7 +88,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))
-  app.use(refuseOddRequests)
+  app.use(refuseInvalidRequests)
   for (const step of dispatch(router)) app.use(step)
   return app
 }

@@ -12,8 +12,8 @@ const roles = ['api', 'system'] as const
 async function main() {
   const config = readConfig(undefined, roles)
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
-  const passedOver = await assertDatabaseIsSound(roleUrls(config, roles))
-  if (passedOver) log.warn(passedOver)
+  const note = await assertDatabaseIsSound(roleUrls(config, roles))
+  if (note) log.warn(note)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
   const serving = await serveApi(config, log)
   log.info({ url: serving.url }, `Listening on ${serving.url}`)

@@ -9,9 +9,9 @@ import { warnOfSleepingDevices } from './identity/otp/warn-of-sleeping-devices.t
 import { openManagementPort } from './management/management-port.ts'
 import { openDeps, type Parts } from './open-deps.ts'
 import { answerBrokenRequests } from './platform/http/broken-requests.ts'
+import { gracefulClose } from './platform/http/graceful-close.ts'
 import { createReadiness, readySample } from './platform/http/health.ts'
-import { leavingOf } from './platform/http/leaving.ts'
-import { isTaken, listenOn, listenOnHanded, portTaken, urlOf } from './platform/http/listen.ts'
+import { isTaken, listenOn, listenOnInherited, portTaken, urlOf } from './platform/http/listen.ts'
 
 /** The API, listening. */
 export interface Serving {
@@ -47,7 +47,7 @@ export async function serveApi(
     const readiness = createReadiness(deps.db, deps.clock)
     const server = createServer(limits, buildApp(deps, readiness).callback())
     answerBrokenRequests(server)
-    const leaving = leavingOf(server)
+    const leaving = gracefulClose(server)
     // Longer than a load balancer's idle time, so that it is never we who close under a request.
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000
@@ -80,7 +80,7 @@ export async function serveApi(
 /** The socket that was handed over; else PORT where it is given, else 3000 or the next free one. Gives the base URL. */
 async function listen(server: Server, { HOST, PORT, listenFd }: Config): Promise<string> {
   if (listenFd !== undefined) {
-    await listenOnHanded(server, listenFd)
+    await listenOnInherited(server, listenFd)
     return urlOf(server, HOST)
   }
   for (let port = PORT ?? defaultPort; ; port++) {

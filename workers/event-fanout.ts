@@ -1,7 +1,7 @@
 import { handOnEvents } from '../src/events/webhooks/hand-on-events.ts'
 import { acknowledgeTogether } from '../src/platform/outbox/acknowledge-together.ts'
 import { listEventsOf } from '../src/platform/outbox/event-store.ts'
-import { sparingly } from '../src/platform/sparing-log.ts'
+import { sumPerMinute } from '../src/platform/sum-per-minute.ts'
 import { defineActor } from './actor.ts'
 
 /** The relay that put it on the queue died before the number was committed; it comes again. */
@@ -18,7 +18,7 @@ export const eventFanout = defineActor({
   backoff: { first: 500, longest: 60_000 },
   lockDuration: 15_000,
   handler({ db, log, clock, config, metrics }) {
-    const tell = sparingly<{ count: number }>((tenant_id, sums) =>
+    const tell = sumPerMinute<{ count: number }>((tenant_id, sums) =>
       log.warn(
         { tenant_id, ...sums },
         'deliveries of a tenant are not made: it has had its number for the day',

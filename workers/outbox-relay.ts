@@ -5,7 +5,7 @@ import { deadLetter } from '../src/platform/outbox/acknowledge.ts'
 import {
   claimOverdue,
   claimWaiting,
-  listStrange,
+  listForUnknownQueues,
   markEnqueued,
   type OutboxMessage,
 } from '../src/platform/outbox/claim.ts'
@@ -134,7 +134,9 @@ async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, over
 
 /** Left by hand, or by a newer version that was taken back. */
 async function deadLetterUnknown(deps: WorkerDeps): Promise<void> {
-  const strange = await asWorker(deps.db, (tx) => listStrange(tx, deps.clock() - strangeAfter, batch))
+  const strange = await asWorker(deps.db, (tx) =>
+    listForUnknownQueues(tx, deps.clock() - strangeAfter, batch),
+  )
   for (const { id, tenantId, queue } of strange) {
     deps.log.error(
       { outbox_id: id, tenant_id: tenantId, queue },

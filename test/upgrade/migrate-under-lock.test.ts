@@ -31,7 +31,7 @@ const columns = async () =>
 t.test('once its patience is over it ends, has changed nothing, and says what to look for', async (t) => {
   await holder.query('begin; select from departments limit 1')
   const { superuser } = service.databases
-  await t.rejects(migrate(superuser, service.databases, { patienceMs: 100 }), {
+  await t.rejects(migrate(superuser, service.databases, { maxWaitMs: 100 }), {
     message: /^9998-first\.sql changed nothing: a lock was not to be had\. Long transactions: select /,
   })
   await holder.query('commit')
@@ -45,7 +45,7 @@ t.test(
     let over = false
     await holder.query('begin; select from departments limit 1')
     const migrating = migrate(service.databases.superuser, service.databases, {
-      waiting: (line: string) => lines.push(line),
+      onWait: (line: string) => lines.push(line),
     }).finally(() => {
       over = true
     })

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, unavailable } from '../../platform/errors.ts'
-import type { GuardedCall, MetGate } from '../../platform/http/approvals.ts'
+import type { GatedDecision, GuardedCall } from '../../platform/http/approvals.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { type Approver, listEligible } from './approver-store.ts'
@@ -24,7 +24,7 @@ import { callerOf, tellMove } from './tell-move.ts'
 export type GateDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
 
 /** A call that met gates, and what they ask for. */
-export interface Gated extends MetGate {
+export interface Gated extends GatedDecision {
   call: GuardedCall
   /** of the validated body */
   digest: string
@@ -49,7 +49,7 @@ export async function requestApproval(tx: Tx, deps: GateDeps, gated: Gated): Pro
   if (JSON.stringify(call.body).length > maxBody) throw tooLarge()
   const key = keyOf(gated)
   const gates = gatesOf(decision)
-  const needed = gated.mends ? spec.quorum : 1
+  const needed = gated.ownerRecovery ? spec.quorum : 1
   const asked = { approvers: spec.approvers, requesterId: userId, most: maxMails }
   for (let tries = 0; tries < maxTries; tries++) {
     const open = await findOpen(tx, key, gates, now)

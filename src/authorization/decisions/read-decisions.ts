@@ -3,7 +3,7 @@ import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
-import { tell } from '../../platform/http/refusal.ts'
+import { toJsonReason } from '../../platform/http/refusal.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { type DecisionRow, decisionList, findDecision, listDecisions } from './store.ts'
 
@@ -17,7 +17,9 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
   action: row.action,
   resource: { type: row.resource_type, id: row.resource_id },
   subject: { id: row.subject_id, email: row.subject_email },
-  reasons: row.reasons.map((reason) => tell(whole ? reason : { code: reason.code, layer: reason.layer })),
+  reasons: row.reasons.map((reason) =>
+    toJsonReason(whole ? reason : { code: reason.code, layer: reason.layer }),
+  ),
   matched: whole ? row.matched : [],
   obligations: row.obligations,
   policy_revision: row.policy_revision,

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { asSystem, type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
 import type { DecisionRecord, RecordDecision } from '../../platform/http/policies-in-force.ts'
-import { tellMatched } from '../../platform/http/refusal.ts'
+import { toJsonMatched } from '../../platform/http/refusal.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { outsideSpans } from '../../platform/tracing/span.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
@@ -106,7 +106,7 @@ function rowOf(
     subjectId: query.subject.id,
     subjectEmail: query.subject.email,
     reasons: decision.reasons.slice(0, maxNamed),
-    matched: decision.matched.slice(0, maxNamed).map(tellMatched),
+    matched: decision.matched.slice(0, maxNamed).map(toJsonMatched),
     obligations: decision.obligations,
     policyRevision: query.slice.revision,
     engineRevision,

@@ -105,7 +105,7 @@ const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 
 /** What was decided in a tenant, newest first. */
 export const decisionList = defineList({
   id: { column: sql.fragment`id`, field: 'id' },
-  orderings: { created_at: { column: sql.fragment`at`, field: 'at', tells: ['at'] } },
+  orderings: { created_at: { column: sql.fragment`at`, field: 'at', reveals: ['at'] } },
   newestFirst: true,
   filters: {
     effect: byWord(sql.fragment`effect`, ['allow', 'deny', 'require_approval']),

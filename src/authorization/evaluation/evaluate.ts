@@ -4,7 +4,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { ObjectFinders } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
-import { tell } from '../../platform/http/refusal.ts'
+import { toJsonReason } from '../../platform/http/refusal.ts'
 import type { ActionName, ApplicationAction } from '../../policy-engine/catalogue/actions.ts'
 import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
@@ -90,7 +90,7 @@ function answerOf(id: string, decision: Decision & Hints, revision: number) {
     context: {
       id,
       effect: decision.effect,
-      reasons: decision.reasons.map(tell),
+      reasons: decision.reasons.map(toJsonReason),
       obligations: [...decision.obligations],
       missing_attributes: decision.missing_attributes,
       unknown_action: decision.unknown_action,

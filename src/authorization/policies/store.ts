@@ -48,18 +48,18 @@ export const policyList = defineList({
     created_at: { column: sql.fragment`created_at`, field: 'created_at' },
     name: { column: sql.fragment`name`, field: 'name' },
   },
-  search: [{ column: sql.fragment`(lower(name) collate "C")`, tells: ['name'] }],
+  search: [{ column: sql.fragment`(lower(name) collate "C")`, reveals: ['name'] }],
   filters: {
     effect: byWord(sql.fragment`effect`, policyEffects),
     is_active: byFlag(sql.fragment`is_active`),
     mode: byWord(sql.fragment`mode`, ['enforce', 'shadow']),
     resource_type: {
-      tells: ['resource_types'],
+      reveals: ['resource_types'],
       schema: name,
       where: (type) => sql.fragment`resource_types @> ${sql.array([type], 'text')}`,
     },
     action: {
-      tells: ['actions'],
+      reveals: ['actions'],
       schema: name,
       where: (action) => sql.fragment`actions @> ${sql.array([action], 'text')}`,
     },

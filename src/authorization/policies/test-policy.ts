@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { tell, tellMatched } from '../../platform/http/refusal.ts'
+import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
 import { type SystemRole, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
@@ -95,8 +95,8 @@ function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
     effect: decision.effect,
     allowed: decision.effect === 'allow',
     applies: about.applies,
-    matched: decision.matched.map(tellMatched),
-    reasons: decision.reasons.map(tell),
+    matched: decision.matched.map(toJsonMatched),
+    reasons: decision.reasons.map(toJsonReason),
     obligations: [...decision.obligations],
     missing_attributes: about.missing_attributes,
     trace: about.trace,

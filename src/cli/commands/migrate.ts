@@ -27,7 +27,7 @@ async function applyMigrations(config: Config, say: (line: string) => void): Pro
       'In development npm start brings its database to the newest schema by itself. To migrate one of your own, set DATABASE_URL, DATABASE_API_URL, DATABASE_SYSTEM_URL and DATABASE_WORKER_URL.',
     )
   await assertAnswers({ DATABASE_URL })
-  const applied = await bringUp(DATABASE_URL, roleUrls(config), { waiting: say })
+  const applied = await bringUp(DATABASE_URL, roleUrls(config), { onWait: say })
   return { data: { applied }, text: applied.length > 0 ? `Applied ${applied.join(', ')}` : 'Up to date' }
 }
 

@@ -31,7 +31,7 @@ const actionName = z
 /** The audit log of a tenant, newest first. */
 export const auditList = defineList({
   id: { column: sql.fragment`a.id`, field: 'id' },
-  orderings: { created_at: { column: sql.fragment`a.at`, field: 'at', tells: ['at'] } },
+  orderings: { created_at: { column: sql.fragment`a.at`, field: 'at', reveals: ['at'] } },
   filters: {
     action: byText(sql.fragment`a.action`, actionName),
     actor_id: byId(sql.fragment`a.actor_id`, 'actor.id'),

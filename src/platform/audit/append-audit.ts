@@ -6,7 +6,7 @@ import type { RequestInfo } from '../http/request-info.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 
 /** What is done on public routes, or by the service itself, and so is no action of the catalogue. */
-type Deed =
+type AuditAction =
   | ActionName
   | 'user:register'
   | 'user:activate'
@@ -36,7 +36,7 @@ export interface AuditRow {
   actor: { id: string; email: string | null } | null
   requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'>
   decisionId?: string
-  action: Deed
+  action: AuditAction
   target: { type: string; id: string }
   changes?: Changes
   at: number
@@ -58,13 +58,13 @@ export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
 const secretive = /password|secret|token|hash|sealed|codes?$|jti/i
 
 /** Who does something in a tenant: a Caller, or a person who came by a link. */
-export interface Doer extends Pick<Caller, 'tenantId' | 'userId' | 'requestInfo'> {
+export interface AuditActor extends Pick<Caller, 'tenantId' | 'userId' | 'requestInfo'> {
   auth: { user: { email: string } }
   decisionId?: string
 }
 
 /** What every row of a request says alike: spread it, and add action, target and changes. */
-export const doneBy = ({ tenantId, userId, auth, requestInfo, decisionId }: Doer, at: number) => ({
+export const doneBy = ({ tenantId, userId, auth, requestInfo, decisionId }: AuditActor, at: number) => ({
   tenantId,
   actor: { id: userId, email: auth.user.email },
   requestInfo,

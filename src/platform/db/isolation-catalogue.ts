@@ -10,7 +10,7 @@ import {
 /**
  * One look into the catalogue: `sql` answers a row (object, fault) per object examined, fault null where it is as it
  * should be. `holds` is the sentence that is then true; `count` is replaced by the number of objects, and in `sql`
- * {@link unjudged} by the tables that are left to a newer release.
+ * {@link newerTables} by the tables that are left to a newer release.
  */
 export interface CatalogueCheck {
   name: string
@@ -24,7 +24,7 @@ export interface CatalogueCheck {
  * release could allow what ours does not, and nowhere else: views, functions, rules, schemas, owners and grants to
  * everybody are judged by what they are, whoever made them.
  */
-export const unjudged = '{{unjudged}}'
+export const newerTables = '{{newerTables}}'
 
 export const runtimeRoles = ['bailiwick_api', 'bailiwick_system', 'bailiwick_worker']
 
@@ -37,7 +37,7 @@ const inOurs = `nspname not in ('pg_catalog', 'information_schema') and nspname 
 const tables = `
   tables as (
     select c.oid, c.relname::text as name, c.relrowsecurity, c.relforcerowsecurity, c.relowner, t.attnum as tenant,
-           t.attnotnull and t.atttypid = 'uuid'::regtype as sound, c.oid <> all (${unjudged}) as judged
+           t.attnotnull and t.atttypid = 'uuid'::regtype as sound, c.oid <> all (${newerTables}) as judged
     from pg_class c left join pg_attribute t on t.attrelid = c.oid and t.attname = 'tenant_id' and not t.attisdropped
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not ${brought('pg_class', 'c.oid')})`
 
@@ -199,7 +199,7 @@ export const catalogueChecks: CatalogueCheck[] = [
           and not coalesce($1::jsonb -> (c.relname || '.' || attname) ? rolname, false)) as fault
       from pg_attribute a join pg_class c on c.oid = attrelid
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v') and attnum > 0 and not attisdropped
-        and c.oid <> all (${unjudged}) and (attname ~ '(^|_)(hash|hashes|sealed|secret|secrets)$' or $1::jsonb ? (c.relname || '.' || attname))`,
+        and c.oid <> all (${newerTables}) and (attname ~ '(^|_)(hash|hashes|sealed|secret|secrets)$' or $1::jsonb ? (c.relname || '.' || attname))`,
     values: [JSON.stringify(secretReaders)],
   },
   {
@@ -211,7 +211,7 @@ export const catalogueChecks: CatalogueCheck[] = [
           and g.tgenabled = 'O' and g.tgfoid = to_regproc('public.' || w.does))) as fault
       from unnest($1::text[]) as counted left join pg_class c on c.oid = to_regclass('public.' || quote_ident(counted))
       union all select tgrelid::regclass::text, 'is counted and not in the list of those' from pg_trigger join pg_class c on c.oid = tgrelid
-      where tgname in ('count_inserted', 'count_deleted') and relname <> all ($1) and c.oid <> all (${unjudged})`,
+      where tgname in ('count_inserted', 'count_deleted') and relname <> all ($1) and c.oid <> all (${newerTables})`,
     values: [countedTables],
   },
 ]

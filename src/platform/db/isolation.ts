@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { type CatalogueCheck, catalogueChecks, unjudged } from './isolation-catalogue.ts'
+import { type CatalogueCheck, catalogueChecks, newerTables } from './isolation-catalogue.ts'
 import { exemptTables, frozenPolicies, tablesOfPeople } from './isolation-policies.ts'
 import { type RoleUrls, rolesOf } from './migrate.ts'
-import { type Beyond, listKnownTables, lookBeyond } from './newer-schema.ts'
+import { findNewerSchema, listKnownTables, type NewerSchema } from './newer-schema.ts'
 
 /** Something that could show one tenant's rows to another: which check found it, on what, and what is wrong. */
 export interface Fault {
@@ -45,20 +45,20 @@ export async function checkIsolation(urls: Partial<RoleUrls>): Promise<Fault[]> 
 export async function inspectCatalogue(client: pg.ClientBase): Promise<Inspection[]> {
   // Printed expressions then name the schema of every table, so that a table of the same name cannot stand in.
   await client.query('set local search_path to pg_catalog')
-  const beyond = await lookBeyond(client)
-  const passedOver = beyond.tables.map(({ oid }) => Number(oid))
-  const inspections = [await inspectTables(client), await inspectPolicies(client, passedOver)]
-  for (const check of catalogueChecks) inspections.push(await inspect(client, check, passedOver))
-  return beyond.migrations.length > 0 ? [reportBeyond(beyond), ...inspections] : inspections
+  const newer = await findNewerSchema(client)
+  const skipped = newer.tables.map(({ oid }) => Number(oid))
+  const inspections = [await inspectTables(client), await inspectPolicies(client, skipped)]
+  for (const check of catalogueChecks) inspections.push(await inspect(client, check, skipped))
+  return newer.migrations.length > 0 ? [reportNewerSchema(newer), ...inspections] : inspections
 }
 
 const newerSchema = 'newer_schema'
 
 /** What is left to a newer release: the sentence among `inspections` that says so; undefined where nothing is. */
-export const passedOverIn = (inspections: Inspection[]): string | undefined =>
+export const newerSchemaNote = (inspections: Inspection[]): string | undefined =>
   inspections.find(({ check }) => check === newerSchema)?.holds
 
-function reportBeyond({ migrations, tables }: Beyond): Inspection {
+function reportNewerSchema({ migrations, tables }: NewerSchema): Inspection {
   const names = tables.map(({ name }) => name).join(', ')
   const holds = `The schema is newer than this release (${migrations.join(', ')}): ${tables.length} tables not judged${names && `, ${names}`}`
   return report(newerSchema, holds, [])
@@ -75,12 +75,8 @@ async function inspectTables(client: pg.ClientBase): Promise<Inspection> {
   return report('known_table', `${rows.length} tables are those that the migrations made`, found)
 }
 
-async function inspect(
-  client: pg.ClientBase,
-  check: CatalogueCheck,
-  passedOver: number[],
-): Promise<Inspection> {
-  const text = check.sql.replaceAll(unjudged, `'{${passedOver}}'::oid[]`)
+async function inspect(client: pg.ClientBase, check: CatalogueCheck, skipped: number[]): Promise<Inspection> {
+  const text = check.sql.replaceAll(newerTables, `'{${skipped}}'::oid[]`)
   const { rows } = await client.query<{ object: string; fault: string | null }>(text, check.values)
   const found = rows.flatMap(({ object, fault }) => (fault ? [{ object, detail: fault }] : []))
   return report(check.name, check.holds.replace('count', String(rows.length)), found)
@@ -147,8 +143,8 @@ interface Policy {
 }
 
 /** Every policy has a form or a frozen line, every frozen line is there, and nothing has two of a form. */
-async function inspectPolicies(client: pg.ClientBase, passedOver: number[]): Promise<Inspection> {
-  const { rows } = await client.query<Policy>(policyQuery, [passedOver])
+async function inspectPolicies(client: pg.ClientBase, skipped: number[]): Promise<Inspection> {
+  const { rows } = await client.query<Policy>(policyQuery, [skipped])
   const found: Omit<Fault, 'check'>[] = []
   const seen = new Map<string, number>()
   for (const policy of rows) {

@@ -2,19 +2,19 @@ import { type FragmentSqlToken, sql } from 'slonik'
 import { z } from 'zod'
 import { type Keyset, keyset } from './keyset.ts'
 
-/** What a parameter tells of: paths of the fields of an answer. Where it is absent, the field of the parameter's name. */
-interface Telling {
-  tells?: readonly string[]
+/** What a parameter reveals of: paths of the fields of an answer. Where it is absent, the field of the parameter's name. */
+interface Revealing {
+  reveals?: readonly string[]
 }
 
 /** A column that a list is ordered by, never null, and the property of a row that holds it. */
-export interface Column extends Telling {
+export interface Column extends Revealing {
   column: FragmentSqlToken
   field: string
 }
 
 /** A filter: the form of its value in a query string, and what it asks of a row. Values are written into links again. */
-export interface Filter extends Telling {
+export interface Filter extends Revealing {
   schema: z.ZodType<string | boolean, unknown>
   /** `now` in ms since 1970, for what time changes. */
   where(value: string | boolean, now: number): FragmentSqlToken
@@ -23,7 +23,7 @@ export interface Filter extends Telling {
 /** A column that is searched: in lower case under the collation C, in an index led by tenant_id. */
 export interface Searched {
   column: FragmentSqlToken
-  tells: readonly string[]
+  reveals: readonly string[]
 }
 
 /** All that is to be said of a list; see {@link defineList}. */
@@ -46,9 +46,9 @@ export interface List {
   id: Column
   /**
    * The first filter or ordering of the query that would tell what is in one of the masked fields, or null. A search
-   * tells nothing: it passes over them.
+   * reveals nothing: it passes over them.
    */
-  parameterTelling(query: ListQuery, masked: readonly string[]): string | null
+  parameterRevealing(query: ListQuery, masked: readonly string[]): string | null
   page(query: ListQuery, keyset: Keyset, now: number, masked?: readonly string[]): ListPage
 }
 
@@ -97,14 +97,16 @@ export function defineList(described: ListDescription): List {
     query: listQuery.extend(shape),
     id,
     orderedBy,
-    parameterTelling(query, masked) {
+    parameterRevealing(query, masked) {
       const asked = Object.keys(filters).filter((name) => query[name] !== undefined)
-      const filter = asked.find((name) => tellsOf(filters[name]?.tells ?? [name], masked))
+      const filter = asked.find((name) => revealsAny(filters[name]?.reveals ?? [name], masked))
       if (filter !== undefined || typeof query.ordering !== 'string') return filter ?? null
-      return tellsOf(orderedBy(query).tells ?? [nameOf(query.ordering)], masked) ? 'ordering' : null
+      return revealsAny(orderedBy(query).reveals ?? [nameOf(query.ordering)], masked) ? 'ordering' : null
     },
     page(query, place, now, masked = []) {
-      const searched = search?.filter(({ tells }) => !tellsOf(tells, masked)).map(({ column }) => column)
+      const searched = search
+        ?.filter(({ reveals }) => !revealsAny(reveals, masked))
+        .map(({ column }) => column)
       const asked = conditionsOf(filters, searched, query, now)
       const conditions = together(asked)
       const end = keyset(place, orderedBy(query).column, id.column, placeOf(query).startsWith('-'))
@@ -114,7 +116,7 @@ export function defineList(described: ListDescription): List {
 }
 
 /** Whether one of the paths is masked, lies in what is masked, or holds it. */
-const tellsOf = (paths: readonly string[], masked: readonly string[]) =>
+const revealsAny = (paths: readonly string[], masked: readonly string[]) =>
   paths.some((path) =>
     masked.some((mask) => `${path}.`.startsWith(`${mask}.`) || mask.startsWith(`${path}.`)),
   )
@@ -169,21 +171,21 @@ const moment = z.iso
   .transform((text) => new Date(text).toISOString())
   .meta({ override: { type: 'string', format: 'date-time' } })
 
-const momentsOf = ({ column, tells = ['created_at'] }: Column): Record<string, Filter> => ({
-  created_at__gte: { schema: moment, tells, where: (at) => sql.fragment`${column} >= ${instant(at)}` },
-  created_at__lte: { schema: moment, tells, where: (at) => sql.fragment`${column} <= ${instant(at)}` },
+const momentsOf = ({ column, reveals = ['created_at'] }: Column): Record<string, Filter> => ({
+  created_at__gte: { schema: moment, reveals, where: (at) => sql.fragment`${column} >= ${instant(at)}` },
+  created_at__lte: { schema: moment, reveals, where: (at) => sql.fragment`${column} <= ${instant(at)}` },
 })
 
 const instant = (at: string | boolean) => sql.timestamp(new Date(String(at)))
 
-/** A filter by an id; `tells`: of which field of an answer, if not of the one of its name. */
-export const byId = (column: FragmentSqlToken, ...tells: string[]): Filter => ({
-  ...telling(tells),
+/** A filter by an id; `reveals`: of which field of an answer, if not of the one of its name. */
+export const byId = (column: FragmentSqlToken, ...reveals: string[]): Filter => ({
+  ...revealing(reveals),
   schema: idText,
   where: (value) => sql.fragment`${column} = ${value}::uuid`,
 })
 
-const telling = (tells: readonly string[]): Telling => (tells.length > 0 ? { tells } : {})
+const revealing = (reveals: readonly string[]): Revealing => (reveals.length > 0 ? { reveals } : {})
 
 const idText = z
   .string()
@@ -212,9 +214,9 @@ export const byFlag = (column: FragmentSqlToken): Filter => ({
 export const byText = (
   column: FragmentSqlToken,
   schema: z.ZodType<string, unknown>,
-  ...tells: string[]
+  ...reveals: string[]
 ): Filter => ({
-  ...telling(tells),
+  ...revealing(reveals),
   schema,
   where: (value) => sql.fragment`${column} = ${value}`,
 })

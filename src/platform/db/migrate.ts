@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { queues } from '../jobs/queues.ts'
-import { isLockTrouble, type Patience, withPatience } from './lock-patience.ts'
+import { isLockFailure, type LockRetries, withLockRetries } from './lock-retries.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 const lockKey = 0x0bad1
@@ -45,21 +45,21 @@ async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
  * own, one runner at a time, beside a running service: what waits for a lock lets go soon and tries again. Gives the
  * names of those applied now. `url` is the address of the owner, or of any login that may create roles.
  */
-export async function migrate(url: string, roles: RoleUrls, patience: Patience = {}): Promise<string[]> {
+export async function migrate(url: string, roles: RoleUrls, patience: LockRetries = {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate' })
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [lockKey])
     await ensureRoles(client, roles)
     await client.query('set role bailiwick_owner')
-    const patiently = (what: string, work: () => Promise<unknown>) =>
-      withPatience(client, what, work, patience)
-    await patiently('The list of migrations', () => client.query(ledger))
+    const withRetries = (what: string, work: () => Promise<unknown>) =>
+      withLockRetries(client, what, work, patience)
+    await withRetries('The list of migrations', () => client.query(ledger))
     const pending = await pendingMigrations(client)
-    for (const migration of pending) await patiently(migration.name, () => apply(client, migration))
+    for (const migration of pending) await withRetries(migration.name, () => apply(client, migration))
     const queueing = await import('bullmq') // heavy, and the API only asks here which migrations are missing
-    await patiently('The schema of the queues', () => queueing.runMigrations(client as never, 'bullmq'))
-    await patiently('The grants on the queues', () => client.query(queueGrants))
+    await withRetries('The schema of the queues', () => queueing.runMigrations(client as never, 'bullmq'))
+    await withRetries('The grants on the queues', () => client.query(queueGrants))
     return pending.map((m) => m.name)
   } finally {
     await client.end()
@@ -110,7 +110,7 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<void>
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    if (isLockTrouble(error)) throw error // tried again
+    if (isLockFailure(error)) throw error // tried again
     throw new Error(`Migration ${migration.name} failed and changed nothing`, { cause: error })
   }
 }

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { listMigrations } from './migrate.ts'
 
 /** What a database has beyond this release; on a schema of the same release both are empty. */
-export interface Beyond {
+export interface NewerSchema {
   /** Names of applied migrations of a newer release. */
   migrations: string[]
   /** Tables that this release knows nothing about, and therefore leaves to the release that made them. */
@@ -14,7 +14,7 @@ export interface Beyond {
  * are that release's alone. The list of migrations is all that is believed: only bailiwick_owner writes it, which
  * a check of the catalogue proves. An unknown name that does not come after our newest is no newer release.
  */
-export async function lookBeyond(client: pg.ClientBase): Promise<Beyond> {
+export async function findNewerSchema(client: pg.ClientBase): Promise<NewerSchema> {
   const own = await listMigrations()
   // `only`: a table that inherits from the list would be read with it, and is written by whoever may write that one.
   const { rows } = await client.query<{ name: string }>(

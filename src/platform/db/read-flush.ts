@@ -6,11 +6,11 @@ import { serialize } from 'pg-protocol'
 export interface Statement {
   name: string
   text: string
-  values: readonly Wired[]
+  values: readonly WireValue[]
 }
 
 /** A parameter in Postgres's text form, or bytes. */
-export type Wired = string | Buffer | null
+export type WireValue = string | Buffer | null
 
 /** What a column is called, and the OID of its type. */
 export interface Column {

@@ -10,7 +10,7 @@ import {
   timeouts,
   typeParsers,
 } from './pool.ts'
-import { ReadFlush, type Statement, type Wired } from './read-flush.ts'
+import { ReadFlush, type Statement, type WireValue } from './read-flush.ts'
 
 /** Connections on which nothing but reads of one statement each happens. */
 export interface ReadPool {
@@ -119,10 +119,10 @@ function statementOf({ sql, values }: QuerySqlToken, prepared: boolean): Stateme
     known = { text, name: statementName(text) }
     statements.set(sql, known)
   }
-  return { text: known.text, name: prepared ? known.name : '', values: values.map(wired) }
+  return { text: known.text, name: prepared ? known.name : '', values: values.map(toWire) }
 }
 
-function wired(value: PrimitiveValueExpression): Wired {
+function toWire(value: PrimitiveValueExpression): WireValue {
   if (value === null || value instanceof Buffer) return value
   return Array.isArray(value) ? arrayLiteral(value) : String(value)
 }

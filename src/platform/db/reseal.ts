@@ -126,7 +126,7 @@ async function resealPage(
   const page: Page = { resealed: 0, lost: 0, last: rows.at(-1)?.key ?? null }
   for (const row of rows) {
     if (!sealer.isStale(row.sealed)) continue
-    const fresh = sealedAnew(sealer, sealed, row)
+    const fresh = reseal(sealer, sealed, row)
     if (!fresh) page.lost++
     else
       await tx.query(sql.unsafe`
@@ -143,7 +143,7 @@ const valuesOf = ({ keyType }: SealedColumn, key: string[]) =>
     sql.fragment`, `,
   )
 
-function sealedAnew(sealer: Sealer, { purpose, context }: SealedColumn, row: z.infer<typeof sealedRow>) {
+function reseal(sealer: Sealer, { purpose, context }: SealedColumn, row: z.infer<typeof sealedRow>) {
   try {
     const bound = context(row.key)
     return sealer.seal(purpose, sealer.open(purpose, row.sealed, bound), bound)

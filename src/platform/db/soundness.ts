@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { sqlState } from './database-errors.ts'
-import { inspectIsolation, passedOverIn } from './isolation.ts'
+import { inspectIsolation, newerSchemaNote } from './isolation.ts'
 import { missingMigrations, type RoleUrls, rolesOf } from './migrate.ts'
 
 /** The database is not one to run on; the message tells an operator what is off and what to do. */
@@ -60,5 +60,5 @@ export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<st
         ...faults.map((f) => `  - ${f.object}: ${f.detail} (${f.check})`),
       ].join('\n'),
     )
-  return passedOverIn(inspections)
+  return newerSchemaNote(inspections)
 }

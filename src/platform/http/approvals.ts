@@ -39,11 +39,11 @@ export type Presented =
   | { resource: Pick<Resource, 'type' | 'id'>; pending: OpenRequest }
   | null
 
-/** What was decided about which resource; `mends` says that without it the caller could not mend the policies. */
-export interface MetGate {
+/** What was decided about which resource; `ownerRecovery` says that without it the caller could not mend the policies. */
+export interface GatedDecision {
   resource: Resource
   decision: Decision
-  mends: boolean
+  ownerRecovery: boolean
 }
 
 /** What the path of a request needs of approvals; authorization/approvals provides it. */
@@ -51,10 +51,10 @@ export interface Approvals {
   /** The request of this id, locked, where it is the caller's for this very call and still counts. */
   find(tx: Tx, call: GuardedCall, id: string): Promise<Presented>
   /**
-   * Opens a request for the call, or gives the open one. Null where too few people are eligible: one, or with `mends`
+   * Opens a request for the call, or gives the open one. Null where too few people are eligible: one, or with `ownerRecovery`
    * as many as the policy asks for.
    */
-  request(tx: Tx, call: GuardedCall, gate: MetGate): Promise<OpenRequest | null>
+  request(tx: Tx, call: GuardedCall, gate: GatedDecision): Promise<OpenRequest | null>
   /** Consumes an approval in the transaction of its effect, once; throws 403 `approval_invalid` where it is gone. */
   consume(tx: Tx, call: GuardedCall, id: string): Promise<void>
 }

@@ -3,7 +3,7 @@ import type { Context } from 'koa'
 import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNotValid } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
 import type { AuthContext, Caller } from './caller.ts'
-import { resourceIn, weigh } from './decide.ts'
+import { evaluate, resourceIn } from './decide.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { viewRows } from './row-view.ts'
@@ -39,7 +39,7 @@ export async function authenticate(
   const decisionId = randomUUIDv7()
   Object.assign(http.state, { userId: claims.userId, tenantId, decisionId })
   const may: Caller['may'] = (resource) =>
-    weigh(deps, request, 'resource', resourceIn(request, resource)).decision.effect === 'allow'
+    evaluate(deps, request, 'resource', resourceIn(request, resource)).decision.effect === 'allow'
   const { requestInfo } = http.state
   const viewOfRows = () => viewRows(deps, request)
   const caller: Caller = {

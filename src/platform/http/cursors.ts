@@ -11,7 +11,7 @@ export interface CursorScope {
 }
 
 /** A row's place in a list, and in which direction its page goes on. */
-export interface Place {
+export interface CursorPosition {
   backwards: boolean
   at: string | number
   id: string
@@ -21,14 +21,18 @@ export interface Place {
 const block = 128
 
 /** Seals a place into a cursor that only the same question opens. */
-export function sealCursor(sealer: Sealer, scope: CursorScope, { backwards, at, id }: Place): string {
+export function sealCursor(
+  sealer: Sealer,
+  scope: CursorScope,
+  { backwards, at, id }: CursorPosition,
+): string {
   const text = JSON.stringify([backwards, at, id])
   const padding = ' '.repeat(block - (Buffer.byteLength(text) % block))
   return sealer.seal('cursor', text + padding, contextOf(scope)).toString('base64url')
 }
 
 /** Opens a cursor; 400 for one that this list never gave to this caller for this question. */
-export function openCursor(sealer: Sealer, scope: CursorScope, cursor: string): Place {
+export function openCursor(sealer: Sealer, scope: CursorScope, cursor: string): CursorPosition {
   try {
     const sealed = Buffer.from(cursor, 'base64url')
     if (sealed.toString('base64url') !== cursor) throw new Error('not as it was written')

@@ -32,13 +32,13 @@ export function decide(
   resource: Resource,
   granted: Granted = {},
 ): Decision {
-  request.decided = weigh(deps, request, phase, resource, granted)
+  request.decided = evaluate(deps, request, phase, resource, granted)
   traceDecision(request.http, phase, request.decided.decision)
   return request.decided.decision
 }
 
 /** As {@link decide}, for one of several resources: it does not become the decision of the request. */
-export function weigh(
+export function evaluate(
   deps: EngineDeps,
   { caller, route, policies, now }: RequestContext,
   phase: DecisionQuery['phase'],
@@ -59,12 +59,12 @@ export function weigh(
     tenant: auth.tenant,
     environment: { ip: requestInfo.ip, userAgent: requestInfo.userAgent },
   }
-  return { query, decision: decideOrRepair(deps, query) }
+  return { query, decision: decideOrRecover(deps, query) }
 }
 
 // Where a tenant's policies cannot be evaluated, an owner who reads or changes them is decided without them, so that
 // the tenant can be repaired. Everything else stays closed.
-function decideOrRepair({ access }: EngineDeps, query: DecisionQuery): Decision {
+function decideOrRecover({ access }: EngineDeps, query: DecisionQuery): Decision {
   const { action, subject, slice } = query
   try {
     return access.decide(query)

@@ -25,7 +25,7 @@ const hostForm = /^([a-z0-9._~%-]+|\[[0-9a-f:.]+\])?(:\d*)?$/i
  * Refuses a target of more than 8 KiB, a Host that is none (RFC 9112 §3.2), and an Accept that admits no JSON on
  * the API.
  */
-export const refuseOddRequests: Middleware = async (ctx, next) => {
+export const refuseInvalidRequests: Middleware = async (ctx, next) => {
   const { host, accept } = ctx.req.headers
   // Parameters other than the weight (charset, version) do not tell one JSON from another.
   if (accept) ctx.req.headers.accept = accept.replace(/;(?!\s*q\s*=)[^;,]*/gi, '')

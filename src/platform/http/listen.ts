@@ -13,7 +13,7 @@ export function listenOn(server: Server, host: string, port: number): Promise<vo
 }
 
 /** Listens on a socket that another process opened and holds, by the number of its file descriptor. */
-export function listenOnHanded(server: Server, fd: number): Promise<void> {
+export function listenOnInherited(server: Server, fd: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) =>
       reject(new Error('The socket of LISTEN_FDS cannot be listened on', { cause })),

@@ -3,7 +3,7 @@ import type { Sealer } from '../crypto/seal.ts'
 import type { Keyset } from '../db/keyset.ts'
 import type { List, ListPage, ListQuery } from '../db/list.ts'
 import type { Caller } from './caller.ts'
-import { openCursor, type Place, sealCursor } from './cursors.ts'
+import { type CursorPosition, openCursor, sealCursor } from './cursors.ts'
 import { fillPage } from './fill-page.ts'
 
 /** The shape of a page of `item` of a list that is only ever added to: nobody counts that. */
@@ -52,7 +52,7 @@ export async function answerPage<Found extends { rows: readonly object[] }, T>(
   show: (row: Found['rows'][number]) => T,
 ) {
   const view = caller.viewOfRows()
-  const told = list.parameterTelling(query, view.masked)
+  const told = list.parameterRevealing(query, view.masked)
   if (told !== null) throw view.refuse(told)
   const scope = { path, tenantId: caller.tenantId, userId: caller.userId, query }
   const keyset = keysetOf(query, (cursor) => openCursor(sealer, scope, cursor))
@@ -75,7 +75,7 @@ export async function answerPage<Found extends { rows: readonly object[] }, T>(
   })
 }
 
-function keysetOf({ page_size, cursor }: ListQuery, open: (cursor: string) => Place): Keyset {
+function keysetOf({ page_size, cursor }: ListQuery, open: (cursor: string) => CursorPosition): Keyset {
   const size = Number(page_size)
   if (typeof cursor !== 'string') return { size, from: null, backwards: false }
   const { backwards, ...from } = open(cursor)

@@ -15,18 +15,18 @@ export interface StepUp {
 }
 
 /** What became of a value: what of it may be shown, or what the session lacks for it. */
-export type CarriedOut = { shown: unknown } | { due: StepUp }
+export type Applied = { shown: unknown } | { due: StepUp }
 
 /**
  * Carries out what a decision that permits demands, for an object and for each row of a list alike: `step_up` withholds
  * the value, `mask_fields` sets fields to null. `now` in ms.
  */
-export function carryOut(
+export function applyObligations(
   { obligations }: { readonly obligations: readonly Obligation[] },
   session: Session,
   now: number,
   value: unknown,
-): CarriedOut {
+): Applied {
   const due = stepUpDue(obligations, session, now)
   return due ? { due } : { shown: withNulls(value, maskedFields(obligations)) }
 }

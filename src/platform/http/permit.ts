@@ -64,10 +64,10 @@ export async function permitChange(
     return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, presented.pending) }
   if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
 
-  const mends = isMendedByCaller(request)
-  const open = await deps.approvals.request(tx, call, { resource, decision, mends })
+  const ownerRecovery = isOwnerRecovery(request)
+  const open = await deps.approvals.request(tx, call, { resource, decision, ownerRecovery })
   if (open) return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, open) }
-  if (!mends) return denyBecause(request, 'no_eligible_approver', decision)
+  if (!ownerRecovery) return denyBecause(request, 'no_eligible_approver', decision)
   // An owner who is alone could never mend the policies that gate mending them.
   const alone = decide(deps, request, 'resource', resource, { approval, othersCanApprove: false })
   return alone.effect === 'require_approval'
@@ -82,7 +82,7 @@ const withApproval = (permitted: Permit, named: Gateable['named']): Permit =>
   permitted.effect === 'allow' ? { effect: 'allow', approvalId: named?.id ?? null } : permitted
 
 /** Whether the caller is an owner, and the action one by which owners mend policies. */
-const isMendedByCaller = ({ route, caller }: RequestContext) =>
+const isOwnerRecovery = ({ route, caller }: RequestContext) =>
   actions[route.action].shield === 'owner' && (caller.auth.membership?.systemRoles.includes('owner') ?? false)
 
 /** A permission that asks for what this call does not meet is a denial, and is logged as one; `hint`: what to do. */

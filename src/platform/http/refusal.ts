@@ -20,7 +20,7 @@ export function refusal(decision: Decision, decisionId: string, hint = ''): ApiE
   return new ApiError(403, code, detail + hint, {
     members: {
       decision_id: decisionId,
-      reasons: reasons.map(tell),
+      reasons: reasons.map(toJsonReason),
     },
   })
 }
@@ -37,7 +37,7 @@ export const deniedBecause = (
 })
 
 /** A reason as callers read it. */
-export const tell = ({ code, layer, policy_id }: Reason) => ({
+export const toJsonReason = ({ code, layer, policy_id }: Reason) => ({
   code,
   layer,
   message: reasonSentence(code),
@@ -45,7 +45,7 @@ export const tell = ({ code, layer, policy_id }: Reason) => ({
 })
 
 /** A policy that had a say, as callers read it. */
-export const tellMatched = ({ policy_id, version, name, effect }: Matched) => ({
+export const toJsonMatched = ({ policy_id, version, name, effect }: Matched) => ({
   policy_id,
   version,
   name,

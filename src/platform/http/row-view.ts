@@ -1,7 +1,7 @@
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { ApiError } from '../errors.ts'
-import { shownResource, weigh } from './decide.ts'
-import { carryOut, maskedFields } from './obligations.ts'
+import { evaluate, shownResource } from './decide.ts'
+import { applyObligations, maskedFields } from './obligations.ts'
 import { denyBecause } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 
@@ -29,7 +29,7 @@ export function viewRows(deps: PathDeps, request: RequestContext): RowView {
   const decideRow = async (row: unknown): Promise<Decision> => {
     if (!decision.provisional) return decision
     await pace.next()
-    return weigh(deps, request, 'resource', shownResource(request, row)).decision
+    return evaluate(deps, request, 'resource', shownResource(request, row)).decision
   }
   return {
     selective: decision.provisional,
@@ -46,6 +46,6 @@ export function viewRows(deps: PathDeps, request: RequestContext): RowView {
 
 /** Null for a row that is denied, or that needs a step-up which the session does not meet. */
 function visibleRow({ caller, now }: RequestContext, decision: Decision, row: unknown): Visible | null {
-  const carried = decision.effect === 'allow' && carryOut(decision, caller.auth.session, now, row)
+  const carried = decision.effect === 'allow' && applyObligations(decision, caller.auth.session, now, row)
   return carried && 'shown' in carried ? carried : null
 }

@@ -1,6 +1,6 @@
 import { decide, shownResource } from './decide.ts'
 import { DecidedPage } from './lists.ts'
-import { carryOut } from './obligations.ts'
+import { applyObligations } from './obligations.ts'
 import { assertAllowed, permit, stepUpFirst } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { mapBody } from './respond.ts'
@@ -17,7 +17,7 @@ function shownObject(deps: PathDeps, request: RequestContext, body: unknown): un
   if (request.decided!.decision.provisional)
     assertAllowed(permit(request, decide(deps, request, 'resource', shownResource(request, body))))
   const { decision } = request.decided!
-  const carried = carryOut(decision, request.caller.auth.session, request.now, body)
+  const carried = applyObligations(decision, request.caller.auth.session, request.now, body)
   if ('shown' in carried) return carried.shown
   return assertAllowed(stepUpFirst(request, decision, carried.due))
 }

@@ -31,7 +31,7 @@ export async function claimWaiting(tx: Tx, limit: number): Promise<OutboxMessage
 }
 
 /** Up to `limit` messages written before `before` (ms since 1970) for queues that this release does not have. */
-export async function listStrange(tx: Tx, before: number, limit: number): Promise<OutboxMessage[]> {
+export async function listForUnknownQueues(tx: Tx, before: number, limit: number): Promise<OutboxMessage[]> {
   const rows = await tx.any(sql.type(outboxRow)`
     select tenant_id, id, queue, payload from outbox
     where enqueued_at is null and queue <> all(${known}) and created_at < ${sql.timestamp(new Date(before))}

@@ -30,7 +30,7 @@ export const departmentList = defineList({
     name: { column: sql.fragment`d.name_key`, field: 'name_key' },
   },
   filters: { parent_id: byId(sql.fragment`d.parent_id`) },
-  search: [{ column: sql.fragment`d.name_key`, tells: ['name'] }],
+  search: [{ column: sql.fragment`d.name_key`, reveals: ['name'] }],
 })
 
 /** A page of the tenant's departments. */

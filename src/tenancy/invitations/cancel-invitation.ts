@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, type Doer, doneBy } from '../../platform/audit/append-audit.ts'
+import { type AuditActor, appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -26,12 +26,12 @@ export async function cancelInvitation(
 }
 
 /** Cancels what somebody who was removed could come back by: an invitation that was pending beside their membership. */
-export async function cancelInvitationOf(tx: Tx, doer: Doer, email: string, at: number): Promise<void> {
+export async function cancelInvitationOf(tx: Tx, doer: AuditActor, email: string, at: number): Promise<void> {
   const id = await cancelPendingTo(tx, doer.tenantId, email, at)
   if (id) await tellCancelled(tx, doer, id, at)
 }
 
-async function tellCancelled(tx: Tx, doer: Doer, id: string, at: number): Promise<void> {
+async function tellCancelled(tx: Tx, doer: AuditActor, id: string, at: number): Promise<void> {
   const data = { invitation_id: id }
   await appendEvent(tx, { ...causedBy(doer, at), type: 'tenant.invitation_cancelled', subject: id, data })
   await appendAudit(tx, {

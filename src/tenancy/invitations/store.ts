@@ -54,7 +54,7 @@ export const invitationList = defineList({
   id,
   orderings: { created_at: age, email: { column: sql.fragment`i.email`, field: 'email' } },
   filters: { status: byStatus, email: byText(sql.fragment`i.email`, emailAddress) },
-  search: [{ column: sql.fragment`i.email`, tells: ['email'] }],
+  search: [{ column: sql.fragment`i.email`, reveals: ['email'] }],
 })
 
 /** A page of the tenant's invitations. */

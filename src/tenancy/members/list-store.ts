@@ -16,7 +16,7 @@ import { type MemberRow, memberColumns, memberRow } from './store.ts'
 
 /** Members whose roles include the one named, by name or id. */
 const byRole: Filter = {
-  tells: ['roles'],
+  reveals: ['roles'],
   schema: z.string().trim().min(1, 'Name the role.').max(64, 'A role has 64 characters at most.'),
   where: (role) => sql.fragment`
     m.id in (select mr.membership_id from membership_roles mr
@@ -27,7 +27,7 @@ const byRole: Filter = {
 
 /** Nearly everybody is active: the few who are not are looked for, in place of everybody else. */
 const byActive: Filter = {
-  tells: ['is_active', 'user.is_active'],
+  reveals: ['is_active', 'user.is_active'],
   schema: byFlag(sql.fragment`u.is_active`).schema,
   where: (active) => sql.fragment`
     m.user_id ${active ? sql.fragment`not in` : sql.fragment`in`} (select i.id from users i where not i.is_active)`,
@@ -40,14 +40,14 @@ const ofPeople = {
     created_at: {
       column: sql.fragment`m.joined_at`,
       field: 'joined_at',
-      tells: ['joined_at', 'date_joined', 'created_at'],
+      reveals: ['joined_at', 'date_joined', 'created_at'],
     },
-    email: { column: sql.fragment`m.email`, field: 'email', tells: email },
+    email: { column: sql.fragment`m.email`, field: 'email', reveals: email },
   },
   search: [
-    { column: sql.fragment`m.email`, tells: email },
-    { column: sql.fragment`m.first_name_key`, tells: ['first_name', 'user.first_name'] },
-    { column: sql.fragment`m.last_name_key`, tells: ['last_name', 'user.last_name'] },
+    { column: sql.fragment`m.email`, reveals: email },
+    { column: sql.fragment`m.first_name_key`, reveals: ['first_name', 'user.first_name'] },
+    { column: sql.fragment`m.last_name_key`, reveals: ['last_name', 'user.last_name'] },
   ],
 }
 

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, type Doer, doneBy } from '../../platform/audit/append-audit.ts'
+import { type AuditActor, appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -28,7 +28,7 @@ export async function removeMember(
  * Deletes a membership, with what would bring it back, one event and one audit row; 409 `last_owner`. The
  * transaction has to hold the tenant's lock.
  */
-export async function endMembership(tx: Tx, doer: Doer, member: MemberRow, at: number): Promise<void> {
+export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow, at: number): Promise<void> {
   const { tenantId } = doer
   const { id, user_id, email, roles } = member
   await deleteMember(tx, tenantId, id)

@@ -87,7 +87,7 @@ export const roleList = defineList({
     name: { column: sql.fragment`r.name_key`, field: 'name_key' },
   },
   filters: { is_system: byFlag(sql.fragment`r.is_system`) },
-  search: [{ column: sql.fragment`r.name_key`, tells: ['name'] }],
+  search: [{ column: sql.fragment`r.name_key`, reveals: ['name'] }],
 })
 
 /** A page of the tenant's roles. */

@@ -121,7 +121,7 @@ export const tenantList = defineList({
     name: { column: sql.fragment`t.name_key`, field: 'name_key' },
   },
   filters: { status: byWord(sql.fragment`t.status`, tenantStatus.options) },
-  search: [{ column: sql.fragment`t.name_key`, tells: ['name'] }],
+  search: [{ column: sql.fragment`t.name_key`, reveals: ['name'] }],
 })
 
 /** Tenants in which a person has an active membership; read as the system role. */

@@ -3,10 +3,10 @@ import type pg from 'pg'
 import { sqlState } from './database-errors.ts'
 
 /** How long a migration waits for locks; `waiting` hears a line each time that one was not to be had. */
-export interface Patience {
-  waiting?: (line: string) => void
+export interface LockRetries {
+  onWait?: (line: string) => void
   /** ms in all before it gives up */
-  patienceMs?: number
+  maxWaitMs?: number
 }
 
 // Whoever waits for a lock on a table stops all who come after. Requests wait 3 s for a lock before they answer 503,
@@ -14,33 +14,33 @@ export interface Patience {
 // deadlocks and ends a request in place of the migration.
 const lockTimeoutMs = 500
 const longestPauseMs = 5_000
-const defaultPatienceMs = 600_000
+const defaultMaxWaitMs = 600_000
 
 /** Whether a statement ended because a lock was not to be had, and may be repeated from its transaction's beginning. */
-export const isLockTrouble = (error: unknown) => ['55P03', '40P01'].includes(sqlState(error))
+export const isLockFailure = (error: unknown) => ['55P03', '40P01'].includes(sqlState(error))
 
 /**
  * Does `work`, whose statements wait half a second for each lock, again and again after growing pauses in which the
  * service goes on, until every lock is had. `work` is all or nothing. Throws once patience is over, saying what to
  * look for.
  */
-export async function withPatience(
+export async function withLockRetries(
   client: pg.ClientBase,
   what: string,
   work: () => Promise<unknown>,
-  { waiting = () => undefined, patienceMs = defaultPatienceMs }: Patience,
+  { onWait = () => undefined, maxWaitMs = defaultMaxWaitMs }: LockRetries,
 ): Promise<void> {
   await client.query(`set lock_timeout = ${lockTimeoutMs}`)
-  const end = performance.now() + patienceMs
+  const end = performance.now() + maxWaitMs
   for (let pause = 250; ; pause = Math.min(pause * 2, longestPauseMs)) {
     try {
       await work()
       break
     } catch (error) {
-      if (!isLockTrouble(error)) throw error
+      if (!isLockFailure(error)) throw error
       if (performance.now() + pause > end)
         throw new Error(`${what} changed nothing: a lock was not to be had. ${advice}`, { cause: error })
-      waiting(`${what} waits for a lock that another transaction holds, and tries again. ${advice}`)
+      onWait(`${what} waits for a lock that another transaction holds, and tries again. ${advice}`)
       await sleep(pause)
     }
   }

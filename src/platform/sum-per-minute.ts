@@ -5,7 +5,7 @@ const maxKeys = 1_000
  * Sums up what may happen often, and hands on the sums of a key: at once, and then once a minute at most, together with
  * what came meanwhile. `at` is in ms since 1970. Sums of a last, unfinished minute are handed on with the next one.
  */
-export function sparingly<Sums extends Record<string, number>>(
+export function sumPerMinute<Sums extends Record<string, number>>(
   handOn: (key: string, sums: Sums) => void,
 ): (key: string, sums: Sums, at: number) => void {
   const tallies = new Map<string, { since: number; sums: Sums }>()

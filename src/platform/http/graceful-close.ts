@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 
 const drainMs = 25_000
 
-export interface Leaving {
+export interface GracefulClose {
   /** From now on each answer ends its connection, so that no proxy keeps one that is about to go. */
   begin(): void
   /** Takes no more connections; resolves once all are closed: idle ones at once, busy ones after their answer. */
@@ -11,7 +11,7 @@ export interface Leaving {
 }
 
 /** How a server goes without losing a request; what is busy longer than 25 s is cut off. */
-export function leavingOf(server: Server): Leaving {
+export function gracefulClose(server: Server): GracefulClose {
   const answering = new Set<ServerResponse>()
   let leaving = false
   const endConnection = (response: ServerResponse) => {
