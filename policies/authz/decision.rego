@@ -1,8 +1,8 @@
 # METADATA
 # title: The decision
 # description: >-
-#   Combines the layers. Default deny; an invariant that denies is final, then a deny policy; then a role or an
-#   allow policy has to grant, and no gate may be open.
+#   Combines the layers. The default is deny. First an invariant can deny, then a deny policy. After that, a role or an
+#   allow policy has to grant, and every gate needs an approval.
 # schemas:
 #   - input: schema.input
 package authz
@@ -13,14 +13,14 @@ import data.authz.invariants
 import data.authz.obligations
 import data.authz.rbac
 
-# Echoes nothing, so the host takes it for a failure of the engine and not for an answer.
+# Without the ids of the request, the host treats this as a failure of the engine.
 default decision := {"effect": "deny"}
 
 # METADATA
 # title: Decision
 # description: >-
-#   Answers one request. `request_id` and `tenant_id` are echoed, so that the host can tell this answer from
-#   another's; the first reason is the one a client is told.
+#   Decides one request. The answer repeats `request_id` and `tenant_id`, so that the host can check that it belongs to
+#   the request. Clients see the first reason.
 # entrypoint: true
 decision := {
 	"request_id": object.get(input, "request_id", null),
@@ -33,7 +33,7 @@ decision := {
 	"provisional": _verdict.provisional,
 }
 
-# Lazy: each list of policies costs only where it is reached.
+# Each list of policies is computed only when the chain reaches it.
 _verdict := _deny(invariants.reasons, []) if {
 	count(invariants.denials) > 0
 } else := _deny(_reasons("policy_deny", abac.denies), abac.denies) if {
@@ -55,14 +55,14 @@ _verdict := _deny(invariants.reasons, []) if {
 	count(abac.open_gates) > 0
 } else := {
 	"effect": "allow",
-	"reasons": array.concat(_grounds, _reasons("approval_granted", abac.gates)),
-	"matched": _heads(_demanding),
-	"obligations": obligations.merged(_demanding),
+	"reasons": array.concat(_grant_reasons, _reasons("approval_granted", abac.gates)),
+	"matched": _heads(_binding),
+	"obligations": obligations.merged(_binding),
 	"approval": null,
 	"provisional": _provisional,
 }
 
-# The common case, spared what only policies need.
+# The common case, without the work that only policies need.
 _plain_grant := {
 	"effect": "allow",
 	"reasons": [_rbac_reason],
@@ -76,7 +76,7 @@ _deny(reasons, policies) := {
 	"effect": "deny",
 	"reasons": reasons,
 	"matched": _heads(policies),
-	"obligations": _handed_on(policies),
+	"obligations": _obligations_of_denial(policies),
 	"approval": null,
 	"provisional": false,
 }
@@ -89,23 +89,23 @@ _granted if count(abac.allows) > 0
 
 _rbac_reason := {"code": rbac.outcome, "layer": "rbac"}
 
-_grounds := [_rbac_reason] if {
+_grant_reasons := [_rbac_reason] if {
 	rbac.granted
 } else := _reasons("policy_allow", abac.allows)
 
-# What the answer is bound by: the gates that were answered, and the policies that permit.
-_demanding := array.concat(abac.duties, abac.gates) if {
+# The policies whose obligations bind the answer: the approved gates, and the policies that permit.
+_binding := array.concat(abac.duties, abac.gates) if {
 	rbac.granted
 } else := array.concat(abac.allows, abac.gates)
 
-# Where no policy is about the subject, nothing is left open that the resource could answer.
+# If no policy is about the subject, the resource cannot change what the policies decide.
 _provisional if {
-	abac.whole == false
+	abac.facts_known == false
 	_pending
 } else := false
 
 _pending if {
-	abac.awaited
+	abac.undecided
 } else if {
 	count(abac.duties) > 0
 } else if {
@@ -113,8 +113,8 @@ _pending if {
 	count(abac.allows) > 0
 }
 
-# With a denial nothing is left to change; only an application may have something to do.
-_handed_on(policies) := obligations.merged(policies) if {
+# The service has no answer to change after a denial, but an application can act on the obligations.
+_obligations_of_denial(policies) := obligations.merged(policies) if {
 	input.application
 } else := []
 

@@ -23,13 +23,13 @@ test_a_role_does_not_lift_an_invariant if {
 	answer.reasons == [{"code": "tenant_suspended", "layer": "invariant"}]
 }
 
-test_without_a_grant_the_answer_is_no if {
+test_without_a_grant_the_answer_is_deny if {
 	asked := object.union(base, {"action": "tenant:delete"})
 	answer := authz.decision with input as asked
 	answer.effect == "deny"
 	answer.reasons == [{"code": "missing_permission", "layer": "rbac"}]
 }
 
-test_undecided_is_denied_and_echoes_nothing if {
+test_the_default_is_deny_without_the_ids_of_the_request if {
 	authz.decision == {"effect": "deny"} with authz._verdict as {} with input as base
 }

@@ -5,8 +5,8 @@ import data.authz.abac
 # METADATA
 # title: Explanation
 # description: >-
-#   The decision, and of each policy in `input.explain` whether it is about the subject and applies, with the
-#   outcome of every node of its condition as it was written, so that a person can be told why.
+#   The decision, and for each policy in `input.explain` whether it is about the subject and applies, with the
+#   outcome of every node of its condition as it was written.
 # entrypoint: true
 explain := {
 	"decision": decision,

@@ -1,6 +1,6 @@
 # METADATA
 # title: Golden cases
-# description: The same files are run against the compiled module by the service's own tests and at its start.
+# description: The service's tests and its start evaluate the same cases in the compiled module.
 package cases_test
 
 import data.authz
@@ -39,7 +39,7 @@ test_incomplete[path] if {
 	answer.reasons[0].code == "incomplete_input"
 }
 
-test_nothing_at_all_is_denied if authz.decision.effect == "deny" with input as {}
+test_an_empty_input_is_denied if authz.decision.effect == "deny" with input as {}
 
 test_every_action_has_a_row if {
 	{action | some action, _ in cases.roles.rows} == {action | some action, _ in data.catalogue.actions}
@@ -65,8 +65,8 @@ _wrong_marks(action, row) := {[role, kind] |
 	[answer.effect, answer.reasons] != [_effect(code), [{"code": code, "layer": "rbac"}]]
 }
 
-# What each operator proves, for an allow, and its opposite, for a deny or a gate: with a value that fits, one that
-# does not, one of a wrong type and none. The compiled module answers the same as whole decisions.
+# What each operator proves (for an allow) and what its opposite proves (for a deny or a gate): with a value that
+# matches, one that does not, one of a wrong type and none. The compiled module answers the same as whole decisions.
 _wrong_outcomes(row) := {[situation, wanted] |
 	some situation in ["true", "false", "wrong", "ill-typed", "missing"]
 	attrs := object.union(_attrs(row, situation), object.get(row, "attrs", {}))
@@ -96,8 +96,8 @@ _phases := {"route": "route", "own": "resource", "foreign": "resource"}
 
 _owners := {"route": null, "own": "user-1", "foreign": "user-2"}
 
-# The slice stands beside the members of the input here, so that one list of paths changes both. Replacing data
-# makes an evaluation slow, so it is done only where a case asks for it.
+# Here the slice is a member of the input, so that one list of paths changes both. Replacing data makes an evaluation
+# slow, so this is done only for cases that change the slice.
 _whole := object.union(cases.base, {"slice": data.slice})
 
 _decided(whole) := answer if {

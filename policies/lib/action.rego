@@ -5,8 +5,8 @@ import data.catalogue
 # METADATA
 # title: Action
 # description: >-
-#   What the catalogue says of an action: of the service's own by its name, of an application's the same for all.
-#   Undefined for an unknown verb of the service.
+#   The catalogue entry of an action: by name for an action of the service, one entry for all actions of applications.
+#   Undefined for an unknown action of the service.
 action(name, application) := catalogue.actions[name] if {
 	application == false
 } else := catalogue.application if {

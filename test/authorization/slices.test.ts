@@ -1,7 +1,7 @@
 import t from 'tap'
 import { cutPolicies } from '../../src/authorization/policies/cut-slices.ts'
 import { overBudget } from '../../src/authorization/policies/slice-budget.ts'
-import { keepRecentlyUsed } from '../../src/policy-engine/recently-used.ts'
+import { createLruCache } from '../../src/policy-engine/lru-cache.ts'
 import { built, now, type Written } from '../policies/stage.ts'
 
 const stored = (policies: Written[], ids = (n: number) => `p${n}`) =>
@@ -33,7 +33,7 @@ t.test('the slices kept for a tenant are bounded, those used longest ago leave f
 })
 
 t.test('what is kept adds up to its limit at most', async (t) => {
-  const kept = keepRecentlyUsed<string>(10)
+  const kept = createLruCache<string>(10)
   for (const key of ['a', 'b', 'c']) kept.set(key, key, 3)
   kept.get('a')
   kept.set('d', 'd', 4)

@@ -92,6 +92,6 @@ t.test('large inputs and explanations are evaluated aside, and too large slices 
   t.not(decide(large).by, shared)
   t.not(decide(asked, true).by, shared)
   const before = made.length
-  t.throws(() => decide(ask({ ...asked.slice, bytes: 1024 * 1024 })), { message: /is not loaded/ })
+  t.throws(() => decide(ask({ ...asked.slice, bytes: 1024 * 1024 })), { message: /too large to load/ })
   t.equal(made.length, before)
 })

@@ -43,9 +43,9 @@ t.test('what is no bundle is refused', async (t) => {
   const folder = t.testdir({ garbage: 'garbage', empty: gzipSync('') })
   for (const name of ['missing', 'garbage'])
     await t.rejects(openAccessEngine(join(folder, name)), {
-      message: `The bundle of policies, ${join(folder, name)}, is missing or damaged: restore it`,
+      message: `The policy bundle ${join(folder, name)} is missing or damaged. Restore it`,
     })
-  await t.rejects(openAccessEngine(join(folder, 'empty')), { cause: { message: /holds no .manifest/ } })
+  await t.rejects(openAccessEngine(join(folder, 'empty')), { cause: { message: /has no .manifest/ } })
   writeFileSync(join(folder, 'text'), gzipSync('x'.repeat(1024)))
   await t.rejects(openAccessEngine(join(folder, 'text')), { cause: { message: /not a tar archive/ } })
 })
@@ -58,7 +58,9 @@ t.test('a module cut short is refused', async (t) => {
 t.test('a bundle of other sources is refused', async (t) => {
   const folder = copyOfPolicies(t)
   appendFileSync(join(folder, 'lib/shape.rego'), '\n')
-  await t.rejects(openAccessEngine(real, folder), { message: /other sources: npm run policies/ })
+  await t.rejects(openAccessEngine(real, folder), {
+    message: /other sources. Build it again: npm run policies/,
+  })
 })
 
 t.test('a bundle whose manifest names another revision is refused', async (t) => {
@@ -77,14 +79,14 @@ t.test('a bundle with another catalogue than the code is refused', async (t) => 
   const widened = tar.replace('"needs_tenant":true', '"needs_tenant":null')
   t.not(widened, tar)
   writeFileSync(forged, gzipSync(Buffer.from(widened, 'latin1')))
-  await t.rejects(openAccessEngine(forged), { message: /knows other actions/ })
+  await t.rejects(openAccessEngine(forged), { message: /has other actions/ })
 })
 
 t.test('policies that answer a golden case otherwise are refused', async (t) => {
   const folder = copyOfPolicies(t)
   const path = join(folder, 'cases/roles.json')
   writeFileSync(path, readFileSync(path, 'utf8').replace('"x x . . ."', '"x x x . ."'))
-  await t.rejects(openAccessEngine(real, folder), { message: /answer otherwise: tenant:update member route/ })
+  await t.rejects(openAccessEngine(real, folder), { message: /golden case: tenant:update member route/ })
 })
 
 t.test('a module that calls into its host is refused', needsOpa, async (t) => {
@@ -117,5 +119,5 @@ t.test('a policy that denies nothing does not load', needsOpa, async (t) => {
     '-r',
     revision,
   )
-  await t.rejects(openAccessEngine(bundle, folder), { message: /answer otherwise: .*out of reach/ })
+  await t.rejects(openAccessEngine(bundle, folder), { message: /golden case: .*out of reach/ })
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { DataType } from '../../src/policy-engine/compile/conditions.ts'
-import { buildSlice, concerns, emptySlice, looksAtResource } from '../../src/policy-engine/compile/slice.ts'
+import { buildSlice, concerns, emptySlice } from '../../src/policy-engine/compile/slice.ts'
 import { sizeInSlice, sliceFault, sumOfSizes } from '../../src/policy-engine/compile/slice-size.ts'
 import { attributesOf } from '../../src/policy-engine/evaluate/attributes.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
@@ -205,12 +205,11 @@ t.test('thousands of slices in turn are each met, also after the instance was re
 
 t.test('a slice says what it asks for', async (t) => {
   const looks = (...names: string[]) =>
-    looksAtResource(
-      buildSlice('tenant', 1, built([{ effect: 'deny', conditions: { all: names.map(exists) } }])),
-    )
+    buildSlice('tenant', 1, built([{ effect: 'deny', conditions: { all: names.map(exists) } }]))
+      .looksAtResource
   t.equal(looks('subject.id', 'resource.type'), false)
   t.equal(looks('subject.id', 'resource.id'), true)
-  t.equal(looksAtResource(emptySlice('tenant', 1)), false)
+  t.equal(emptySlice('tenant', 1).looksAtResource, false)
   t.equal(emptySlice('tenant', 1), emptySlice('tenant', 1))
   t.not(emptySlice('tenant', 1), emptySlice('tenant', 2))
   t.equal(emptySlice('other', 2).tenantId, 'other')
@@ -280,8 +279,8 @@ t.test('an explanation names what held, what did not and what is missing', async
   t.strictSame([trace.outcome, ...trace.of.map(({ outcome }) => outcome)], ['unknown', 'true', 'unknown'])
   t.strictSame(explanationSentences(explanation), [
     'A policy of the tenant forbids this. The policy is "P0".',
-    `"subject.id eq "${person}"" holds: the value is "${person}".`,
-    '"environment.hour lt 6" does not hold: the value is 10.',
-    '"resource.status eq "open"" cannot be told: the value is missing or of another type.',
+    `"subject.id eq "${person}"" is true: the value is "${person}".`,
+    '"environment.hour lt 6" is false: the value is 10.',
+    '"resource.status eq "open"" is unknown: the value is missing or of another type.',
   ])
 })

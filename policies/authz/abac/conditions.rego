@@ -3,8 +3,8 @@ package authz.abac
 # METADATA
 # title: Proven
 # description: >-
-#   Whether the proof of a policy succeeds. A condition is a tree of alternating levels, which Rego cannot walk:
-#   so each level is written out. A node's first leaf is its cheapest, the one early exit a loop can have.
+#   Whether the proof of a policy succeeds. A condition is a tree with alternating levels. Rego has no recursion, so
+#   each level is written out. A node's cheapest leaf comes first, because loops in Rego cannot exit early.
 proven(policy, attrs) if {
 	_all_of_5(policy.all, attrs)
 } else if {

@@ -1,7 +1,7 @@
 package authz.abac
 
-# Whether a comparison comes out as wanted. A value that is missing, null (it was there, of another type) or not
-# comparable makes it undefined, so that neither it nor its opposite holds.
+# Whether the result of a comparison is the wanted one. A value that is missing, null (of another type) or not
+# comparable makes the result undefined, so neither the comparison nor its opposite holds.
 _holds(leaf, attrs) if _outcome(leaf, attrs) == leaf.w
 
 _outcome(leaf, attrs) := _verdict(leaf.o, value, _operand(leaf, attrs)) if {
@@ -23,7 +23,7 @@ _operand(leaf, attrs) := leaf.v if {
 	value != null
 } else := [attrs[leaf.e[0]], attrs[leaf.e[1]]]
 
-# One chain on the name, in the order of cost and use: alternatives would all be tried.
+# One chain of else, ordered by cost and use: of separate rules, all would be tried.
 _verdict(operator, value, operand) := _equal(value, operand) if {
 	operator == "eq"
 } else := _element(value, operand) if {
@@ -102,7 +102,7 @@ _subset(part, whole) if {
 	is_array(whole)
 }
 
-# Host-written addresses and networks only: what is malformed would contain everything here.
+# Addresses and networks come from the host in canonical form: a malformed network would contain every address.
 _in_networks(address, networks) if {
 	is_string(address)
 	is_array(networks)

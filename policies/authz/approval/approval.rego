@@ -1,23 +1,23 @@
 # METADATA
 # title: Approvals
-# description: What gates ask for, and whether an approval that was given answers one.
+# description: What gates require, and whether an approval satisfies a gate.
 # schemas:
 #   - input: schema.input
 package authz.approval
 
 # METADATA
-# title: Answers
-# description: Whether the approval in the input answers a gate, given as what the decision says of it.
-answers(gate) if {
+# title: Satisfies
+# description: Whether the approval in the input satisfies a gate, given by `policy_id` and `version`.
+satisfies(gate) if {
 	_for_this_question
-	some answered in input.approval.gates
-	answered.policy_id == gate.policy_id
-	answered.version == gate.version
+	some approved in input.approval.gates
+	approved.policy_id == gate.policy_id
+	approved.version == gate.version
 } else := false
 
 # METADATA
 # title: Specification
-# description: What all gates ask for together. An approver has a role of each of the lists.
+# description: What all gates require together. An approver has a role of each list.
 specification(gates) := {
 	"quorum": max([gate.approval.quorum | some gate in gates]),
 	"approvers": sort({gate.approval.approver.roles | some gate in gates}),

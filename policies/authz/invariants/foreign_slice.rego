@@ -1,6 +1,6 @@
 package authz.invariants
 
-# Another tenant's policies decide nothing here, whatever went wrong in keeping them.
+# Denies if the loaded policies are those of another tenant, which would be a fault of the host.
 denials contains "foreign_slice" if not _own_slice
 
 default _own_slice := false

@@ -2,13 +2,13 @@ package authz.invariants
 
 import data.lib
 
-# An undefined operand makes a rule silently not apply, a denying one too. So whatever any rule reads is
-# demanded here once, and an action that the catalogue does not know counts as missing.
+# A rule with an undefined operand does not apply, even a rule that denies, and there is no error. So this file requires
+# everything that any rule reads. An action that is not in the catalogue counts as missing.
 denials contains "incomplete_input" if not _complete
 
 default _complete := false
 
-# Each part is handed on, because a path walked from `input` costs a lookup per step.
+# Each part is passed as an argument, because a path from `input` costs a lookup per step.
 _complete if {
 	is_string(input.request_id)
 	is_number(input.now)
@@ -32,7 +32,7 @@ _subject_complete(subject) if {
 	is_string(subject.tenant_id)
 }
 
-# Somebody an application asks about may be no user of ours, and is not signed in.
+# The subject of an application's question can be of the application's own type, without a session.
 _kind_complete(subject) if {
 	subject.type == "user"
 } else if {

@@ -1,7 +1,7 @@
 package authz.invariants
 
-# The tenant of the subject, of the request and of the resource are one. Only where an action needs no tenant
-# may there be none: a person's session belongs to the person.
+# The subject, the request and the resource have the same tenant. Only an action that needs no tenant can have none: for
+# example, a session belongs to the person.
 denials contains "tenant_isolation" if not _tenant_in_scope
 
 denials contains "tenant_isolation" if not _resource_in_scope

@@ -1,6 +1,6 @@
 package authz.invariants
 
-# A tenant that is gone and a membership that is gone are the same news: the token names what no longer is.
+# A deleted tenant and a deleted membership have the same code: in both cases the token is out of date.
 denials contains "no_active_membership" if {
 	_action.needs_tenant
 	not _active_member
@@ -13,14 +13,14 @@ _active_member if {
 	input.subject.membership.status == "active"
 }
 
-# A subject of an application's own kind is no member of anything: it has no roles, and policies about all decide.
+# A subject of an application's own type is never a member. It has no roles, and only policies about everyone apply.
 _active_member if {
 	input.application
 	is_object(input.tenant)
 	is_null(input.subject.membership)
-	not _meant_as_member
+	not _is_member_type
 }
 
-default _meant_as_member := false
+default _is_member_type := false
 
-_meant_as_member if input.subject.type in {"user", "service_account"}
+_is_member_type if input.subject.type in {"user", "service_account"}

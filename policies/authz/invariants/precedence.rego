@@ -1,6 +1,6 @@
 # METADATA
 # title: Invariants
-# description: What no role and no policy can lift. Each file adds the code of its denial to `denials`.
+# description: Denials that no role and no policy can override. Each file adds its code to `denials`.
 # schemas:
 #   - input: schema.input
 package authz.invariants
@@ -9,7 +9,7 @@ import data.lib
 
 # METADATA
 # title: Precedence
-# description: The first denial of this order is the one a client is told.
+# description: The order of the reasons. Clients see the first one.
 precedence := [
 	"incomplete_input",
 	"foreign_slice",

@@ -2,7 +2,7 @@ package authz.invariants
 
 _inactive_codes := {"suspended": "tenant_suspended", "archived": "tenant_archived"}
 
-# An owner may sign in to a suspended tenant in order to activate it, so a second factor is taken there.
+# An owner can sign in to a suspended tenant to activate it, so its second factor is accepted.
 denials contains code if {
 	_action.needs_tenant
 	not _action.when_inactive

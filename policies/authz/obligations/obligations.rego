@@ -1,13 +1,13 @@
 # METADATA
 # title: Obligations
-# description: What the policies that were met demand of the answer, each demand once and the strictest.
+# description: What the policies demand of the answer, each kind of demand once and the strictest.
 package authz.obligations
 
 # METADATA
 # title: Merged
 # description: >-
-#   The obligations of several policies: one mask of all fields, one step up of the shortest age and the highest
-#   class, any other type as it stands.
+#   The obligations of several policies: one mask of all fields, one step-up with the shortest age and the highest
+#   class, and other types unchanged.
 merged(policies) := [] if {
 	count(policies) == 0
 } else := _merged({obligation |
@@ -17,11 +17,11 @@ merged(policies) := [] if {
 
 _merged(all) := array.concat(_masks(all), array.concat(_step_ups(all), [obligation |
 	some obligation in all
-	not _strictest[obligation.type]
+	not _merged_types[obligation.type]
 ]))
 
-# Of these the strictest stands for all.
-_strictest := {"mask_fields": true, "step_up": true}
+# Types that are merged into one.
+_merged_types := {"mask_fields": true, "step_up": true}
 
 _masks(all) := [{"type": "mask_fields", "properties": {"fields": sort(fields)}} |
 	fields := {field |
@@ -42,7 +42,7 @@ _youngest(demands) := {"max_age": min(ages)} if {
 	count(ages) > 0
 } else := {}
 
-# A demand that names no class asks for a second factor.
+# A demand without a class requires a second factor.
 _strongest(demands) := {} if {
 	every demand in demands {
 		not demand.acr

@@ -1,11 +1,11 @@
 # METADATA
 # title: Patterns
-# description: What a pattern costs can only be measured, in an instance of its own before it is stored.
+# description: The cost of a pattern can only be measured. The host does so in a separate instance before storing it.
 package authz.pattern
 
 # METADATA
 # title: Trial
-# description: Whether a pattern can be used at all, after one match of it against a text.
+# description: Whether a pattern is valid, and whether it matches a text.
 # entrypoint: true
 trial := {"valid": regex.is_valid(input.pattern), "matched": _matched}
 

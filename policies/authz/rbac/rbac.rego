@@ -1,6 +1,6 @@
 # METADATA
 # title: Roles
-# description: What system roles, a tenant's own roles and being oneself permit.
+# description: What system roles, a tenant's own roles and ownership permit.
 # schemas:
 #   - input: schema.input
 package authz.rbac
@@ -25,7 +25,7 @@ outcome := "role_grant" if {
 	_action.open
 } else := "own" if {
 	_own_only
-	_about_oneself
+	_own_object
 } else := "not_owner" if {
 	_own_only
 } else := "missing_permission"
@@ -37,7 +37,7 @@ _by_role if {
 	_action.roles[role]
 }
 
-# What is only about oneself is nobody's to grant: a permission that names it counts for nothing.
+# A permission cannot grant an action that is only about oneself; such a permission has no effect.
 _by_permission if {
 	_action.permission
 	some permission in input.subject.membership.permissions
@@ -55,7 +55,7 @@ _own_only if {
 	_action.own[role]
 }
 
-# Which object it is is not known yet: whoever has something of their own may go on to it.
-_about_oneself if input.phase == "route"
+# The object is not known yet, so the resource phase checks whether it is the subject's own.
+_own_object if input.phase == "route"
 
-_about_oneself if input.resource.owner_id == input.subject.id
+_own_object if input.resource.owner_id == input.subject.id

@@ -14,21 +14,21 @@ test_a_permission_about_oneself_grants_nothing if {
 	_outcome(object.union(given, {"action": "profile:update"})) == "not_owner"
 }
 
-test_open_actions_are_open if _outcome({"action": "approval_request:approve"}) == "open_to_members"
+test_every_member_is_permitted_an_open_action if _outcome({"action": "approval_request:approve"}) == "open_to_members"
 
-test_ones_own_is_granted if {
+test_an_own_object_is_permitted if {
 	_outcome({"action": "decision:read", "resource": {"owner_id": "user-1"}}) == "own"
 }
 
-test_the_route_phase_lets_an_own_grant_pass if {
+test_the_route_phase_accepts_a_grant_on_own_objects if {
 	_outcome({"action": "decision:read", "phase": "route"}) == "own"
 }
 
-test_another_persons_is_not_granted if {
+test_an_object_of_another_person_is_not_permitted if {
 	_outcome({"action": "decision:read", "resource": {"owner_id": "user-2"}}) == "not_owner"
 }
 
-test_what_no_role_has_is_missing if _outcome({"action": "role:create"}) == "missing_permission"
+test_an_action_of_no_role_is_a_missing_permission if _outcome({"action": "role:create"}) == "missing_permission"
 
 test_granted_follows_the_outcome if {
 	rbac.granted with input as base

@@ -1,7 +1,7 @@
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { buildSlice, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
-import { keepRecentlyUsed } from '../../policy-engine/recently-used.ts'
+import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import { namedByPolicies } from './named-words.ts'
 import type { PolicyInStore } from './store.ts'
 
@@ -35,8 +35,8 @@ export function cutPolicies(
 ): CutPolicies {
   const enforced = stored.filter((policy) => policy.mode === 'enforce')
   const kindOf = questionKinds(enforced)
-  const cuts = keepRecentlyUsed<Cut>(maxBytes / 8)
-  const slices = keepRecentlyUsed<Slice>(maxBytes)
+  const cuts = createLruCache<Cut>(maxBytes / 8)
+  const slices = createLruCache<Slice>(maxBytes)
   let names: CutPolicies['names'] | undefined
   const base = 1_000 + stored.reduce((sum, policy) => sum + 2 * policy.bytes, 0)
 

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { LoadPolicies, PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
-import { keepRecentlyUsed } from '../../policy-engine/recently-used.ts'
+import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import { type CutPolicies, cutPolicies } from './cut-slices.ts'
 import { listActivePolicies } from './store.ts'
 
@@ -14,7 +14,7 @@ const maxBytes = 64 * 1024 * 1024
  * again, once for all who ask at the same time.
  */
 export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPolicies {
-  const kept = keepRecentlyUsed<CutPolicies>(limit)
+  const kept = createLruCache<CutPolicies>(limit)
   const loading = new Map<string, Promise<PoliciesInForce>>()
 
   const load = async (scope: { tenantId: string; userId: string }, revision: number) => {

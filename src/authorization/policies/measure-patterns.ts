@@ -2,14 +2,14 @@ import { tooCostly } from '../../platform/decision-budget.ts'
 import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { runThread } from '../../platform/run-thread.ts'
 import { patternBudgetUs, patternFault } from '../../policy-engine/compile/pattern-cost.ts'
-import { keepRecentlyUsed } from '../../policy-engine/recently-used.ts'
+import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import type { PatternCost } from './compile-body.ts'
 
 const maxMs = 15_000
 const maxKept = 10_000
 const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
 const thread = new URL('./pattern-thread.ts', import.meta.url)
-const kept = keepRecentlyUsed<{ cost: number | undefined }>(maxKept)
+const kept = createLruCache<{ cost: number | undefined }>(maxKept)
 
 /**
  * Measures the patterns in conditions as they came, in a thread of their own: one can take 100 ms. Gives what each

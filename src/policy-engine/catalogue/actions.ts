@@ -1,34 +1,34 @@
-/** The roles every tenant has. A tenant's own roles are lists of permissions beside these. */
+/** The roles of every tenant. A tenant can add roles of its own, which are lists of permissions. */
 export const systemRoles = ['owner', 'admin', 'member', 'auditor'] as const
 export type SystemRole = (typeof systemRoles)[number]
 
-/** What the bearer showed: a full access token, or the temporary one that waits for a second factor. */
+/** The token of the request: a full access token, or the temporary one that waits for a second factor. */
 export type TokenKind = 'access' | 'otp_pending'
 
 /**
- * One action of the service: permission, policy action, metric label and log field at once.
- * `roles` have it outright, `own` about their own object only, `self` gives it to every active member
- * about themselves, `open` to every active member because the verb decides with the object in hand.
+ * One action of the service. Its name is the permission, the policy action, the metric label and the log field.
+ * `roles` are permitted on every object, `own` only on their own objects. `self` permits every active member on
+ * their own objects. `open` permits every active member, because the operation itself checks the object.
  */
 export interface Action {
   readonly roles: readonly SystemRole[]
   readonly own: readonly SystemRole[]
   readonly self: boolean
   readonly open: boolean
-  /** a `require_approval` policy may name it */
+  /** a `require_approval` policy can name it */
   readonly gate: boolean
-  /** a tenant's `allow` policy may widen it */
+  /** an `allow` policy can grant it to more people */
   readonly widen: boolean
-  /** decided inside a tenant, so by an active membership there; false: membership and tenant may be null */
+  /** needs an active membership in a tenant; if false, membership and tenant can be null */
   readonly needsTenant: boolean
-  /** stays possible while the tenant is suspended or archived */
+  /** possible while the tenant is suspended or archived */
   readonly whenInactive: boolean
-  /** whom a `deny` policy never reaches here, so that nobody is locked out of themselves or of mending it */
-  readonly shield: 'nobody' | 'owner' | 'everyone'
+  /** who is exempt from `deny` policies, so that a policy cannot lock people out of their account or its repair */
+  readonly shield: 'none' | 'owner' | 'everyone'
   readonly tokens: readonly TokenKind[]
 }
 
-const nobody: Action = {
+const noGrants: Action = {
   roles: [],
   own: [],
   self: false,
@@ -37,112 +37,112 @@ const nobody: Action = {
   widen: false,
   needsTenant: true,
   whenInactive: false,
-  shield: 'nobody',
+  shield: 'none',
   tokens: ['access'],
 }
 
 const granted = (roles: readonly SystemRole[], more?: Partial<Action>): Action => ({
-  ...nobody,
+  ...noGrants,
   roles,
   ...more,
 })
-const oneself = (more?: Partial<Action>): Action => ({ ...nobody, self: true, ...more })
+const selfOnly = (more?: Partial<Action>): Action => ({ ...noGrants, self: true, ...more })
 
-const everyone: readonly SystemRole[] = systemRoles
-const stewards: readonly SystemRole[] = ['owner', 'admin']
+const anyRole: readonly SystemRole[] = systemRoles
+const managers: readonly SystemRole[] = ['owner', 'admin']
 const readers: readonly SystemRole[] = ['owner', 'admin', 'auditor']
 const owners: readonly SystemRole[] = ['owner']
 
 const gate = { gate: true }
 const widen = { widen: true }
 const shielded = { shield: 'everyone' } as const
-const mendable = { shield: 'owner' } as const
+const ownerShielded = { shield: 'owner' } as const
 const tenantless = { needsTenant: false }
-// These issue or complete a sign-in, so the temporary token opens them too.
+// These belong to signing in, so they accept the temporary token too.
 const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'], ...shielded }
 
-/** Every action of the service; a route that names none of these stops the boot. */
+/** Every action of the service. The service does not start if a route names another one. */
 export const actions = {
-  'profile:read': oneself(shielded),
-  'profile:update': oneself(shielded),
-  'profile:delete': oneself({ ...tenantless, ...shielded }),
-  'password:change': oneself(shielded),
-  'email_verification:send': oneself(shielded),
-  'session:switch': oneself({ ...tenantless, ...shielded }),
-  'session:logout': oneself({ ...tenantless, ...shielded }),
-  'session:list': oneself({ ...tenantless, ...shielded }),
-  'session:delete': oneself({ ...tenantless, ...shielded }),
-  'otp_device:create': oneself(signIn),
-  'otp_device:confirm': oneself(signIn),
-  'otp_device:generate': oneself(shielded),
-  'otp_device:list': oneself(shielded),
-  'otp_device:delete': oneself(shielded),
-  'otp:send': oneself(signIn),
-  'otp:verify': oneself(signIn),
+  'profile:read': selfOnly(shielded),
+  'profile:update': selfOnly(shielded),
+  'profile:delete': selfOnly({ ...tenantless, ...shielded }),
+  'password:change': selfOnly(shielded),
+  'email_verification:send': selfOnly(shielded),
+  'session:switch': selfOnly({ ...tenantless, ...shielded }),
+  'session:logout': selfOnly({ ...tenantless, ...shielded }),
+  'session:list': selfOnly({ ...tenantless, ...shielded }),
+  'session:delete': selfOnly({ ...tenantless, ...shielded }),
+  'otp_device:create': selfOnly(signIn),
+  'otp_device:confirm': selfOnly(signIn),
+  'otp_device:generate': selfOnly(shielded),
+  'otp_device:list': selfOnly(shielded),
+  'otp_device:delete': selfOnly(shielded),
+  'otp:send': selfOnly(signIn),
+  'otp:verify': selfOnly(signIn),
 
-  'tenant:list': oneself({ ...tenantless, ...shielded }),
-  'tenant:create': oneself(tenantless),
-  'tenant:read': granted(everyone, { whenInactive: true }),
-  'tenant:update': granted(stewards, gate),
-  // Repeating a state answers 200, so suspending what is suspended has to reach the verb.
+  'tenant:list': selfOnly({ ...tenantless, ...shielded }),
+  'tenant:create': selfOnly(tenantless),
+  'tenant:read': granted(anyRole, { whenInactive: true }),
+  'tenant:update': granted(managers, gate),
+  // Suspending a suspended tenant answers 200, so the request has to reach the operation.
   'tenant:suspend': granted(owners, { gate: true, whenInactive: true }),
   'tenant:activate': granted(owners, { whenInactive: true }),
   'tenant:archive': granted(owners, { gate: true, whenInactive: true }),
   'tenant:delete': granted(owners, { gate: true, whenInactive: true }),
 
-  'user:list': granted(everyone, widen),
-  'user:read': granted(everyone, widen),
-  'member:list': granted(everyone),
-  'member:create': granted(stewards, gate),
-  'member:update': granted(stewards, gate),
-  // Leaving needs no permission.
-  'member:delete': granted(stewards, { self: true, gate: true }),
-  'role:list': granted(everyone),
-  'role:create': granted(stewards, gate),
-  'role:update': granted(stewards, gate),
-  'role:delete': granted(stewards, gate),
-  'department:list': granted(everyone),
-  'department:create': granted(stewards, { gate: true, widen: true }),
-  'department:update': granted(stewards, gate),
-  'department:delete': granted(stewards, gate),
+  'user:list': granted(anyRole, widen),
+  'user:read': granted(anyRole, widen),
+  'member:list': granted(anyRole),
+  'member:create': granted(managers, gate),
+  'member:update': granted(managers, gate),
+  // Every member can leave.
+  'member:delete': granted(managers, { self: true, gate: true }),
+  'role:list': granted(anyRole),
+  'role:create': granted(managers, gate),
+  'role:update': granted(managers, gate),
+  'role:delete': granted(managers, gate),
+  'department:list': granted(anyRole),
+  'department:create': granted(managers, { gate: true, widen: true }),
+  'department:update': granted(managers, gate),
+  'department:delete': granted(managers, gate),
   'invitation:list': granted(readers, widen),
-  'invitation:create': granted(stewards, { gate: true, widen: true }),
-  'invitation:cancel': granted(stewards, { own: ['member'] }),
-  'invitation:resend': granted(stewards),
-  'invitation:accept': oneself(tenantless),
-  'invitation:list_own': oneself(),
+  'invitation:create': granted(managers, { gate: true, widen: true }),
+  'invitation:cancel': granted(managers, { own: ['member'] }),
+  'invitation:resend': granted(managers),
+  'invitation:accept': selfOnly(tenantless),
+  'invitation:list_own': selfOnly(),
 
-  'policy:list': granted(readers, mendable),
-  'policy:read': granted(readers, mendable),
-  'policy:test': granted(readers, mendable),
-  'policy:create': granted(stewards, { ...gate, ...mendable }),
-  'policy:update': granted(stewards, { ...gate, ...mendable }),
-  'policy:delete': granted(stewards, { ...gate, ...mendable }),
+  'policy:list': granted(readers, ownerShielded),
+  'policy:read': granted(readers, ownerShielded),
+  'policy:test': granted(readers, ownerShielded),
+  'policy:create': granted(managers, { ...gate, ...ownerShielded }),
+  'policy:update': granted(managers, { ...gate, ...ownerShielded }),
+  'policy:delete': granted(managers, { ...gate, ...ownerShielded }),
   'attribute_definition:list': granted(readers, widen),
-  'attribute_definition:create': granted(stewards),
-  'attribute_definition:delete': granted(stewards),
-  // Whoever was gated follows their own request, whatever roles they have.
+  'attribute_definition:create': granted(managers),
+  'attribute_definition:delete': granted(managers),
+  // Requesters can follow their own requests, with any role.
   'approval_request:list': granted(readers, { self: true }),
   'approval_request:read': granted(readers, { self: true }),
-  'approval_request:list_pending': oneself(),
-  // The policy that gated names the approvers; the verb asks it with the request in hand.
-  'approval_request:approve': { ...nobody, open: true },
-  'approval_request:reject': { ...nobody, open: true },
-  'approval_request:cancel': granted(stewards, { self: true }),
+  'approval_request:list_pending': selfOnly(),
+  // The policy names the approvers; the operation checks the caller against it.
+  'approval_request:approve': { ...noGrants, open: true },
+  'approval_request:reject': { ...noGrants, open: true },
+  'approval_request:cancel': granted(managers, { self: true }),
   'decision:list': granted(readers, { own: ['member'], widen: true }),
   'decision:read': granted(readers, { own: ['member'] }),
   'decision:explain': granted(readers, { own: ['member'] }),
-  'access:evaluate': granted(stewards, { own: ['member'] }),
+  'access:evaluate': granted(managers, { own: ['member'] }),
 
   'event:list': granted(readers, widen),
   'audit:list': granted(readers, widen),
-  'webhook:list': granted(stewards),
-  'webhook:create': granted(stewards, gate),
-  'webhook:update': granted(stewards, gate),
-  'webhook:delete': granted(stewards),
-  'webhook:test': granted(stewards),
-  'webhook:rotate': granted(stewards),
-  'webhook:replay': granted(stewards),
+  'webhook:list': granted(managers),
+  'webhook:create': granted(managers, gate),
+  'webhook:update': granted(managers, gate),
+  'webhook:delete': granted(managers),
+  'webhook:test': granted(managers),
+  'webhook:rotate': granted(managers),
+  'webhook:replay': granted(managers),
 } satisfies Record<string, Action>
 
 export type ActionName = keyof typeof actions
@@ -150,13 +150,13 @@ export type ActionName = keyof typeof actions
 /** All action names, in the order of the table. */
 export const actionNames = Object.keys(actions) as ActionName[]
 
-/** An action of an application the tenant protects: any `resource:verb` whose resource is not the service's. */
+/** An action of an application that the tenant protects: any `resource:verb` whose resource is not the service's. */
 export type ApplicationAction = `${string}:${string}`
 
-/** What holds of every such action: owner and admin have it, a permission or an allow policy is enough. */
-export const applicationAction: Action = granted(stewards, { gate: true, widen: true })
+/** The entry of every application action: owner and admin have it; a permission or an allow policy also grants it. */
+export const applicationAction: Action = granted(managers, { gate: true, widen: true })
 
-/** The resources the service's own actions are about; an application cannot use these names. */
+/** The resources of the service's own actions. An application cannot use these names. */
 export const serviceResources: ReadonlySet<string> = new Set(
   actionNames.map((name) => name.slice(0, name.indexOf(':'))),
 )
@@ -169,7 +169,7 @@ export function isServiceAction(name: string): name is ActionName {
   return Object.hasOwn(actions, name)
 }
 
-/** Whether a text is well formed as an action and names no resource of the service. */
+/** Whether a text is a well-formed action whose resource is not the service's. */
 export function isApplicationAction(name: string): name is ApplicationAction {
   return actionForm.test(name) && !serviceResources.has(name.slice(0, name.indexOf(':')))
 }
@@ -181,20 +181,23 @@ export function isPolicyAction(name: string): boolean {
   return serviceResources.has(resource) || isApplicationAction(`${resource}:any`)
 }
 
-/** Whether this names actions of applications alone. */
-export function isOfApplications(name: string): boolean {
+/** The permission, or policy action, that covers every verb of an action's resource. */
+export const wildcardOf = (action: string): string => `${action.slice(0, action.indexOf(':'))}:*`
+
+/** Whether a policy action covers application actions only. */
+export function namesOnlyApplicationActions(name: string): boolean {
   return (
     isApplicationAction(name) ||
     (name !== '*' && isPolicyAction(name) && !serviceResources.has(name.split(':')[0]!))
   )
 }
 
-/** Whether a role may carry the action as a permission: what is only about oneself is nobody's to grant. */
+/** Whether a role can carry the action as a permission. Actions only about oneself cannot be granted. */
 export function isPermission(name: ActionName): boolean {
   return actions[name].roles.length > 0
 }
 
-/** The actions a system role has outright, for API answers; what it has about its own objects is not listed. */
+/** The actions that a system role permits on every object, for API answers. Those on own objects only are not listed. */
 export function permissionsOf(role: SystemRole): ActionName[] {
   return actionNames.filter((name) => actions[name].roles.includes(role))
 }

@@ -6,13 +6,14 @@ import {
   isPermission,
   serviceResources,
   type TokenKind,
+  wildcardOf,
 } from './actions.ts'
 
 const setOf = <T extends string>(names: readonly T[]) => Object.fromEntries(names.map((name) => [name, true]))
 
 /**
- * The action table as the policies read it (`data.catalogue`). Names become keys, because a key lookup in the
- * compiled module costs a third of a search in a list.
+ * The action table as the policies read it (`data.catalogue`). Names are keys, because in the compiled module a key
+ * lookup costs a third of a list search.
  */
 export function catalogue() {
   return {
@@ -25,7 +26,7 @@ export function catalogue() {
 const service = (name: (typeof actionNames)[number]) => ({
   ...entry(actions[name]),
   permission: isPermission(name),
-  wildcard: `${name.slice(0, name.indexOf(':'))}:*`,
+  wildcard: wildcardOf(name),
 })
 
 const entry = (action: Action) => ({

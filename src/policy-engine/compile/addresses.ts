@@ -7,7 +7,7 @@ interface Address {
 }
 
 /**
- * An IP address in its one spelling: IPv4 dotted, IPv6 as eight groups, IPv4-mapped as IPv4; undefined for
+ * The canonical spelling of an IP address: IPv4 dotted, IPv6 as eight groups, IPv4-mapped as IPv4. Undefined for
  * anything else, scoped addresses included.
  */
 export function canonicalAddress(text: string): string | undefined {
@@ -16,9 +16,9 @@ export function canonicalAddress(text: string): string | undefined {
 }
 
 /**
- * A network in its one spelling, host bits cleared; a bare address is the network of itself. Undefined for
- * anything else and for IPv4-mapped networks. The policies get networks in this form only: the module takes a
- * malformed prefix for one that contains every address.
+ * The canonical spelling of a network, with the host bits cleared. A bare address is a network of one address.
+ * Undefined for anything else and for IPv4-mapped networks. Policies get networks in this form only: to the module
+ * a malformed prefix contains every address.
  */
 export function canonicalNetwork(text: string): string | undefined {
   const [before, prefix, ...more] = text.split('/') as [string, ...string[]]
@@ -38,7 +38,7 @@ function parsed(text: string): Address | undefined {
   return { parts: groups(text), bits: 16 }
 }
 
-// RFC 4291 §2.2: one run of zeros may be left out, the last 32 bits may be dotted.
+// RFC 4291 §2.2: one run of zeros can be left out, the last 32 bits can be dotted.
 function groups(text: string): number[] {
   const dotted = text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_all, a, b, c, d) =>
     [a * 256 + +b, c * 256 + +d].map((group) => group.toString(16)).join(':'),

@@ -4,14 +4,14 @@ import type { AttributeCatalogue, Condition } from './conditions.ts'
 import { patternBudgetUs } from './pattern-cost.ts'
 import type { Fault } from './policy-document.ts'
 
-/** A condition without fault: groups as written, each comparison as the module carries it out. */
+/** A valid condition: groups as written, each comparison as the module evaluates it. */
 export type CheckedCondition =
   | { group: 'all' | 'any' | 'none'; of: CheckedCondition[] }
   | { leaf: Leaf; costUs: number }
 
 export interface ConditionContext {
   attributes: AttributeCatalogue
-  /** gives the µs a pattern can cost, undefined for what is no pattern; absent where it was asked before */
+  /** The µs that a pattern can cost, undefined for an invalid one. Absent when the patterns were measured before. */
   patternCostUs?: (pattern: string) => number | undefined
 }
 
@@ -20,15 +20,15 @@ export interface Checking extends ConditionContext {
   leaves: number
 }
 
-/** What is always true: the condition of a policy that names none. */
+/** Always true: the condition of a policy without one. */
 export const always: CheckedCondition = { group: 'all', of: [] }
 
 const maxLeaves = 64
 const maxLevels = 4
 
 /**
- * Checks a condition as it came and gives it with its operands normalised; every fault is in `faults`, and
- * what it is part of is of no use then. Absent, null, `{}` and `[]` hold always.
+ * Checks an untrusted condition and normalises its operands. With any fault, `condition` must not be used. Absent,
+ * null, `{}` and `[]` are always true.
  */
 export function checkCondition(
   value: unknown,
@@ -36,7 +36,7 @@ export function checkCondition(
 ): { condition: CheckedCondition; faults: Fault[] } {
   const patternCostUs = context.patternCostUs && measuredOnce(context.patternCostUs)
   const checking: Checking = { ...context, patternCostUs, faults: [], leaves: 0 }
-  if (isNothing(value)) return { condition: always, faults: [] }
+  if (isEmptyCondition(value)) return { condition: always, faults: [] }
   const condition = checked(value, { pointer: '/conditions', level: 1 }, checking) ?? always
   if (checking.leaves > maxLeaves) {
     const detail = `A condition has at most ${maxLeaves} comparisons; this one has ${checking.leaves}.`
@@ -45,7 +45,7 @@ export function checkCondition(
   return { condition, faults: checking.faults }
 }
 
-// Finding out that a pattern costs too much costs time itself: after the first one no other is measured.
+// Measuring an expensive pattern is itself expensive: after the first one, no other is measured.
 function measuredOnce(costUs: (pattern: string) => number | undefined) {
   const known = new Map<string, number | undefined>()
   return (pattern: string): number | undefined => {
@@ -56,65 +56,61 @@ function measuredOnce(costUs: (pattern: string) => number | undefined) {
   }
 }
 
-/** Whether conditions as they came name none. */
-export function isNothing(value: unknown): value is null | undefined {
+/** Whether an untrusted condition is absent or empty. */
+export function isEmptyCondition(value: unknown): value is null | undefined {
   return (
     value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
   )
 }
 
-/** The members of a group, with its kind. */
+/** The kind and the members of a group; undefined for a comparison. */
 export function groupOf(condition: Condition): ['all' | 'any' | 'none', Condition[]] | undefined {
   if ('all' in condition) return ['all', condition.all]
   if ('any' in condition) return ['any', condition.any]
   return 'none' in condition ? ['none', condition.none] : undefined
 }
 
-interface Place {
+interface Position {
   pointer: string
   level: number
 }
 
-function checked(value: unknown, place: Place, checking: Checking): CheckedCondition | undefined {
+function checked(value: unknown, position: Position, checking: Checking): CheckedCondition | undefined {
   const condition = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
   const kinds = ['all', 'any', 'none', 'attribute'].filter((kind) => Object.hasOwn(condition, kind))
   if (kinds.length !== 1) {
-    return refused(
+    return addFault(
       checking,
-      place.pointer,
-      'Write one of all, any and none with a list, or a comparison with attribute, operator and value.',
+      position.pointer,
+      'Write a list under all, any or none, or a comparison with attribute, operator and value.',
     )
   }
   if (kinds[0] === 'attribute') {
     checking.leaves++
-    return checkLeaf(condition as Record<string, unknown>, place.pointer, checking)
+    return checkLeaf(condition as Record<string, unknown>, position.pointer, checking)
   }
-  return checkedGroup(
-    kinds[0] as 'all',
-    (condition as Record<string, unknown>)[kinds[0] as string],
-    place,
-    checking,
-  )
+  const kind = kinds[0] as 'all'
+  return checkedGroup(kind, (condition as Record<string, unknown>)[kind], position, checking)
 }
 
 function checkedGroup(
   group: 'all' | 'any' | 'none',
   members: unknown,
-  { pointer, level }: Place,
+  { pointer, level }: Position,
   checking: Checking,
 ): CheckedCondition | undefined {
   if (level > maxLevels) {
-    const detail = `Groups are nested at most ${maxLevels} deep.`
+    const detail = `Groups can be nested at most ${maxLevels} levels deep.`
     checking.faults.push({ pointer, code: 'too_large', detail })
     return undefined
   }
   if (!Array.isArray(members))
-    return refused(checking, `${pointer}/${group}`, 'This has to be a list of conditions.')
+    return addFault(checking, `${pointer}/${group}`, 'This has to be a list of conditions.')
   const at = (index: number) => ({ pointer: `${pointer}/${group}/${index}`, level: level + 1 })
   const of = members.map((member, index) => checked(member, at(index), checking) ?? always)
   return { group, of }
 }
 
-function refused({ faults }: Checking, pointer: string, detail: string): undefined {
+function addFault({ faults }: Checking, pointer: string, detail: string): undefined {
   faults.push({ pointer, code: 'invalid', detail })
 }

@@ -1,13 +1,14 @@
-import { canonicalAddress, canonicalNetwork } from './addresses.ts'
+import { normalised } from '../evaluate/attributes.ts'
+import { canonicalNetwork } from './addresses.ts'
 import type { CheckedCondition, Checking } from './check-condition.ts'
 import type { Leaf } from './compiled-policy.ts'
 import { type DataType, operatorsByType, type Scalar } from './conditions.ts'
-import { instantOf, relativeInstantOf } from './instants.ts'
+import { relativeInstantOf } from './instants.ts'
 import { costOf } from './leaf-cost.ts'
 import { patternFault } from './pattern-cost.ts'
 import type { FaultCode } from './policy-document.ts'
 
-// An operator and its opposite are one comparison with another wanted outcome.
+// An operator and its opposite are the same comparison with a different wanted outcome.
 const plain = {
   exists: ['exists', true],
   not_exists: ['exists', false],
@@ -39,7 +40,7 @@ const onArrays = {
 const maxItems = 256
 const longestText = 1024
 
-/** A fault on its way to the list, with the part of the comparison it is in. */
+/** A fault of one comparison; `at` is the JSON Pointer inside it. */
 class LeafFault {
   readonly at: string
   readonly code: FaultCode
@@ -51,7 +52,7 @@ class LeafFault {
   }
 }
 
-/** One comparison as the module carries it out; undefined where it has a fault, which is then in the list. */
+/** One comparison as the module evaluates it. Adds a fault to `checking` and returns undefined if it is invalid. */
 export function checkLeaf(
   source: Record<string, unknown>,
   pointer: string,
@@ -72,16 +73,16 @@ function checkedLeaf(source: Record<string, unknown>, checking: Checking): Check
   const type = typeOf(attribute, '/attribute', checking)
   const operators: readonly unknown[] = operatorsByType[type]
   if (!operators.includes(operator)) {
-    const detail = `An attribute of type ${type} is compared by one of ${operators.join(', ')}.`
+    const detail = `An attribute of type ${type} has the operators ${operators.join(', ')}.`
     throw new LeafFault('/operator', 'operator_not_allowed', detail)
   }
   const [o, w] = (type === 'array' ? onArrays : plain)[operator as 'exists']
-  const asked: Asked = { type, operator: operator as string, source, checking }
-  const leaf = { o, k: attribute as string, ...operand(asked), w } as Leaf
+  const comparison: Comparison = { type, operator: operator as string, source, checking }
+  const leaf = { o, k: attribute as string, ...operand(comparison), w } as Leaf
   return { leaf, costUs: costOf(leaf, checking.patternCostUs) }
 }
 
-interface Asked {
+interface Comparison {
   type: DataType
   operator: string
   source: Record<string, unknown>
@@ -91,41 +92,35 @@ interface Asked {
 function typeOf(name: unknown, at: string, { attributes }: Checking): DataType {
   const known = typeof name === 'string' ? attributes.get(name) : undefined
   if (known) return known.type
-  const detail = 'No attribute has this name. Name one as category.key, or define it first.'
+  const detail = 'No attribute has this name. Write category.key, or define the attribute first.'
   throw new LeafFault(at, 'unknown_attribute', detail)
 }
 
 type Operand = Pick<Leaf, 'v' | 'f' | 'e'>
 
-function operand(asked: Asked): Operand {
-  const { value, value_from: from } = asked.source
+function operand(comparison: Comparison): Operand {
+  const { operator, source } = comparison
+  const { value, value_from: from } = source
   const given = [value, from].filter((one) => one !== undefined && one !== null).length
-  if (asked.operator === 'exists' || asked.operator === 'not_exists') {
+  if (operator === 'exists' || operator === 'not_exists') {
     if (given === 0) return {}
-    throw new LeafFault('', 'invalid', `${asked.operator} is asked without a value.`)
+    throw new LeafFault('', 'invalid', `${operator} takes no value.`)
   }
-  if (given !== 1) throw new LeafFault('', 'required', 'Compare with either value or value_from.')
-  return typeof from === 'string' || (from !== undefined && from !== null)
-    ? fromAttribute(asked, from)
-    : constant(asked, value)
+  if (given !== 1) throw new LeafFault('', 'required', 'Give either value or value_from.')
+  return from !== undefined && from !== null ? fromAttribute(comparison, from) : constant(comparison, value)
 }
 
-// A pattern or a network taken from an attribute could not be checked before it is used.
+// A pattern or a network from an attribute cannot be checked before it is used.
 const onlyConstants = new Set(['between', 'matches', 'in_cidr', 'not_in_cidr'])
 
-function fromAttribute({ type, operator, checking }: Asked, from: unknown): Operand {
+function fromAttribute({ type, operator, checking }: Comparison, from: unknown): Operand {
   if (onlyConstants.has(operator)) {
-    throw new LeafFault('/value_from', 'operator_not_allowed', `${operator} compares with a value only.`)
+    throw new LeafFault('/value_from', 'operator_not_allowed', `${operator} works with value only.`)
   }
   const other = typeOf(from, '/value_from', checking)
-  if (!comparable(type, operator, other)) {
-    throw new LeafFault(
-      '/value_from',
-      'type_mismatch',
-      `A ${type} cannot be compared with a ${other} by ${operator}.`,
-    )
-  }
-  return { f: from as string }
+  if (comparable(type, operator, other)) return { f: from as string }
+  const detail = `${operator} cannot compare the types ${type} and ${other}.`
+  throw new LeafFault('/value_from', 'type_mismatch', detail)
 }
 
 const isNumeric = (type: DataType) => type === 'integer' || type === 'number'
@@ -136,16 +131,16 @@ function comparable(type: DataType, operator: string, other: DataType): boolean 
   return other === type || (isNumeric(type) && isNumeric(other))
 }
 
-function constant({ type, operator, checking, ...asked }: Asked, value: unknown): Operand {
+function constant({ type, operator, checking }: Comparison, value: unknown): Operand {
   if (operator === 'between') return ends(type, value)
   if (operator === 'in_cidr' || operator === 'not_in_cidr') return { v: items(asListOf(value), network) }
-  if (operator === 'matches') return { v: pattern(value, { ...asked, type, operator, checking }) }
+  if (operator === 'matches') return { v: pattern(value, checking) }
   if (operator === 'in' || operator === 'not_in')
     return { v: items(value, (item, at) => scalar(type, item, at)) }
   if (type === 'array') {
     return operator === 'contains' ? { v: anyScalar(value, '/value') } : { v: items(value, anyScalar) }
   }
-  const relative = type === 'datetime' && typeof value === 'string' ? virtual(value) : undefined
+  const relative = relativeTime(type, value)
   return relative ? { f: relative } : { v: scalar(type, value, '/value') }
 }
 
@@ -161,19 +156,17 @@ function items<T extends Scalar>(value: unknown, item: (value: unknown, at: stri
   return value.map((one, index) => item(one, `/value/${index}`))
 }
 
-/** A time relative to now, as the name of an attribute that is there for every decision. */
-function virtual(text: string): string | undefined {
-  const away = relativeInstantOf(text)
+// A time relative to now, as the name of an attribute that every decision has.
+function relativeTime(type: DataType, value: unknown): string | undefined {
+  const away = type === 'datetime' && typeof value === 'string' ? relativeInstantOf(value) : undefined
   return away === undefined ? undefined : `now:${away}`
 }
 
 function ends(type: DataType, value: unknown): Operand {
   if (!Array.isArray(value) || value.length !== 2) {
-    throw new LeafFault('/value', 'type_mismatch', 'between needs a list of two ends, the lower one first.')
+    throw new LeafFault('/value', 'type_mismatch', 'between needs a list of two values, the lower one first.')
   }
-  const relative = value.map((end) =>
-    type === 'datetime' && typeof end === 'string' ? virtual(end) : undefined,
-  )
+  const relative = value.map((end) => relativeTime(type, end))
   const fixed = value.map((end, index) =>
     relative[index] ? 0 : (scalar(type, end, `/value/${index}`) as number),
   )
@@ -181,31 +174,12 @@ function ends(type: DataType, value: unknown): Operand {
     return { e: relative.map((name, index) => name ?? `at:${fixed[index]}`) as [string, string] }
   }
   if ((fixed[0] as number) <= (fixed[1] as number)) return { v: fixed }
-  throw new LeafFault('/value', 'invalid', 'The first end is above the second, so this would never hold.')
+  throw new LeafFault('/value', 'invalid', 'The first value is above the second, so this is never true.')
 }
 
 function scalar(type: DataType, value: unknown, at: string): Scalar {
-  const fits =
-    type === 'string'
-      ? text(value, at)
-      : type === 'boolean'
-        ? typeof value === 'boolean'
-          ? value
-          : undefined
-        : type === 'integer'
-          ? Number.isSafeInteger(value)
-            ? (value as number)
-            : undefined
-          : type === 'number'
-            ? Number.isFinite(value)
-              ? (value as number)
-              : undefined
-            : typeof value !== 'string'
-              ? undefined
-              : type === 'datetime'
-                ? instantOf(value)
-                : canonicalAddress(value)
-  if (fits !== undefined) return fits
+  const fits = type === 'string' ? text(value, at) : normalised(value, type)
+  if (fits !== undefined) return fits as Scalar
   throw new LeafFault(at, 'type_mismatch', `This has to be ${examples[type]}.`)
 }
 
@@ -237,12 +211,10 @@ function network(value: unknown, at: string): string {
   throw new LeafFault(at, 'type_mismatch', 'This has to be a network such as 10.0.0.0/8 or 2001:db8::/32.')
 }
 
-function pattern(value: unknown, { checking }: Asked): string {
-  const fault = typeof value === 'string' ? patternFault(value, checking.patternCostUs) : undefined
-  if (typeof value === 'string' && !fault) return value
-  const { code, detail } = fault ?? {
-    code: 'type_mismatch' as const,
-    detail: 'This has to be a pattern (RE2).',
-  }
-  throw new LeafFault('/value', code, detail)
+function pattern(value: unknown, { patternCostUs }: Checking): string {
+  if (typeof value !== 'string')
+    throw new LeafFault('/value', 'type_mismatch', 'This has to be a pattern (RE2).')
+  const fault = patternFault(value, patternCostUs)
+  if (!fault) return value
+  throw new LeafFault('/value', fault.code, fault.detail)
 }

@@ -1,5 +1,10 @@
 import { actionNames, actions, isServiceAction, serviceResources } from '../catalogue/actions.ts'
-import { type CheckedCondition, type ConditionContext, checkCondition, isNothing } from './check-condition.ts'
+import {
+  type CheckedCondition,
+  type ConditionContext,
+  checkCondition,
+  isEmptyCondition,
+} from './check-condition.ts'
 import type { CompiledPolicy, Leaf } from './compiled-policy.ts'
 import { proofOf } from './condition-proof.ts'
 import type { AttributeCatalogue, Condition, DataType } from './conditions.ts'
@@ -18,7 +23,7 @@ import {
 import { maxSliceCostUs } from './slice-size.ts'
 
 export interface CompileContext extends ConditionContext {
-  /** the id of a role by name or id, undefined where the tenant has none */
+  /** the id of a role by name or id; undefined if the tenant has no such role */
   role: (nameOrId: string) => string | undefined
 }
 
@@ -29,9 +34,9 @@ export type Compiled =
 const maxBytes = 16 * 1024
 
 /**
- * Compiles a policy, or says all that is wrong with it. The document is the source with defaults filled in and
- * roles as ids; compiled again it gives the same policy. Patterns are measured where `patternCostUs` is given,
- * so when a policy is written.
+ * Compiles a policy, or returns all of its faults. The document is the source with defaults filled in and roles as
+ * ids; compiling it again gives the same policy. With `patternCostUs`, which writing a policy passes, patterns are
+ * measured.
  */
 export function compilePolicy(source: PolicySource, context: CompileContext): Compiled {
   const tooLarge = sizeFault(source)
@@ -42,7 +47,7 @@ export function compilePolicy(source: PolicySource, context: CompileContext): Co
   const obligations = checkObligations(source.obligations, source.actions, faults)
   const checked = checkCondition(source.conditions, context)
   faults.push(...checked.faults)
-  const conditions = isNothing(source.conditions) ? null : (source.conditions as Condition)
+  const conditions = isEmptyCondition(source.conditions) ? null : (source.conditions as Condition)
   const document: PolicyDocument = { ...source, subjects, conditions, approval, obligations }
   const policy = compiled(document, checked.condition, context.attributes)
   if (policy.costUs > maxSliceCostUs) faults.push(tooCostly)
@@ -52,7 +57,7 @@ export function compilePolicy(source: PolicySource, context: CompileContext): Co
 const tooCostly: Fault = {
   pointer: '/conditions',
   code: 'too_costly',
-  detail: 'Deciding this takes too long: compare with shorter lists and texts.',
+  detail: 'Evaluating this takes too long: compare with shorter lists and texts.',
 }
 
 function sizeFault({ subjects, conditions, approval, obligations }: PolicySource): Fault | undefined {
@@ -61,7 +66,7 @@ function sizeFault({ subjects, conditions, approval, obligations }: PolicySource
   return {
     pointer: '',
     code: 'too_large',
-    detail: `A policy has at most 16 KiB; this one has ${bytes} bytes.`,
+    detail: `A policy can have at most 16 KiB; this one has ${bytes} bytes.`,
   }
 }
 
@@ -109,7 +114,7 @@ function compiled(
   }
 }
 
-// A time compared with is an attribute to the module; that of the request is always there.
+// The time of the request is an attribute that every decision has.
 function withinValidity(
   { valid_from, valid_until }: PolicyDocument,
   condition: CheckedCondition,
@@ -139,7 +144,7 @@ function warningsOf({ effect, actions: named }: PolicySource): Warning[] {
   )
 }
 
-// A wildcard has an effect where any action it stands for has.
+// A wildcard has an effect if any action that it covers has one.
 function hasEffect(name: string, flag: 'widen' | 'gate'): boolean {
   if (name === '*') return true
   const [resource, verb] = name.split(':') as [string, string]

@@ -2,9 +2,9 @@ import type { DataType, Scalar } from './conditions.ts'
 import type { Approval, Obligation, PolicyEffect, Subjects } from './policy-document.ts'
 
 /**
- * One comparison the module carries out: operator `o` on attribute `k` against the constant `v`, the attribute
- * `f`, or the two ends `e`. It holds where the comparison is possible and comes out as `w`; a missing or
- * ill-typed value holds neither way.
+ * One comparison that the module evaluates: operator `o` on attribute `k` against the constant `v`, the attribute
+ * `f`, or the two ends `e`. It holds if its result is `w`. With a missing or ill-typed value there is no result, so
+ * it does not hold for either `w`.
  */
 export interface Leaf {
   o:
@@ -31,8 +31,8 @@ export interface Leaf {
 }
 
 /**
- * A level of a condition in negation normal form. All of it (or one of it, by the level's kind) must hold:
- * `g`, its cheapest leaf, the other leaves `l`, and the nodes `c`, which are of the other kind.
+ * A level of a condition in negation normal form: `g`, its cheapest leaf, the other leaves `l`, and the nodes `c`.
+ * All of them, or any of them, must hold; the two kinds alternate from level to level.
  */
 export interface Node {
   g?: Leaf
@@ -41,14 +41,14 @@ export interface Node {
 }
 
 /**
- * What has to be proven: of an allow that its condition holds, of a deny or a gate that it does not. An empty
- * `all` always is, an empty `any` never.
+ * What has to be proven: for an allow that its condition is true, for a deny or a gate that it is false. An empty
+ * `all` is always proven, an empty `any` never.
  */
 export type Proof = { all: Node } | { any: Node }
 
-/** A policy as the engine uses it: plain JSON, the same for the same source and roles. */
+/** A policy as the engine uses it: plain JSON, the same for the same source and roles. A gate is a `require_approval` policy. */
 export interface CompiledPolicy {
-  /** of this form; one stored in another form has to be compiled again */
+  /** the version of this shape; a stored policy of another form has to be compiled again */
   form: 1
   effect: PolicyEffect
   resourceTypes: readonly string[]
@@ -56,15 +56,15 @@ export interface CompiledPolicy {
   subjects: Subjects
   proof: Proof
   obligations: Obligation[]
-  /** of a gate, else null */
+  /** null unless the policy is a gate */
   approval: Approval | null
-  /** the attributes it looks at, with their declared types */
+  /** the attributes that it reads, with their declared types */
   attributes: Record<string, DataType>
-  /** the most one evaluation can take of it, in µs, as estimated when it was compiled */
+  /** the most time that it adds to one evaluation, in µs, estimated when it was compiled */
   costUs: number
 }
 
-/** A compiled policy with what the decision says of it. */
+/** A compiled policy with the fields that a decision reports. */
 export interface SlicePolicy {
   id: string
   version: number
@@ -74,25 +74,25 @@ export interface SlicePolicy {
 }
 
 /**
- * The policies of a tenant that one kind of question can meet, in the order of the reasons. Made by `buildSlice`
- * or `emptySlice` and kept by whoever loads it: the engine parses each object once.
+ * The policies of a tenant that can apply to one kind of question, in the order of the reasons. Made by `buildSlice`
+ * or `emptySlice`. Callers keep the object, because the engine parses each object once.
  */
 export interface Slice {
   readonly tenantId: string
-  /** `tenants.policy_revision` it was read at */
+  /** the `tenants.policy_revision` at which it was read */
   readonly revision: number
   /** whether a decision needs the resource itself */
   readonly looksAtResource: boolean
-  /** whether a gate may be met */
+  /** whether it contains a gate */
   readonly gates: boolean
-  /** the attributes it asks for, with their declared types */
+  /** the attributes that its policies read, with their declared types */
   readonly attributes: Readonly<Record<string, DataType>>
-  /** the most one evaluation can take of it, in µs */
+  /** the most time that it adds to one evaluation, in µs */
   readonly costUs: number
-  /** of `text`, as UTF-8 */
+  /** the length of `text` as UTF-8 */
   readonly bytes: number
-  /** the most it takes inside the module, in bytes */
+  /** the most memory that it takes inside the module, in bytes */
   readonly memory: number
-  /** JSON, as the policies read it */
+  /** the JSON that the policies read as `data.slice` */
   readonly text: string
 }

@@ -6,8 +6,8 @@ type Kind = 'all' | 'any'
 type Tree = Leaf | { kind: Kind; of: Tree[] }
 
 /**
- * What proves that a condition comes out as `wanted`: its negation normal form of alternating levels. A value
- * that is missing proves neither, so nothing is left of a third truth value.
+ * The proof that the result of a condition is `wanted`: its negation normal form with alternating levels. A missing
+ * value proves neither result, so no third truth value is needed.
  */
 export function proofOf(condition: CheckedCondition, wanted: boolean): Proof {
   const tree = simplified(normal(condition, wanted))
@@ -22,7 +22,8 @@ function normal(condition: CheckedCondition, wanted: boolean): Tree {
   return { kind, of: condition.of.map((member) => normal(member, each)) }
 }
 
-// Groups within groups of the same kind become one, a group of one its member; an empty one decides or vanishes.
+// Merges nested groups of one kind and replaces a group of one by its member. An empty group decides the group
+// around it, or disappears.
 function simplified(tree: Tree): Tree {
   if (!('kind' in tree)) return tree
   const { kind } = tree

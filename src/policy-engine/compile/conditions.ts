@@ -1,13 +1,13 @@
-/** What an attribute can be declared as. */
+/** The types of attributes. */
 export const dataTypes = ['string', 'integer', 'number', 'boolean', 'datetime', 'ip', 'array'] as const
 export type DataType = (typeof dataTypes)[number]
 
-/** The declared type of each attribute a policy may name, keyed `<category>.<key>`. */
+/** The declared type of each attribute that a policy can name, keyed `<category>.<key>`. */
 export type AttributeCatalogue = ReadonlyMap<string, { readonly type: DataType }>
 
 export type Scalar = string | number | boolean
 
-/** One comparison, as a policy's author wrote it. */
+/** One comparison as the author of a policy wrote it. */
 export interface ConditionLeaf {
   attribute: string
   operator: Operator
@@ -15,7 +15,7 @@ export interface ConditionLeaf {
   value_from?: string
 }
 
-/** The source tree of a policy's condition. An empty `all` or `none` holds, an empty `any` does not. */
+/** A condition as written. An empty `all` or `none` is true, an empty `any` is false. */
 export type Condition = { all: Condition[] } | { any: Condition[] } | { none: Condition[] } | ConditionLeaf
 
 const either = ['exists', 'not_exists'] as const

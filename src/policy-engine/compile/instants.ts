@@ -1,6 +1,6 @@
 const form = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 
-/** The ms since the epoch of an RFC 3339 text, fractions below a ms cut; undefined for anything else. */
+/** The ms since the epoch of an RFC 3339 text, truncated to whole ms; undefined for anything else. */
 export function instantOf(text: string): number | undefined {
   const match = form.exec(text)
   if (!match) return undefined
@@ -23,7 +23,7 @@ function offset([, , , , , , , , sign, hours = '0', minutes = '0']: string[]): n
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 const relative = /^now(?:([+-])(\d{1,6})([smhdw]))?$/
 
-/** The ms a text like `now`, `now-24h` or `now+7d` lies from now; undefined where it is not of this form. */
+/** The offset from now, in ms, of a text like `now`, `now-24h` or `now+7d`; undefined for anything else. */
 export function relativeInstantOf(text: string): number | undefined {
   const match = relative.exec(text)
   if (!match) return undefined

@@ -1,6 +1,6 @@
 import type { Leaf } from './compiled-policy.ts'
 
-// ns, as measured in the compiled module: of the comparison itself, then for each item or character of its operand.
+// In ns, measured in the compiled module: `base` per comparison, `perItem` per item or character of the operand.
 const base: Record<Leaf['o'], number> = {
   exists: 111,
   eq: 90,
@@ -21,10 +21,10 @@ const base: Record<Leaf['o'], number> = {
 const perItem = { in: 7, cidr: 95, includes: 900, subset: 900, overlaps: 1000, contains: 300 } as const
 const unknownItems = 128
 
-/** The order in which comparisons are tried: the cheapest can spare the others. */
+/** The order of evaluation: the cheapest comparison first, because it can make the others unnecessary. */
 export const rank = (leaf: Leaf): number => Object.keys(base).indexOf(leaf.o)
 
-/** The most one comparison can take, in µs, whatever the attributes are; a pattern costs what was measured. */
+/** The most time that one comparison can take, in µs, with any attributes. For a pattern, the measured time. */
 export function costOf(leaf: Leaf, patternCostUs?: (pattern: string) => number | undefined): number {
   if (leaf.o === 'matches') return patternCostUs?.(String(leaf.v)) ?? assumedPatternUs
   return (base[leaf.o] + (perItem[leaf.o as 'in'] ?? 0) * size(leaf)) / 1000

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { isOfApplications } from '../catalogue/actions.ts'
+import { namesOnlyApplicationActions } from '../catalogue/actions.ts'
 import { parsePart } from './parse-part.ts'
 import { type Fault, type Obligation, obligationSchema } from './policy-document.ts'
 
 /**
- * What the service itself carries out: these fields answer null; an authentication of this class (`aal2` unless named),
- * `max_age` seconds ago at most where that is given.
+ * The obligations that the service itself enforces. `mask_fields`: these fields are null in the answer. `step_up`: the
+ * sign-in has this class (default `aal2`) and is at most `max_age` seconds old, if given.
  */
 const ofTheService = {
   mask_fields: z.object({ fields: z.array(z.string().min(1).max(120)).min(1).max(64) }),
@@ -19,12 +19,12 @@ const ofTheService = {
   }),
 }
 
-/** The types of obligation that may come with an answer about an action of the service. */
+/** The types of obligation on actions of the service. */
 export const serviceObligations: ReadonlySet<string> = new Set(Object.keys(ofTheService))
 
 const maxObligations = 16
 
-/** The obligations of a policy on these actions; faults go into the list. */
+/** Checks the obligations of a policy on these actions; adds its faults to `faults`. */
 export function checkObligations(value: unknown, actions: readonly string[], faults: Fault[]): Obligation[] {
   const obligations = parsePart(
     z.array(obligationSchema).max(maxObligations),
@@ -49,9 +49,9 @@ function checked(
     const parsed = parsePart(schema, properties ?? {}, `${pointer}/properties`, faults)
     return { type, properties: { ...parsed } }
   }
-  if (!actions.every(isOfApplications)) {
+  if (!actions.every(namesOnlyApplicationActions)) {
     const detail =
-      'On actions of the service an obligation is mask_fields or step_up; name actions of your application alone.'
+      'An obligation on an action of the service is mask_fields or step_up. Other types need a policy that names actions of your application only.'
     faults.push({ pointer: `${pointer}/type`, code: 'obligation_not_allowed', detail })
   }
   return obligation

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Fault, FaultCode } from './policy-document.ts'
 
-/** Parses one part of a policy; adds its faults, with pointers below `pointer`, and gives undefined where it has any. */
+/** Parses one part of a policy. With faults, adds them with pointers below `pointer` and returns undefined. */
 export function parsePart<S extends z.ZodType>(
   schema: S,
   value: unknown,

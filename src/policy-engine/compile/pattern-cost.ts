@@ -3,29 +3,26 @@ import { compileModule, inputText, type PolicyInstance } from '../evaluate/modul
 import type { FaultCode } from './policy-document.ts'
 
 const longestPattern = 256
-/** The most one match may take, in µs; an ordinary pattern takes 6 to 20. */
+/** The limit for one match, in µs; an ordinary pattern takes 6 to 20. */
 export const patternBudgetUs = 200
 
-/**
- * What is wrong with a pattern (RE2), undefined where nothing is. Where its cost is not asked for, what it costs
- * was measured before.
- */
+/** The fault of a pattern (RE2), or undefined. Without `costUs` the pattern was measured before. */
 export function patternFault(
   pattern: string,
   costUs?: (pattern: string) => number | undefined,
 ): { code: FaultCode; detail: string } | undefined {
   if (pattern.length > longestPattern) {
-    return { code: 'too_large', detail: `A pattern has at most ${longestPattern} characters.` }
+    return { code: 'too_large', detail: `A pattern can have at most ${longestPattern} characters.` }
   }
-  if (!pattern.isWellFormed() || pattern.includes('\0') || oddities.test(pattern)) {
+  if (!pattern.isWellFormed() || pattern.includes('\0') || ambiguous.test(pattern)) {
     return {
       code: 'invalid',
-      detail: 'A pattern has no NUL, no \\C and no (?<: write (?P<name>…) for a named group.',
+      detail: 'A pattern cannot contain NUL, \\C or (?<. Write (?P<name>…) for a named group.',
     }
   }
   if (!costUs) return undefined
   const cost = costUs(pattern)
-  if (cost === undefined) return { code: 'invalid', detail: 'This is not a pattern in the syntax of RE2.' }
+  if (cost === undefined) return { code: 'invalid', detail: 'This is not a valid RE2 pattern.' }
   if (cost <= patternBudgetUs) return undefined
   return {
     code: 'too_costly',
@@ -33,17 +30,17 @@ export function patternFault(
   }
 }
 
-// The module takes these otherwise than the tests of the policies do, so nobody could say what they mean.
-const oddities = /\(\?<|(?<!\\)(?:\\\\)*\\C/
+// The compiled module and `opa test` read these differently.
+const ambiguous = /\(\?<|(?<!\\)(?:\\\\)*\\C/
 
 const ascii = 'The quick brown fox 0123456789 jumps_over-the.lazy@dog '.repeat(20).slice(0, 1024)
 const beyond = 'Größe Ωμέγα 你好 مرحبا 🙂 '.repeat(40).slice(0, 512)
-const littleMemory = 32
+const meterPages = 32
 
 /**
- * Gives the function that measures a pattern, in µs: compiled and matched once against 1 KB of text, in an
- * instance of 2 MiB that is thrown away. Infinite where it does not even fit; undefined for what is no pattern.
- * The first pattern waits for the module: most processes never meet one.
+ * Returns a function that measures a pattern in µs: it compiles the pattern and matches it once against 1 KB of text,
+ * in a new instance of 2 MiB. Infinity if the pattern does not fit, undefined if it is invalid. The module is loaded
+ * with the first pattern, because most processes never measure one.
  */
 export function patternCost(bundlePath?: string): (pattern: string) => number | undefined {
   let measured: ((pattern: string) => number | undefined) | undefined
@@ -54,7 +51,7 @@ export function patternCost(bundlePath?: string): (pattern: string) => number | 
 }
 
 function warmMeter(bundlePath = `${policiesFolder}${bundleName}`): (pattern: string) => number | undefined {
-  const instantiate = compileModule({ ...readBundle(bundlePath), data: { catalogue: {} } }, littleMemory)
+  const instantiate = compileModule({ ...readBundle(bundlePath), data: { catalogue: {} } }, meterPages)
   const measured = (pattern: string): number | undefined => {
     try {
       return measure(instantiate(), pattern)
@@ -68,8 +65,8 @@ function warmMeter(bundlePath = `${policiesFolder}${bundleName}`): (pattern: str
 
 const noSlice = { text: 'null' }
 
-// The least of several runs, because the machine does other things, too: one run that was interrupted says
-// nothing. A pattern that takes long is given fewer, not just one.
+// The shortest of several runs, because other work on the machine can interrupt a run. A slow pattern gets fewer
+// runs, but more than one.
 function measure(instance: PolicyInstance, pattern: string): number | undefined {
   let least = Number.POSITIVE_INFINITY
   const first = performance.now()

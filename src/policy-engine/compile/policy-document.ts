@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Condition } from './conditions.ts'
 
-/** What a policy does where it applies. */
+/** What a policy does if it applies. */
 export const policyEffects = ['allow', 'deny', 'require_approval'] as const
 export type PolicyEffect = (typeof policyEffects)[number]
 
@@ -11,7 +11,7 @@ const seconds = z
   .min(1)
   .max(366 * 86_400)
 
-/** Whom a policy is about: any one of these; all empty: everyone. Roles as ids, after `compilePolicy`. */
+/** The subjects of a policy: any of these, or everyone if all are empty. Roles are ids after `compilePolicy`. */
 export const subjectsSchema = z.object({
   roles: z.array(name).max(256).default([]),
   departments: z.array(z.uuid()).max(256).default([]),
@@ -19,7 +19,7 @@ export const subjectsSchema = z.object({
 })
 export type Subjects = z.infer<typeof subjectsSchema>
 
-/** What a gate asks for; `expires_in` (to decide) and `valid_for` (to use it) in seconds. */
+/** What a gate requires. In seconds: `expires_in` is the time to decide, `valid_for` the time to use the approval. */
 export const approvalSchema = z.object({
   quorum: z.int().min(1).max(20).default(1),
   approver: z
@@ -30,7 +30,7 @@ export const approvalSchema = z.object({
 })
 export type Approval = z.infer<typeof approvalSchema>
 
-/** Something that comes with an answer; the service itself carries out `mask_fields` and `step_up`. */
+/** A demand that comes with an answer. The service itself enforces `mask_fields` and `step_up`. */
 export const obligationSchema = z.object({
   type: z.string().regex(/^[a-z][a-z0-9_.:-]{0,62}$/),
   properties: z.record(z.string(), z.json()).optional(),
@@ -38,8 +38,8 @@ export const obligationSchema = z.object({
 export type Obligation = z.infer<typeof obligationSchema>
 
 /**
- * A policy as it comes: the plain fields are checked already (400), what is inside the four unknown ones is
- * for `compilePolicy` to find fault with (422). Times are ms since the epoch.
+ * A policy as received. The plain fields are checked (400); `compilePolicy` checks the four unknown ones (422). Times
+ * are ms since the epoch.
  */
 export interface PolicySource {
   effect: PolicyEffect
@@ -53,7 +53,7 @@ export interface PolicySource {
   obligations: unknown
 }
 
-/** A policy without fault, defaults filled in and roles as ids: what is stored and answered. */
+/** A valid policy with defaults filled in and roles as ids, as it is stored and answered. */
 export interface PolicyDocument extends PolicySource {
   subjects: Subjects
   conditions: Condition | null
@@ -61,7 +61,7 @@ export interface PolicyDocument extends PolicySource {
   obligations: Obligation[]
 }
 
-/** One fault inside a policy; `pointer` is a JSON Pointer (RFC 6901) into the document. */
+/** A fault in a policy; `pointer` is a JSON Pointer (RFC 6901) into the document. */
 export interface Fault {
   pointer: string
   code: FaultCode
@@ -80,7 +80,7 @@ export type FaultCode =
   | 'too_large'
   | 'too_costly'
 
-/** Something stored that will have no effect, so that its author learns why. */
+/** A part of a policy that is stored but has no effect. */
 export interface Warning {
   pointer: string
   code: 'not_grantable' | 'not_gateable'

@@ -2,19 +2,19 @@ import type { Slice, SlicePolicy } from './compiled-policy.ts'
 import type { Fault } from './policy-document.ts'
 import { buildSlice, bytesPerValue } from './slice.ts'
 
-/** The most that the policies of one slice may cost one decision together, in µs. */
+/** The limit for the time that the policies of one slice add to a decision, in µs. */
 export const maxSliceCostUs = 2000
 
-/** The most bytes of text that a slice may have when a policy is written. */
+/** The limit for the text of a slice, in bytes. Checked when a policy is written. */
 export const maxSliceBytes = 256 * 1024
 
-/** The most bytes that a slice may take inside the module when a policy is written. */
+/** The limit for the memory of a slice inside the module, in bytes. Checked when a policy is written. */
 export const maxSliceMemory = 8 * 1024 * 1024
 
-/** What is limited of a slice. */
+/** The limited sizes of a slice. */
 export type SliceSize = Pick<Slice, 'costUs' | 'bytes' | 'memory'>
 
-/** What is wrong with the size of a slice that a written policy would become part of, if anything. */
+/** The fault if a slice with the policy to be written exceeds a limit; `about` names its questions. */
 export function sliceFault({ costUs, bytes, memory }: SliceSize, about: string): Fault | undefined {
   if (costUs > maxSliceCostUs)
     return fault('too_costly', about, `${costUs} µs of each decision`, maxSliceCostUs)
@@ -30,11 +30,11 @@ const fault = (code: 'too_costly' | 'too_large', about: string, taken: string, l
   detail: `With this policy, the policies about ${about} would take ${taken} together; the limit is ${limit}. Use fewer or smaller ones.`,
 })
 
-/** How much a policy adds to a slice at most. Policies that name the same principals add less. */
+/** The most that a policy adds to a slice. Policies with the same principals add less. */
 export function sizeInSlice(policy: SlicePolicy): SliceSize {
   const { roles, departments, users } = policy.compiled.subjects
   const { costUs, bytes, memory } = buildSlice('', 0, [policy])
-  // Its key is longer among others, and a comma follows. It stands in two lists at most.
+  // In a larger slice its key is longer and a comma follows. It is in two lists at most.
   const mentions = 1 + 2 * Math.max(1, roles.length + departments.length + users.length)
   return {
     costUs,
@@ -45,7 +45,7 @@ export function sizeInSlice(policy: SlicePolicy): SliceSize {
 
 const emptySize: SliceSize = buildSlice('', 0, [])
 
-/** The sizes of several together. */
+/** An upper bound for the size of a slice with all of these policies. */
 export function sumOfSizes(sizes: Iterable<SliceSize>): SliceSize {
   const sum = { costUs: 0, bytes: emptySize.bytes, memory: emptySize.memory }
   for (const { costUs, bytes, memory } of sizes) {

@@ -1,21 +1,22 @@
+import { wildcardOf } from '../catalogue/actions.ts'
 import type { CompiledPolicy, Slice, SlicePolicy } from './compiled-policy.ts'
 import type { DataType } from './conditions.ts'
 import type { PolicyEffect, Subjects } from './policy-document.ts'
 
-/** Whether a policy is about an action on a resource type: `*`, `resource:*` or the action itself. */
+/** Whether a policy covers an action on a resource type, by `*`, `resource:*` or the action itself. */
 export function concerns(
   policy: Pick<CompiledPolicy, 'actions' | 'resourceTypes'>,
   action: string,
   resourceType: string,
 ): boolean {
-  const wildcard = `${action.slice(0, action.indexOf(':'))}:*`
+  const wildcard = wildcardOf(action)
   const named = policy.actions.some((name) => name === '*' || name === wildcard || name === action)
   return named && (policy.resourceTypes.length === 0 || policy.resourceTypes.includes(resourceType))
 }
 
 /**
- * Puts policies together for the engine. The caller has chosen them: in force, enforced (or shadow ones, to see
- * what they would do), and concerning one action and resource type (`concerns`).
+ * Builds the slice of these policies. The caller chooses them: in force, enforced (or in shadow mode, for a trial),
+ * and covering one action and resource type (`concerns`).
  */
 export function buildSlice(tenantId: string, revision: number, policies: readonly SlicePolicy[]): Slice {
   const compiled = policies.map((policy) => policy.compiled)
@@ -34,22 +35,22 @@ export function buildSlice(tenantId: string, revision: number, policies: readonl
   }
 }
 
-/** The most that a text of JSON can take once the module has parsed it, in bytes. */
+/** An upper bound for the memory of a parsed JSON text inside the module, in bytes. */
 function memoryOf(text: string): number {
   let values = 1
   for (let at = 0; at < text.length; at++) if (marks.has(text.charCodeAt(at))) values++
   return Buffer.byteLength(text) + bytesPerValue * values
 }
 
-/** What a value takes inside the module beside its text, as measured of numbers, which take most. */
+/** The memory of a value inside the module, its text not counted. Measured with numbers, which take most. */
 export const bytesPerValue = 192
-// Before each value stands one of these. Inside of texts they count, too: the sum is a bound.
+// One of these precedes each value. They also count inside texts, so the sum is an upper bound.
 const marks = new Set([...',:[{'].map((mark) => mark.charCodeAt(0)))
 
 const noPolicies = new Map<string, Slice>()
 const noPoliciesKept = 10_000
 
-/** The slice of a tenant without policies for a question. The same object again, so that it is parsed once. */
+/** A slice without policies. Returns the same object for the same revision, so that it is parsed once. */
 export function emptySlice(tenantId: string, revision: number): Slice {
   const known = noPolicies.get(tenantId)
   if (known?.revision === revision) return known
@@ -59,10 +60,7 @@ export function emptySlice(tenantId: string, revision: number): Slice {
   return slice
 }
 
-/** Whether a decision with these policies needs the resource; if not, one evaluation serves both phases. */
-export const looksAtResource = (slice: Slice): boolean => slice.looksAtResource
-
-// The type follows from the route; all else of a resource is known only once it is loaded.
+// The route gives the type of a resource; everything else is known only after loading it.
 const isOfResource = (name: string) => name.startsWith('resource.') && name !== 'resource.type'
 
 const listOf: Record<PolicyEffect, 'deny' | 'gate' | 'allow'> = {
@@ -84,9 +82,9 @@ function sliceText(tenantId: string, chosen: readonly SlicePolicy[], attributes:
     const { effect, obligations, subjects } = policy.compiled
     const key = String(index)
     policies[key] = entryOf(policy)
-    file(lists[listOf[effect]], subjects, key)
-    // Where a role grants, only what an allow demands of the answer is of interest.
-    if (effect === 'allow' && obligations.length > 0) file(lists.duty, subjects, key)
+    addToLists(lists[listOf[effect]], subjects, key)
+    // If a role grants the action already, only the obligations of allow policies matter.
+    if (effect === 'allow' && obligations.length > 0) addToLists(lists.duty, subjects, key)
   }
   const looks = Object.keys(attributes).some(isOfResource)
   return JSON.stringify({ tenant_id: tenantId, looks_at_resource: looks, policies, ...lists })
@@ -95,9 +93,9 @@ function sliceText(tenantId: string, chosen: readonly SlicePolicy[], attributes:
 const byPriority = (one: SlicePolicy, other: SlicePolicy) =>
   other.priority - one.priority || (one.id < other.id ? -1 : 1)
 
-// Each principal leads to the keys of its policies, so that a decision meets only what is about its subject and a
-// policy stands once however many it is about.
-function file(lists: Lists, { roles, departments, users }: Subjects, key: string): void {
+// Maps each principal to the keys of its policies. A decision then reads only the policies of its subject, and each
+// policy is stored once for any number of principals.
+function addToLists(lists: Lists, { roles, departments, users }: Subjects, key: string): void {
   lists.filled = true
   if (roles.length + departments.length + users.length === 0) lists.any.push(key)
   const under = (kind: 'role' | 'department' | 'user') => (id: string) => {

@@ -4,24 +4,24 @@ import { instantOf } from '../compile/instants.ts'
 import { localTime } from './local-time.ts'
 import type { AnyQuery, SentAttributes } from './query.ts'
 
-/** An attribute's value as the policies compare it: times in ms, addresses in their one spelling. */
+/** The value of an attribute as policies compare it: times in ms, addresses in canonical spelling. */
 export type AttributeValue = Scalar | Scalar[]
 
 const longestText = 1024
-// Above the roles one member can have.
+// More than the roles that one member can have.
 const longestList = 128
 
 /**
- * The values of the attributes asked for (by default what the query's slice asks for), normalised to their
- * declared types; `now:<ms>` and `at:<ms>` name times that are compared with. What is missing is absent; what is
- * of another type or too long is null, so that it proves nothing, not even its absence.
+ * The values of the wanted attributes (default: those that the query's slice reads), normalised to their declared
+ * types. `now:<ms>` and `at:<ms>` name times to compare with. A missing value is absent. A value of another type, or
+ * too long, is null, so that it proves nothing, not even `not_exists`.
  */
 export function attributesOf(
   query: AnyQuery,
-  asked: Readonly<Record<string, DataType>> = query.slice.attributes,
+  wanted: Readonly<Record<string, DataType>> = query.slice.attributes,
 ): Record<string, AttributeValue | null> {
   const values: Record<string, AttributeValue | null> = {}
-  for (const [name, type] of Object.entries(asked)) {
+  for (const [name, type] of Object.entries(wanted)) {
     const value = raw(query, name)
     if (value !== undefined && value !== null) values[name] = normalised(value, type) ?? null
   }
@@ -30,14 +30,14 @@ export function attributesOf(
 
 const maxMissing = 64
 
-/** The attributes that the query's policies look at and that it lacks, or has of another type; 64 at most. */
+/** The attributes that the policies read and that the query lacks or has with another type; 64 at most. */
 export function missingAttributes(query: AnyQuery): string[] {
   const values = attributesOf(query)
   const missing = Object.keys(query.slice.attributes).filter((name) => (values[name] ?? null) === null)
   return missing.slice(0, maxMissing)
 }
 
-/** A value as its declared type compares it; undefined where it is not of that type. */
+/** A value as policies compare it; undefined if it is not of the declared type. */
 export function normalised(value: unknown, type: DataType): AttributeValue | undefined {
   if (type === 'string') return isText(value) ? value : undefined
   if (type === 'boolean') return typeof value === 'boolean' ? value : undefined
@@ -48,7 +48,7 @@ export function normalised(value: unknown, type: DataType): AttributeValue | und
   return isList(value) ? value : undefined
 }
 
-// A text with half a character in it would abort the module.
+// A text with a lone surrogate aborts the module.
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= longestText && value.isWellFormed()
 
@@ -74,7 +74,7 @@ function raw(query: AnyQuery, name: string): unknown {
   return given(query, name.slice(0, dot) as keyof SentAttributes, name.slice(dot + 1))
 }
 
-// First what the service knows of a member or a resource; what an application sends only fills the rest.
+// The stored value of a member or a resource comes first; a value that an application sends never replaces it.
 function given(query: AnyQuery, category: keyof SentAttributes, key: string): unknown {
   const stored = category === 'subject' ? query.subject.membership?.attributes : undefined
   const known = category === 'resource' ? query.resource.fields : stored
@@ -95,7 +95,7 @@ const roles = ({ subject }: AnyQuery) => subject.membership?.roles ?? subject.me
 const builtIn: Readonly<Record<string, (query: AnyQuery) => unknown>> = Object.freeze({
   __proto__: null as never,
   'subject.id': ({ subject }: AnyQuery) => subject.id,
-  // Anybody can register any address: until it is verified it says nothing about its person.
+  // Anyone can register with any address, so an unverified one proves nothing.
   'subject.email': ({ subject }: AnyQuery) => (subject.emailVerified ? subject.email : undefined),
   'subject.email_verified': ({ subject }: AnyQuery) => subject.emailVerified,
   'subject.roles': roles,

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
-/** The folder of the platform's policies, with the built bundle in it. */
+/** The folder of the service's policies and of the built bundle. */
 export const policiesFolder = fileURLToPath(new URL('../../../policies/', import.meta.url))
 export const bundleName = 'bundle.tar.gz'
 
 export interface Bundle {
   wasm: Uint8Array<ArrayBuffer>
   data: unknown
-  /** content hash of the sources the bundle was built from */
+  /** hash of the sources from which the bundle was built */
   revision: string
 }
 
-/** Reads a bundle made by `opa build -t wasm`; one without a revision needs `revision`. Throws where it is not one. */
+/** Reads a bundle made by `opa build -t wasm`; `revision` is the default for its revision. Throws if it is invalid. */
 export function readBundle(path: string, revision?: string): Bundle {
   const files = untar(gunzipSync(readFileSync(path), { maxOutputLength: 16 * 1024 * 1024 }))
   const manifest = JSON.parse(text(files, '.manifest'))
@@ -25,10 +25,7 @@ export function readBundle(path: string, revision?: string): Bundle {
   return { wasm, data: JSON.parse(text(files, 'data.json')), revision: named }
 }
 
-/**
- * SHA-256 (hex) over paths and contents of what the bundle is built from: every Rego file but the tests, and
- * the catalogue.
- */
+/** SHA-256 (hex) of the sources of the bundle: paths and contents of all Rego files but the tests, and the catalogue. */
 export function sourcesRevision(folder: string): string {
   const hash = createHash('sha256')
   for (const path of bundleSources(folder)) {
@@ -45,7 +42,7 @@ function bundleSources(folder: string): string[] {
     .sort()
 }
 
-// A bundle is plain ustar: blocks of 512 bytes, a header (name at 0, octal size at 124), then the content.
+// A bundle is ustar: blocks of 512 bytes. A header has the name at 0 and the octal size at 124; the content follows.
 function untar(tar: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>()
   for (let at = 0; at + 512 <= tar.length && tar[at] !== 0; ) {
@@ -60,7 +57,7 @@ function untar(tar: Buffer): Map<string, Buffer> {
 
 function file(files: Map<string, Buffer>, name: string): Buffer {
   const content = files.get(name)
-  if (!content) throw new Error(`the bundle holds no ${name}`)
+  if (!content) throw new Error(`the bundle has no ${name}`)
   return content
 }
 

@@ -6,15 +6,15 @@ import { isReasonCode, type ReasonCode } from './reasons.ts'
 export type Effect = 'allow' | 'deny' | 'require_approval'
 export type Layer = 'invariant' | 'rbac' | 'policy'
 
-/** Why. The first reason is the one a client is told; of an invariant its code is the error code. */
+/** Why. Clients see the first reason; the code of an invariant is the error code. */
 export interface Reason {
   code: ReasonCode
   layer: Layer
-  /** of layer `policy`: whose reason it is */
+  /** in layer `policy`: the policy that gives the reason */
   policy_id?: string
 }
 
-/** A tenant's policy that had a say. */
+/** A tenant's policy that contributed to the decision. */
 export interface Matched {
   policy_id: string
   version: number
@@ -24,8 +24,8 @@ export interface Matched {
 }
 
 /**
- * What all gates that apply ask for together: an approver has a role of each of the lists (ids). Times in
- * seconds.
+ * What all gates that apply require together. `approvers` are lists of role ids; an approver has a role of each list.
+ * Times are in seconds.
  */
 export interface ApprovalSpec {
   quorum: number
@@ -34,15 +34,15 @@ export interface ApprovalSpec {
   valid_for: number
 }
 
-/** The engine's answer to one query; `durationUs` is the whole path, input to parsed answer. */
+/** The engine's answer to one query; `durationUs` covers everything from the input to the parsed answer. */
 export interface Decision {
   effect: Effect
   reasons: readonly Reason[]
   matched: readonly Matched[]
   obligations: readonly Obligation[]
-  /** of `require_approval` only, else null; `matched` names the gates */
+  /** null unless the effect is `require_approval`; `matched` names the gates */
   approval: ApprovalSpec | null
-  /** the route phase left something open that only the resource can answer: decide again before acting */
+  /** the route phase left something open that needs the resource: decide again before acting */
   provisional: boolean
   durationUs: number
 }
@@ -51,8 +51,8 @@ const effects: ReadonlySet<unknown> = new Set<Effect>(['allow', 'deny', 'require
 const layers: ReadonlySet<unknown> = new Set<Layer>(['invariant', 'rbac', 'policy'])
 
 /**
- * Reads what the module answered to `query`. Throws where it is not one complete answer to this very query:
- * no result, another request's echo, an unknown effect, reason or obligation.
+ * Reads the module's answer to `query`. Throws unless it is a complete answer to this query: on no result, the ids of
+ * another request, or an unknown effect, reason or obligation.
  */
 export function readDecision(result: unknown, query: AnyQuery): Omit<Decision, 'durationUs'> {
   if (typeof result !== 'object' || result === null) throw new Error('the module gave no answer')
@@ -63,25 +63,26 @@ export function readDecision(result: unknown, query: AnyQuery): Omit<Decision, '
   const reasons = listOf(answer.reasons, 'reasons', isReason)
   if (reasons.length === 0) throw new Error('the answer gives no reason')
   if (typeof answer.provisional !== 'boolean')
-    throw new Error('the answer says not whether it is provisional')
+    throw new Error('the answer does not say whether it is provisional')
   return {
     effect: answer.effect as Effect,
-    reasons: once(reasons, ({ code, policy_id }) => `${code} ${policy_id}`),
-    matched: once(listOf(answer.matched, 'matched', isMatched), ({ policy_id }) => policy_id),
+    reasons: unique(reasons, ({ code, policy_id }) => `${code} ${policy_id}`),
+    matched: unique(listOf(answer.matched, 'matched', isMatched), ({ policy_id }) => policy_id),
     obligations: listOf(answer.obligations, 'obligations', obligationOf(query)),
     approval: approvalOf(answer),
     provisional: answer.provisional,
   }
 }
 
-// A policy about several principals of the subject is met once for each.
-function once<T>(items: T[], key: (item: T) => string): T[] {
+// A policy about several principals of the subject appears once for each.
+function unique<T>(items: T[], key: (item: T) => string): T[] {
   if (items.length < 2) return items
   return [...new Map(items.map((item) => [key(item), item] as const)).values()]
 }
 
 function approvalOf({ effect, approval }: Record<string, unknown>): ApprovalSpec | null {
-  if ((effect === 'require_approval') !== (approval !== null)) throw new Error('the approval is out of place')
+  if ((effect === 'require_approval') !== (approval !== null))
+    throw new Error('the approval does not match the effect')
   if (approval !== null && !isApprovalSpec(approval)) throw new Error('the approval is malformed')
   return approval
 }
@@ -108,7 +109,7 @@ function isApprovalSpec(item: unknown): item is ApprovalSpec {
   return Array.isArray(spec.approvers) && spec.approvers.length > 0 && spec.approvers.every(Array.isArray)
 }
 
-// A type nobody here carries out must not pass as an allow.
+// An obligation that the service cannot enforce must not pass as an allow.
 const obligationOf =
   (query: AnyQuery) =>
   (item: unknown): item is Obligation => {

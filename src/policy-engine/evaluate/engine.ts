@@ -14,23 +14,23 @@ import { evaluationRunner, type RunEvaluation } from './instances.ts'
 import { compileModule, inputText, type PolicyInstance } from './module.ts'
 import { type AnyQuery, policyInput } from './query.ts'
 
-/** The one place that says yes. */
+/** The only source of permission in the service. */
 export interface AccessEngine {
   /**
-   * Decides one query, synchronously. A denial is a value; throws `AuthorizationUnavailable` where the module
-   * gave no valid answer, which is never an allow.
+   * Decides one query, synchronously. A denial is a value. Throws `AuthorizationUnavailable` if the module gives no
+   * valid answer; that is never an allow.
    */
   decide(query: AnyQuery): Decision
   /**
-   * Decides and says of each of the policies, in the slice or not, whether it applies and what came of its
+   * Decides, and returns for each of these policies, in the slice or not, whether it applies and the result of its
    * condition. Throws as `decide` does.
    */
   explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
-  /** content hash (hex) of the policies in force */
+  /** hash (hex) of the sources of the bundle */
   readonly revision: string
 }
 
-/** The engine could not answer: nobody gets in, and the caller is told to come back (503). */
+/** The engine could not answer: access is denied, and the caller is asked to try again (503). */
 export class AuthorizationUnavailable extends Error {
   constructor(cause: unknown) {
     super('no decision could be made', { cause })
@@ -39,9 +39,8 @@ export class AuthorizationUnavailable extends Error {
 }
 
 /**
- * Loads `bundle.tar.gz` of a policies folder, verifies and warms it. Throws where the bundle was built from
- * other sources or another action catalogue, where the module is not to be trusted (see `compileModule`), or
- * where it answers one golden case differently.
+ * Loads the bundle, verifies it and warms it up. Throws if it was built from other sources or another action
+ * catalogue, if the module cannot be trusted (see `compileModule`), or if it answers a golden case differently.
  */
 export async function openAccessEngine(
   bundlePath = `${policiesFolder}${bundleName}`,
@@ -49,41 +48,41 @@ export async function openAccessEngine(
 ): Promise<AccessEngine> {
   const bundle = openBundle(bundlePath)
   if (bundle.revision !== sourcesRevision(folder)) {
-    throw new Error('the policy bundle was built from other sources: npm run policies')
+    throw new Error('The policy bundle was built from other sources. Build it again: npm run policies')
   }
   if (!isDeepStrictEqual(bundle.data, { catalogue: catalogue() })) {
-    throw new Error('the policy bundle knows other actions than the code: npm run policies')
+    throw new Error('The policy bundle has other actions than the code. Build it again: npm run policies')
   }
   const instantiate = compileModule(bundle)
   const instance = instantiate()
   assertGolden(folder, instance)
   const run = evaluationRunner(instantiate, instance)
   return {
-    decide: (query) => answered(() => decided(run, query)),
-    explain: (query, policies) => answered(() => explaining(run, query, policies)),
+    decide: (query) => orUnavailable(() => decide(run, query)),
+    explain: (query, policies) => orUnavailable(() => explain(run, query, policies)),
     revision: bundle.revision,
   }
 }
 
-/** With the file and what to do: an operator who reads that a header is wrong knows of neither. */
+// "incorrect header check" alone tells an operator neither the file nor the repair.
 function openBundle(path: string): Bundle {
   try {
     return readBundle(path)
   } catch (cause) {
-    const todo = 'restore it from the repository, or build it again: npm run policies'
-    throw new Error(`The bundle of policies, ${path}, is missing or damaged: ${todo}`, { cause })
+    const repair = 'Restore it from the repository, or build it again: npm run policies'
+    throw new Error(`The policy bundle ${path} is missing or damaged. ${repair}`, { cause })
   }
 }
 
-function answered<T>(ask: () => T): T {
+function orUnavailable<T>(evaluate: () => T): T {
   try {
-    return ask()
+    return evaluate()
   } catch (cause) {
     throw new AuthorizationUnavailable(cause)
   }
 }
 
-function decided(run: RunEvaluation, query: AnyQuery): Decision {
+function decide(run: RunEvaluation, query: AnyQuery): Decision {
   const begun = performance.now()
   const { slice } = query
   const input = inputText(policyInput(query))
@@ -95,20 +94,20 @@ function decided(run: RunEvaluation, query: AnyQuery): Decision {
   return { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
 }
 
-// Inputs are large here, and nobody waits for many of them.
-function explaining(run: RunEvaluation, query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation {
+// Isolated from decisions, because its inputs are large; explanations are rare.
+function explain(run: RunEvaluation, query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation {
   const begun = performance.now()
   const { slice } = query
-  const asked = explainInput(query, policies)
-  const input = inputText(asked)
+  const explainedInput = explainInput(query, policies)
+  const input = inputText(explainedInput)
   const evaluate = (instance: PolicyInstance) => {
     const result = instance.evaluate('authz/explain', input, slice) as ExplainAnswer | undefined
     const answer = readDecision(result?.decision, query)
-    return { answer, policies: explained(result?.policies ?? [], policies, asked.attrs) }
+    return { answer, policies: explained(result?.policies ?? [], policies, explainedInput.attrs) }
   }
-  const { answer, policies: told } = run({ slice, input, evaluate }, true)
+  const result = run({ slice, input, evaluate }, true)
   return {
-    decision: { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) },
-    policies: told,
+    decision: { ...result.answer, durationUs: Math.round((performance.now() - begun) * 1000) },
+    policies: result.policies,
   }
 }

@@ -8,7 +8,7 @@ import type { Decision } from './decision.ts'
 import { type AnyQuery, policyInput } from './query.ts'
 import { reasonSentence } from './reasons.ts'
 
-/** A policy to be explained: stored or a draft, in the slice or not. */
+/** A policy to explain: stored or a draft, in the slice or not. */
 export interface ExplainedPolicy {
   id: string
   compiled: CompiledPolicy
@@ -17,17 +17,17 @@ export interface ExplainedPolicy {
 
 export type Outcome = 'true' | 'false' | 'unknown'
 
-/** One node of a condition as it was written, and what came of it. `actual`: the attribute's value, null if missing or ill-typed. */
+/** One node of a condition as written, with its result. `actual` is the attribute's value, null if missing or ill-typed. */
 export type TraceNode =
   | { path: string; outcome: Outcome; group: 'all' | 'any' | 'none'; of: TraceNode[] }
   | ({ path: string; outcome: Outcome; actual: AttributeValue | null } & ConditionLeaf)
 
 export interface PolicyExplanation {
   policy_id: string
-  /** it is about the subject, and its condition makes it apply; a missing value makes a deny and a gate apply */
+  /** it covers the subject, and its condition makes it apply; with a missing value, a deny or a gate applies */
   applies: boolean
   missing_attributes: string[]
-  /** null where the policy has no condition */
+  /** null if the policy has no condition */
   trace: TraceNode | null
 }
 
@@ -36,14 +36,14 @@ export interface Explanation {
   policies: PolicyExplanation[]
 }
 
-interface Asked {
+interface ConditionNode {
   path: string
   condition: CheckedCondition
 }
 
-/** What `authz/explain` reads: the decision's own input, and each node with the proofs of both its outcomes. */
+/** The input of `authz/explain`: the input of the decision, and each node with the proofs of both its outcomes. */
 export function explainInput(query: AnyQuery, policies: readonly ExplainedPolicy[]) {
-  const asked: Record<string, DataType> = Object.assign(
+  const wanted: Record<string, DataType> = Object.assign(
     { ...query.slice.attributes },
     ...policies.map(({ compiled }) => compiled.attributes),
   )
@@ -58,30 +58,30 @@ export function explainInput(query: AnyQuery, policies: readonly ExplainedPolicy
       fails: proofOf(condition, false),
     })),
   }))
-  return { ...policyInput(query), attrs: attributesOf(query, asked), explain }
+  return { ...policyInput(query), attrs: attributesOf(query, wanted), explain }
 }
 
-interface Answered {
+interface PolicyAnswer {
   policy_id: string
   applies: boolean
   nodes: { path: string; outcome: Outcome }[]
 }
 
-/** What `authz/explain` answers. */
+/** The answer of `authz/explain`. */
 export interface ExplainAnswer {
   decision: unknown
-  policies: Answered[]
+  policies: PolicyAnswer[]
 }
 
-/** Puts what the module answered beside the policies as they were written. Throws where it is about others. */
+/** Joins the module's answers to the policies as written. Throws if the answers are about other policies. */
 export function explained(
-  answers: readonly Answered[],
+  answers: readonly PolicyAnswer[],
   policies: readonly ExplainedPolicy[],
   attrs: Readonly<Record<string, AttributeValue | null>>,
 ): PolicyExplanation[] {
   if (answers.length !== policies.length) throw new Error('the explanation is about other policies')
   return policies.map(({ id, compiled, document }, index) => {
-    const answer = answers[index] as Answered
+    const answer = answers[index] as PolicyAnswer
     if (answer.policy_id !== id) throw new Error('the explanation is about another policy')
     const outcomes = new Map(answer.nodes.map(({ path, outcome }) => [path, outcome]))
     const missing = Object.keys(compiled.attributes).filter((name) => (attrs[name] ?? null) === null)
@@ -90,15 +90,15 @@ export function explained(
   })
 }
 
-// The attributes keep the types they had when the policy was compiled.
-function nodesOf(document: PolicyDocument, { attributes }: CompiledPolicy): Asked[] {
+// The attributes keep the types that they had when the policy was compiled.
+function nodesOf(document: PolicyDocument, { attributes }: CompiledPolicy): ConditionNode[] {
   if (document.conditions === null) return []
   const types = new Map(Object.entries(attributes).map(([name, type]) => [name, { type }]))
   const { condition } = checkCondition(document.conditions, { attributes: types })
   return flat(condition, '/conditions')
 }
 
-function flat(condition: CheckedCondition, path: string): Asked[] {
+function flat(condition: CheckedCondition, path: string): ConditionNode[] {
   if ('leaf' in condition) return [{ path, condition }]
   const below = condition.of.flatMap((member, index) => flat(member, `${path}/${condition.group}/${index}`))
   return [{ path, condition }, ...below]
@@ -121,9 +121,9 @@ function traced(
   return { path, outcome, group: kind, of }
 }
 
-const outcomeWords = { true: 'holds', false: 'does not hold', unknown: 'cannot be told' }
+const outcomeWords = { true: 'is true', false: 'is false', unknown: 'is unknown' }
 
-/** Sentences that say to an administrator why a decision came out as it did, the deciding reasons first. */
+/** Sentences that explain a decision to an administrator, the deciding reasons first. */
 export function explanationSentences({ decision, policies }: Explanation): string[] {
   const names = new Map(decision.matched.map(({ policy_id, name }) => [policy_id, name]))
   const reasons = decision.reasons.map(({ code, policy_id }) =>

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { inputText, type PolicyInstance } from './module.ts'
 
-/** One golden case: an input and a slice as the policies read them, and the answer they must give. */
+/** One golden case: an input and a slice as the policies read them, and the required answer. */
 export interface GoldenCase {
   name: string
   input: unknown
   slice: { readonly text: string }
   effect: string
-  /** of the reasons, in order; undefined where only the first is fixed, which is `first` */
+  /** the codes of the reasons, in order; undefined if only the first one, `first`, is fixed */
   codes?: string[]
   first: string
   /** further members of the answer */
@@ -57,22 +57,23 @@ export function goldenCases(folder: string): GoldenCase[] {
   ]
 }
 
-/** Asks every golden case; throws at the first that is answered differently. */
+/** Evaluates every golden case; throws at the first wrong answer. */
 export function assertGolden(folder: string, instance: Pick<PolicyInstance, 'evaluate'>): void {
   for (const golden of goldenCases(folder)) {
     const answer = instance.evaluate('authz/decision', inputText(golden.input), golden.slice) as
-      | Answered
+      | Answer
       | undefined
-    if (!answer || !agrees(answer, golden)) throw new Error(`the policies answer otherwise: ${golden.name}`)
+    if (!answer || !agrees(answer, golden))
+      throw new Error(`The policies give a wrong answer to the golden case: ${golden.name}`)
   }
 }
 
-interface Answered {
+interface Answer {
   effect: string
   reasons: { code: string }[]
 }
 
-function agrees(answer: Answered, { codes, effect, first, answer: more = {} }: GoldenCase): boolean {
+function agrees(answer: Answer, { codes, effect, first, answer: more = {} }: GoldenCase): boolean {
   const given = answer.reasons.map(({ code }) => code)
   if (codes && !isDeepStrictEqual(given, codes)) return false
   if (!isDeepStrictEqual({ ...answer, ...more }, answer)) return false
@@ -102,7 +103,7 @@ const roleChanges = (action: string, role: string, kind: keyof typeof owners) =>
 const writtenCases = (whole: object, cases: Record<string, Written>) =>
   Object.entries(cases).map(([name, written]) => golden(whole, name, written))
 
-// Each operator in a policy of each effect, with a value that fits, one that does not, one of a wrong type and none.
+// Each operator in a policy of each effect, with a value that matches, one that does not, one of a wrong type and none.
 function operatorCases(whole: object, operators: Operators, outcomes: Outcomes): GoldenCase[] {
   return Object.entries(operators).flatMap(([name, row]) =>
     (['allow', 'deny', 'gate'] as const).flatMap((effect) =>
@@ -118,13 +119,13 @@ function operatorCases(whole: object, operators: Operators, outcomes: Outcomes):
 function operatorCase(
   whole: object,
   name: string,
-  asked: { row: Operators[string]; effect: keyof Outcomes; situation: Situation; outcomes: Outcomes },
+  given: { row: Operators[string]; effect: keyof Outcomes; situation: Situation; outcomes: Outcomes },
 ): GoldenCase {
-  const { row, effect, situation } = asked
-  const { set, answers } = asked.outcomes[effect]
+  const { row, effect, situation } = given
+  const { set, answers } = given.outcomes[effect]
   const outcome = situation === 'missing' ? (row.missing ?? 'unknown') : situation
   const [answer, code] = answers[outcome] ?? (answers.unknown as [string, string])
-  // Null stands for a value that was there and of another type.
+  // Null stands for a value of another type.
   const attrs = situation === 'missing' ? {} : { 'subject.x': row[situation] ?? null }
   const more = (row.attrs ?? {}) as object
   const policy = {
@@ -163,7 +164,7 @@ function golden(whole: object, name: string, { set, effect, codes, answer }: Wri
   return { name, input, slice: sliceOf(slice), effect, codes, first: codes[0] ?? 'no code', answer }
 }
 
-// The same object for the same slice, so that the module parses it once.
+// Returns the same object for the same slice, so that the module parses it once.
 const slices = new WeakMap<object, { readonly text: string }>()
 
 function sliceOf(slice: object | undefined): { readonly text: string } {
@@ -173,8 +174,8 @@ function sliceOf(slice: object | undefined): { readonly text: string } {
   return known
 }
 
-// Paths are separated by slashes, as in JSON Patch; undefined takes the member away. What is not on a path is
-// shared with the base.
+// Paths are separated by slashes, as in JSON Patch; undefined removes the member. Members not on a path are shared
+// with the base.
 function changed(whole: object, changes: Record<string, unknown>): object {
   return Object.entries(changes).reduce((at, [path, value]) => put(at, path.split('/'), value), whole)
 }

@@ -1,43 +1,42 @@
 import type { Slice } from '../compile/compiled-policy.ts'
 import { maxSliceBytes, maxSliceMemory } from '../compile/slice-size.ts'
-import { keepRecentlyUsed } from '../recently-used.ts'
+import { createLruCache } from '../lru-cache.ts'
 import type { PolicyInstance } from './module.ts'
 
-/** One evaluation: with whose policies, of what input (JSON), and how its answer is read. */
+/** One evaluation: the policies, the input (JSON), and how to read the answer. */
 export interface Evaluation<T> {
   slice: Slice
   input: string
   evaluate(instance: PolicyInstance): T
 }
 
-/** Evaluates. `aside` keeps out of the instance that decisions share. Throws what the last attempt threw. */
-export type RunEvaluation = <T>(evaluation: Evaluation<T>, aside?: boolean) => T
+/** Evaluates; with `isolate`, not in the instance that decisions share. Throws the error of the last attempt. */
+export type RunEvaluation = <T>(evaluation: Evaluation<T>, isolate?: boolean) => T
 
-// An instance that fills up is replaced, because slices nobody asks for any more stay in it. Above this there is
-// room for one evaluation.
+// A full instance is replaced, because an instance never frees slices. The rest of its memory is for one evaluation.
 const maxSlicesMemory = 48 * 1024 * 1024
 const maxSlicesMemoryOfTenant = 12 * 1024 * 1024
-// What takes less inside the module, the slice of a tenant without policies above all, fits anywhere.
+// Smaller slices, such as those without policies, always share.
 const smallSliceMemory = 32 * 1024
 const maxSharedInput = 64 * 1024
 const suspectsKept = 1_000
 
 /**
- * Makes the runner of evaluations. Decisions of all tenants share one instance, with their slices parsed in it. What
- * may fail is evaluated aside, in a second instance, so that a failure costs other tenants nothing: a slice at its
- * first question, large inputs, and slices of a tenant that has many. After a throw an instance is given up, because
- * the module's stack pointer stays where the abort left it. Where it was the shared one, the policies of that tenant
- * are kept aside until they change, and a spare takes its place.
+ * Creates the runner of evaluations. Decisions of all tenants share one instance, which keeps their parsed slices.
+ * Evaluations with a higher risk of failure run in a second, isolated instance, so that a failure does not affect
+ * other tenants: the first use of a slice, large inputs, and slices of a tenant that has many. After a throw the
+ * instance is dropped, because the abort leaves the module's stack pointer wrong. If it was the shared one, a spare
+ * replaces it, and that tenant's policies run isolated until they change.
  */
 export function evaluationRunner(instantiate: () => PolicyInstance, first: PolicyInstance): RunEvaluation {
   let shared = first
   let spare: PolicyInstance | undefined
-  let aside: PolicyInstance | undefined
+  let isolated: PolicyInstance | undefined
   let takenBy = new Map<string, number>()
   const evaluatedOnce = new WeakSet<Slice>()
-  const suspects = keepRecentlyUsed<number>(suspectsKept)
+  const suspects = createLruCache<number>(suspectsKept)
 
-  // Off the path of the request that finds the shared instance full or broken.
+  // Later, so that the request that found the shared instance full or broken does not wait.
   const prepareSpare = () => {
     setImmediate(() => {
       spare ??= instantiate()
@@ -49,7 +48,7 @@ export function evaluationRunner(instantiate: () => PolicyInstance, first: Polic
     takenBy = new Map()
     prepareSpare()
   }
-  const mayShare = ({ slice, input }: Evaluation<unknown>): boolean => {
+  const canShare = ({ slice, input }: Evaluation<unknown>): boolean => {
     const small = slice.memory <= smallSliceMemory
     if (!small && !evaluatedOnce.has(slice)) return false
     if (input.length > maxSharedInput || suspects.get(slice.tenantId) === slice.revision) return false
@@ -69,29 +68,29 @@ export function evaluationRunner(instantiate: () => PolicyInstance, first: Polic
       return undefined
     }
   }
-  const runAside = <T>({ slice, evaluate }: Evaluation<T>): T => {
-    if (!aside || (!aside.holds(slice) && aside.usedBytes() + slice.memory > maxSlicesMemory))
-      aside = instantiate()
+  const runIsolated = <T>({ slice, evaluate }: Evaluation<T>): T => {
+    if (!isolated || (!isolated.holds(slice) && isolated.usedBytes() + slice.memory > maxSlicesMemory))
+      isolated = instantiate()
     try {
-      const answer = evaluate(aside)
+      const answer = evaluate(isolated)
       evaluatedOnce.add(slice)
       return answer
     } catch (error) {
-      aside = undefined
+      isolated = undefined
       throw error
     }
   }
 
   prepareSpare()
-  return (evaluation, keepOut = false) => {
+  return (evaluation, isolate = false) => {
     assertLoadable(evaluation.slice)
-    const answered = !keepOut && mayShare(evaluation) ? runShared(evaluation) : undefined
-    return answered ? answered.answer : runAside(evaluation)
+    const answered = !isolate && canShare(evaluation) ? runShared(evaluation) : undefined
+    return answered ? answered.answer : runIsolated(evaluation)
   }
 }
 
-// Stored before slices were measured. Twice the bounds of writing still fits into an instance.
+// A policy stored before sizes were limited can exceed the limits for writing. Twice these limits still fit.
 function assertLoadable({ bytes, memory }: Slice): void {
   if (bytes > 2 * maxSliceBytes || memory > 2 * maxSliceMemory)
-    throw new Error(`a slice of ${bytes} bytes, ${memory} in memory, is not loaded`)
+    throw new Error(`a slice of ${bytes} bytes (${memory} in memory) is too large to load`)
 }

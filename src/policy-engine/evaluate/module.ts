@@ -1,7 +1,7 @@
 import * as sdk from '@open-policy-agent/opa-wasm'
 import type { Bundle } from './bundle.ts'
 
-// The compiler is told no DOM, which is where its WebAssembly types live; this is all we use of it.
+// TypeScript declares WebAssembly in its DOM library, which this project does not include. This is the part in use.
 declare const WebAssembly: { Module: new (bytes: Uint8Array<ArrayBuffer>) => object }
 
 interface Exports {
@@ -30,7 +30,7 @@ interface LoadedPolicy {
   wasmInstance: { exports: Exports }
 }
 
-// The published ES module exports the synchronous loader only inside its default export.
+// The published ES module has the synchronous loader only in its default export.
 const { loadPolicySync } = (
   sdk as unknown as { default: { loadPolicySync(...args: unknown[]): LoadedPolicy } }
 ).default
@@ -39,50 +39,49 @@ export const entrypoints = ['authz/decision', 'authz/explain', 'authz/pattern/tr
 export type Entrypoint = (typeof entrypoints)[number]
 
 const page = 64 * 1024
-const pagesAtFirst = (4 * 1024 * 1024) / page
-/** What an instance can take: about 1,000 slices and one evaluation. A runaway evaluation ends here. */
-const pagesAtMost = (64 * 1024 * 1024) / page
+const initialPages = (4 * 1024 * 1024) / page
+// Room for about 1,000 slices and one evaluation. A runaway evaluation ends at this limit.
+const maxPages = (64 * 1024 * 1024) / page
 
-/** One instance of the policy module. After any throw of `evaluate` it must not be used again. */
+/** One instance of the policy module. Do not use it again after `evaluate` threw. */
 export interface PolicyInstance {
   /**
-   * Evaluates an input (JSON, see `inputText`) with a slice, whose `text` is parsed once per object. Answers the
-   * result, undefined where there is none; throws strings, objects or errors.
+   * Evaluates an input (JSON, see `inputText`) with a slice, whose `text` is parsed once per object. Returns the
+   * result, or undefined if there is none. Throws strings, objects or errors.
    */
   evaluate(entrypoint: Entrypoint, input: string, slice: { readonly text: string }): unknown
-  /** whether a slice is parsed already */
+  /** whether this slice is parsed */
   holds(slice: object): boolean
   /** bytes in use at the end of the last evaluation, parsed slices included */
   usedBytes(): number
 }
 
 const maxInput = 4 * 1024 * 1024
-const halfCharacter = /(?<!\\)(?:\\\\)*\\ud[89a-f]/
+const loneSurrogate = /(?<!\\)(?:\\\\)*\\ud[89a-f]/
 
-/** What is evaluated, as JSON. Throws what would abort the module: half a character, or megabytes. */
+/** The input as JSON. Throws if it would abort the module: with a lone surrogate, or above 4 MiB. */
 export function inputText(input: unknown): string {
   const text = JSON.stringify(input)
   if (text.length > maxInput) throw new Error('the input is too large')
-  // `JSON.stringify` escapes halves alone; whole characters stand as they are.
-  if (text.includes('\\ud') && halfCharacter.test(text)) throw new Error('the input holds half a character')
+  // `JSON.stringify` escapes lone surrogates only.
+  if (text.includes('\\ud') && loneSurrogate.test(text)) throw new Error('the input has a lone surrogate')
   return text
 }
 
 /**
- * Compiles the module and returns how to instantiate it, with a memory of at most `pages` of 64 KiB. Throws where its
- * ABI is not 1.2 or a later 1.x, where it calls back into the host for a built-in, or where it lacks an entry
- * point.
+ * Compiles the module and returns a function that instantiates it, with at most `pages` of 64 KiB. That function throws
+ * if the ABI is not 1.2 or a later 1.x, if the module needs a built-in of its host, or if an entry point is missing.
  */
-export function compileModule(bundle: Bundle, pages = pagesAtMost): () => PolicyInstance {
+export function compileModule(bundle: Bundle, pages = maxPages): () => PolicyInstance {
   const module = new WebAssembly.Module(bundle.wasm)
   return () => {
-    const policy = loadPolicySync(module, { initial: Math.min(pagesAtFirst, pages), maximum: pages })
+    const policy = loadPolicySync(module, { initial: Math.min(initialPages, pages), maximum: pages })
     assertTrusted(policy)
-    return arena(policy, bundle.data as { catalogue: unknown })
+    return instanceOf(policy, bundle.data as { catalogue: unknown })
   }
 }
 
-/** The built-ins a module expects its host to carry out; a policy of ours may use none of them. */
+/** The built-ins that a module expects from its host. The service's policies must not need any. */
 export function foreignBuiltins(wasm: Uint8Array<ArrayBuffer>): string[] {
   return Object.keys(
     hostBuiltins(loadPolicySync(new WebAssembly.Module(wasm), { initial: 16, maximum: 256 })),
@@ -90,16 +89,16 @@ export function foreignBuiltins(wasm: Uint8Array<ArrayBuffer>): string[] {
 }
 
 /**
- * Keeps parsed slices in the instance and evaluates with the address of one, because parsing costs ten times
- * what evaluating does. An address means something in this instance alone, so both live in one closure. From
- * low to high: the catalogue, the slices, then input and workings of the evaluation under way.
+ * Keeps parsed slices in the instance and evaluates with the address of one, because parsing costs ten times as much
+ * as evaluating. An address is valid in this instance only, so both are in one closure. The memory from low to high:
+ * the catalogue, the slices, then the input and the working memory of the current evaluation.
  */
-function arena(
+function instanceOf(
   { wasmInstance: { exports }, mem, entrypoints: ids }: LoadedPolicy,
   data: { catalogue: unknown },
 ) {
   let view = Buffer.from(mem.buffer)
-  // A memory that grew is another buffer, and the old one has no length any more.
+  // When the memory grows it becomes a new buffer, and the old one gets the length 0.
   const memory = (): Buffer => {
     if (view.length === 0) view = Buffer.from(mem.buffer)
     return view
@@ -109,11 +108,11 @@ function arena(
     const text = exports.opa_malloc(bytes)
     memory().write(value, text, 'utf8')
     const address = exports.opa_json_parse(text, bytes)
-    if (address === 0) throw new Error('the module does not take its data')
+    if (address === 0) throw new Error('the module cannot parse its data')
     return address
   }
   const catalogue = parsed(JSON.stringify(data.catalogue))
-  const place = parsed('["catalogue"]')
+  const cataloguePath = parsed('["catalogue"]')
   let top = exports.opa_heap_ptr_get()
   const slices = new WeakMap<object, number>()
 
@@ -122,14 +121,14 @@ function arena(
     if (known !== undefined) return known
     exports.opa_heap_ptr_set(top)
     const address = parsed(`{"slice":${slice.text}}`)
-    if (exports.opa_value_add_path(address, place, catalogue) !== 0)
-      throw new Error('no place for the catalogue')
+    if (exports.opa_value_add_path(address, cataloguePath, catalogue) !== 0)
+      throw new Error('the module cannot add the catalogue')
     top = exports.opa_heap_ptr_get()
     slices.set(slice, address)
     return address
   }
 
-  // Only the module may let its memory grow: it does not know what its host adds.
+  // The module must grow its memory itself: it does not notice growth by the host.
   function makeRoom(bytes: number): void {
     exports.opa_heap_ptr_set(top)
     exports.opa_malloc(bytes)
@@ -155,8 +154,8 @@ function arena(
 }
 
 function assertTrusted(policy: LoadedPolicy): void {
-  // The SDK itself refuses a major ABI other than 1; before 1.2 it would take a path that leaks.
-  if (!(policy.minorVersion >= 2)) throw new Error('the module speaks an ABI older than 1.2')
+  // The SDK refuses a major ABI other than 1. Before 1.2 it uses a way of evaluating that leaks memory.
+  if (!(policy.minorVersion >= 2)) throw new Error('the module has an ABI older than 1.2')
   const foreign = Object.keys(hostBuiltins(policy))
   if (foreign.length > 0) throw new Error(`the module needs built-ins of the host: ${foreign.join(', ')}`)
   for (const entrypoint of entrypoints) {

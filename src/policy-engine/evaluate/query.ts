@@ -1,14 +1,20 @@
-import type { ActionName, ApplicationAction, SystemRole, TokenKind } from '../catalogue/actions.ts'
+import {
+  type ActionName,
+  type ApplicationAction,
+  type SystemRole,
+  type TokenKind,
+  wildcardOf,
+} from '../catalogue/actions.ts'
 import type { Slice } from '../compile/compiled-policy.ts'
 import { attributesOf } from './attributes.ts'
 
-/** Who asks, as the database says it for this request; the token only names them. */
+/** The subject, as read from the database for this request. From the token come only its ids. */
 export interface Subject {
   type: 'user'
   id: string
   email: string
   emailVerified: boolean
-  /** the tenant this request is scoped to: the token's, or that of the path for `/tenants/<id>/` */
+  /** the tenant of this request: that of the token, or of the path for `/tenants/<id>/` */
   tenantId: string
   membership: Membership | null
   session: SessionFacts
@@ -19,11 +25,11 @@ export interface Membership {
   status: 'active' | 'suspended'
   systemRoles: readonly SystemRole[]
   roleIds: readonly string[]
-  /** names of all roles, as `subject.roles`; the system roles where absent */
+  /** the names of all roles, as `subject.roles`; if absent, the system roles */
   roles?: readonly string[]
-  /** the member's own attributes, as `subject.<key>` */
+  /** the attributes that the tenant gave the member, as `subject.<key>` */
   attributes?: Readonly<Record<string, unknown>>
-  /** of the tenant's own roles: `resource:verb` or `resource:*` */
+  /** from the tenant's own roles: `resource:verb` or `resource:*` */
   permissions: readonly string[]
   departmentId: string | null
   /** ms since the epoch */
@@ -43,17 +49,17 @@ export interface TenantFacts {
   id: string
   status: 'active' | 'suspended' | 'archived'
   requireMfa: boolean
-  /** IANA, which hour and weekday follow; UTC where absent */
+  /** IANA name, for hour and weekday; UTC if absent */
   timeZone?: string
 }
 
-/** What is acted on. `tenantId` is the tenant it lives in, null only for actions that need no tenant. */
+/** The object of the action. `tenantId` is null only for actions that need no tenant. */
 export interface Resource {
   type: string
   id: string | null
   tenantId: string | null
   ownerId: string | null
-  /** the resource's own fields, as `resource.<key>`; times as RFC 3339 texts or Dates */
+  /** the fields of the resource, as `resource.<key>`; times as RFC 3339 texts or Dates */
   fields?: Readonly<Record<string, unknown>>
 }
 
@@ -62,7 +68,7 @@ export interface Environment {
   userAgent: string | null
 }
 
-/** An approved request that is not used yet, as it was found; whether it answers a gate is for the engine. */
+/** An approved and unused request. The engine decides whether it satisfies a gate. */
 export interface GrantedApproval {
   id: string
   subjectId: string
@@ -71,7 +77,7 @@ export interface GrantedApproval {
   resourceId: string | null
   /** ms since the epoch */
   validUntil: number
-  /** the gates it was asked for; an edited policy asks again */
+  /** the gates that it satisfies; an edited policy needs a new approval */
   gates: readonly { policyId: string; version: number }[]
 }
 
@@ -81,16 +87,16 @@ interface Question {
   phase: 'route' | 'resource'
   resource: Resource
   environment: Environment
-  /** the tenant's policies for this action and resource type, at the tenant's present revision */
+  /** the tenant's policies for this action and resource type, at the current revision */
   slice: Slice
   approval?: GrantedApproval | null
-  /** whether anybody but the subject could approve now; asked only of owners changing policies; true if absent */
+  /** whether another member could approve now; determined only for owners who change policies; true if absent */
   othersCanApprove?: boolean
 }
 
 /**
- * One question to the engine. Phase `route` asks whether the action could be permitted at all (a grant about
- * one's own objects counts); phase `resource` asks about this resource. `now` is in ms since the epoch.
+ * One question to the engine. Phase `route` asks whether the action could be permitted at all (a grant on own objects
+ * counts); phase `resource` asks about this resource. `now` is in ms since the epoch.
  */
 export interface DecisionQuery extends Question {
   subject: Subject
@@ -98,14 +104,14 @@ export interface DecisionQuery extends Question {
   action: ActionName
 }
 
-/** A subject an application asks about: without a session, and not necessarily a member. */
+/** A subject that an application asks about. It has a session only if it is the caller, and can be no member. */
 export interface ApplicationSubject extends Omit<Subject, 'type' | 'email' | 'session'> {
   type: string
   email: string | null
   session: SessionFacts | null
 }
 
-/** What an application sends along; it never replaces a built-in or a member's attribute. */
+/** The attributes that an application sends. They never replace a built-in attribute or one of a member. */
 export interface SentAttributes {
   subject?: Readonly<Record<string, unknown>>
   resource?: Readonly<Record<string, unknown>>
@@ -125,8 +131,8 @@ export interface ApplicationQuery extends Question {
 export type AnyQuery = DecisionQuery | ApplicationQuery
 
 /**
- * The query as the policies read it. The one place where names change, and no more than rules look at: each
- * member costs a tenth of a µs. What conditions look at is in `attrs`.
+ * The query as the policies read it, in snake_case. It has only the members that rules read, because each costs
+ * 0.1 µs; the attributes that conditions read are in `attrs`.
  */
 export function policyInput(query: AnyQuery) {
   const { subject, tenant, resource } = query
@@ -158,10 +164,10 @@ export function policyInput(query: AnyQuery) {
 
 export type PolicyInput = ReturnType<typeof policyInput>
 
-// Of permissions only those that can decide: roles may list thousands, each of which would cost time in the module.
+// Passes only the permissions that can match: roles can list thousands, and each costs time in the module.
 function membershipInput(membership: Membership | null, action: string) {
   if (membership === null) return null
-  const deciding = [action, `${action.split(':')[0]}:*`]
+  const deciding = [action, wildcardOf(action)]
   return {
     status: membership.status,
     system_roles: membership.systemRoles,

@@ -1,16 +1,16 @@
-/** Values by key, as many as fit. */
-export interface RecentlyUsed<V> {
-  /** The value, which now is the one used last. */
+/** A cache that evicts the least recently used values. */
+export interface LruCache<V> {
+  /** The value, which becomes the most recently used. */
   get(key: string): V | undefined
-  /** Keeps a value that takes `size`, anew or again; those used longest ago make room for it, at last all others. */
+  /** Adds or replaces a value of this size. Evicts the least recently used values if needed, but never this one. */
   set(key: string, value: V, size: number): void
-  /** what all of them take together */
+  /** the sum of all sizes */
   size(): number
 }
 
-/** Keeps values whose sizes add up to `limit` at most, the last one in any case. */
-export function keepRecentlyUsed<V>(limit: number): RecentlyUsed<V> {
-  // A map remembers the order in which keys were set.
+/** Creates a cache whose sizes add up to at most `limit`; a single larger value is kept alone. */
+export function createLruCache<V>(limit: number): LruCache<V> {
+  // A Map iterates in insertion order, so the first key is the least recently used.
   const kept = new Map<string, { value: V; size: number }>()
   let total = 0
 

@@ -3,7 +3,7 @@ package authz.abac_test
 import data.authz
 import data.cases.base
 
-test_a_key_without_a_policy_lets_nobody_in if {
+test_a_key_without_a_policy_denies_and_gates if {
 	admin := object.union(base, {
 		"action": "member:create",
 		"subject": {"membership": {"system_roles": ["admin"]}},
