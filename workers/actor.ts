@@ -87,7 +87,7 @@ export function defineActor<Queue extends QueueName>(definition: ActorDefinition
 }
 
 /** Of an actor without a queue, which looks by itself for what is to be done; `every` in ms. */
-export const looksEvery = (every: number): ActorDescription => ({
+export const pollingEvery = (every: number): ActorDescription => ({
   queue: null,
   every,
   concurrency: 1,

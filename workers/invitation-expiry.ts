@@ -1,6 +1,6 @@
 import { describeError } from '../src/platform/describe-error.ts'
 import { expireInvitations } from '../src/tenancy/invitations/expire-invitations.ts'
-import { type Actor, looksEvery } from './actor.ts'
+import { type Actor, pollingEvery } from './actor.ts'
 import { measureJob } from './measure-job.ts'
 
 const everyMs = 60_000
@@ -8,7 +8,7 @@ const everyMs = 60_000
 /** Tidies up, every minute, after invitations whose time is over. Nobody depends on it: readers compare the time. */
 export const invitationExpiry: Actor = {
   name: 'invitation-expiry',
-  description: looksEvery(everyMs),
+  description: pollingEvery(everyMs),
   async start(deps) {
     let atWork = Promise.resolve()
     const tidy = async () => {

@@ -11,7 +11,7 @@ import {
 } from '../src/platform/outbox/claim.ts'
 import { type Newest, numberEvents } from '../src/platform/outbox/event-store.ts'
 import { openOutboxListener } from '../src/platform/outbox/outbox-listener.ts'
-import { type Actor, looksEvery, type Running } from './actor.ts'
+import { type Actor, pollingEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { outageLog } from './outage-log.ts'
 
@@ -34,7 +34,7 @@ export interface RelayOptions {
 
 export const outboxRelay: Actor = {
   name: 'outbox-relay',
-  description: looksEvery(poll),
+  description: pollingEvery(poll),
   start: (deps, backend) => startRelay(deps, backend),
 }
 

@@ -1,6 +1,6 @@
 import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueName } from '../src/platform/jobs/queues.ts'
-import { type Actor, looksEvery, type Running } from './actor.ts'
+import { type Actor, pollingEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inScheduledSpan } from './job-span.ts'
 import { measureJob } from './measure-job.ts'
@@ -32,7 +32,7 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
   const { name, queue, lockDuration, run } = definition
   return {
     name,
-    description: { ...looksEvery(definition.every), queue, lockDuration },
+    description: { ...pollingEvery(definition.every), queue, lockDuration },
     async start(deps, backend, every = definition.every) {
       const log = deps.log.child({ actor: name })
       const work = () =>

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { asWorker } from '../src/platform/db/transaction.ts'
+import { deleteTenantRows, listTenantTables } from '../src/platform/db/tenant-tables.ts'
+import { asWorker, type Databases, type Tx } from '../src/platform/db/transaction.ts'
 import { describeError } from '../src/platform/describe-error.ts'
-import { purgeTenant } from '../src/tenancy/tenants/purge-tenant.ts'
-import { listPurgeable } from '../src/tenancy/tenants/store.ts'
-import { type Actor, looksEvery } from './actor.ts'
+import { deletePurged, listPurgeable, tryPurgeLock } from '../src/tenancy/tenants/store.ts'
+import { type Actor, pollingEvery } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { measureJob } from './measure-job.ts'
 
 const day = 86_400_000
 const retention = 30 * day
-const lookEvery = 600_000
+const pollInterval = 600_000
 
-/** What is erased at a time: `batch` rows per transaction, `tenants` per look. */
+/** `batch`: rows per transaction. `tenants`: tenants per run. */
 interface PurgeOptions {
   batch?: number
   tenants?: number
@@ -19,8 +19,8 @@ interface PurgeOptions {
 }
 
 /**
- * Erases the tenants that were deleted 30 days ago or earlier; gives their ids. A session that began in one of them
- * and went on elsewhere is not cut short: where sessions may live longer than that, the tenant stays as long.
+ * Erases the tenants that were deleted at least 30 days ago; returns their ids. A session that began in such a tenant
+ * and continued in another one must not end with it: where sessions can last longer, the tenant stays as long.
  */
 export async function purgeDeletedTenants(
   { db, clock, config, log }: Pick<WorkerDeps, 'db' | 'clock' | 'config' | 'log'>,
@@ -38,10 +38,30 @@ export async function purgeDeletedTenants(
   return purged
 }
 
-/** Looks for tenants to erase every ten minutes. It may run in any number of processes: one of them does the work. */
+/**
+ * Deletes all rows of a deleted tenant, `batch` rows per transaction; people stay. False when another process has the
+ * lock, or when `stopped`: the next run continues.
+ */
+async function purgeTenant(
+  db: Pick<Databases, 'worker'>,
+  tenantId: string,
+  batch: number,
+  stopped: () => boolean,
+): Promise<boolean> {
+  const locked = (work: (tx: Tx) => Promise<number>) =>
+    asWorker(db, async (tx) => ((await tryPurgeLock(tx, tenantId)) ? work(tx) : null))
+  for (const table of await asWorker(db, listTenantTables))
+    for (let deleted: number | null = batch; deleted !== 0; ) {
+      deleted = stopped() ? null : await locked((tx) => deleteTenantRows(tx, table, tenantId, batch))
+      if (deleted === null) return false
+    }
+  return (await locked((tx) => deletePurged(tx, tenantId))) === 1
+}
+
+/** Erases due tenants every ten minutes. It can run in any number of processes: one of them does the work. */
 export const tenantPurge: Actor = {
   name: 'tenant-purge',
-  description: looksEvery(lookEvery),
+  description: pollingEvery(pollInterval),
   async start(deps) {
     const end = new AbortController()
     const { signal } = end
@@ -51,7 +71,7 @@ export const tenantPurge: Actor = {
         await measureJob(deps.metrics, 'tenant-purge', work).catch((error) =>
           deps.log.warn({ error: describeError(error) }, 'tenants will be erased later'),
         )
-        await sleep(lookEvery, undefined, { signal, ref: false }).catch(() => undefined)
+        await sleep(pollInterval, undefined, { signal, ref: false }).catch(() => undefined)
       }
     }
     const running = loop()

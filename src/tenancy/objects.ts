@@ -10,7 +10,7 @@ import { findRole } from './roles/store.ts'
 import { findTenant } from './tenants/store.ts'
 import { tenantResource } from './tenants/tenant-schemas.ts'
 
-/** The objects of this context, as decisions about them see them. */
+/** Loads the objects of this context as resources for decisions. */
 export const tenancyObjects: ObjectFinders = {
   async tenant(tx, { tenantId, userId }, id) {
     const tenant = id === tenantId ? await findTenant(tx, tenantId, userId) : null

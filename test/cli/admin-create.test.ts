@@ -102,7 +102,7 @@ t.test('a tenant that is there is theirs only with --yes', async (t) => {
   const domains = { settings: { allowed_email_domains: ['firm.example'] } }
   await expect(200, owner.patch(`/api/v1/tenants/${tenant.id}/`, domains))
   t.match(await refusal(['--email', freshEmail(), '--tenant', tenant.slug, '--yes']), {
-    message: /does not take addresses/,
+    message: /does not accept addresses/,
   })
 })
 

@@ -5,9 +5,7 @@ import type { Keyset } from '../../src/platform/db/keyset.ts'
 import type { List, ListPage, ListQuery } from '../../src/platform/db/list.ts'
 import { sql, type Tx } from '../../src/platform/db/transaction.ts'
 import * as departments from '../../src/tenancy/departments/store.ts'
-import * as offers from '../../src/tenancy/invitations/accept-store.ts'
 import * as invitations from '../../src/tenancy/invitations/store.ts'
-import * as memberLists from '../../src/tenancy/members/list-store.ts'
 import * as members from '../../src/tenancy/members/store.ts'
 import * as roles from '../../src/tenancy/roles/store.ts'
 import { plansOf } from '../helpers/explain.ts'
@@ -43,12 +41,12 @@ const somewhere = randomUUID()
 const lists: [string, List, Load, Load, ListQuery[]][] = [
   [
     'members',
-    memberLists.memberList,
+    members.memberList,
     async (tx, tenantId, page) => {
-      await memberLists.listMembers(tx, tenantId, page, 100_000)
-      await memberLists.listMembers(tx, tenantId, page, 10)
+      await members.listMembers(tx, tenantId, page, 100_000)
+      await members.listMembers(tx, tenantId, page, 10)
     },
-    memberLists.countMembers,
+    members.countMembers,
     [
       { role: 'admin' },
       { status: 'active' },
@@ -113,8 +111,8 @@ for (const [name, list, load, count, filters] of lists)
 t.test('members are counted without asking after each person, which took seconds of 100,000', async (t) => {
   const nowhere: Keyset = { size: 20, from: null, backwards: false }
   for (const query of [{ role: 'member' }, { search: 'f' }, { status: 'active' }] as ListQuery[]) {
-    const page = memberLists.memberList.page(query, nowhere, service.now())
-    const [plan] = await plansOf(db, scope, (tx) => memberLists.countMembers(tx, id, page))
+    const page = members.memberList.page(query, nowhere, service.now())
+    const [plan] = await plansOf(db, scope, (tx) => members.countMembers(tx, id, page))
     t.notMatch(String(plan!.scans), /users/, JSON.stringify(query))
   }
 })
@@ -124,7 +122,7 @@ t.test('what a write asks first is found by such an index, too', async (t) => {
     await members.findMember(tx, id, somewhere)
     await members.hasActiveOwner(tx, id)
     await roles.findRole(tx, id, somewhere)
-    await roles.holdRolesNamed(tx, id, ['admin', somewhere])
+    await roles.lockRolesNamed(tx, id, ['admin', somewhere])
     await roles.hasRoleNamed(tx, id, 'x', somewhere)
     await roles.countCustomRoles(tx, id)
     await roles.deleteUnusedRole(tx, id, somewhere)
@@ -134,8 +132,8 @@ t.test('what a write asks first is found by such an index, too', async (t) => {
     await invitations.countPending(tx, id, service.now())
     await invitations.isMemberAddress(tx, id, 'a@example.com')
     await invitations.hasOtherPending(tx, id, 'a@example.com', somewhere)
-    await offers.findInviter(tx, id, somewhere)
-    await offers.holdRoles(tx, id, [somewhere])
+    await invitations.findInviter(tx, id, somewhere)
+    await invitations.lockRolesById(tx, id, [somewhere])
   })
   t.equal(plans.length, 15)
   for (const { statement, faults } of plans) t.same(faults, [], statement.slice(0, 60))

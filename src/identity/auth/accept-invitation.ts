@@ -6,12 +6,12 @@ import type { Caller } from '../../platform/http/caller.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import type { Offer } from '../../tenancy/invitations/accept-store.ts'
 import {
   emailMismatch,
   findLiveOffer,
   joinByInvitation,
 } from '../../tenancy/invitations/join-by-invitation.ts'
+import type { Offer } from '../../tenancy/invitations/store.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import { listMembershipsOf, type MemberRow } from '../../tenancy/members/store.ts'
 import { tellVerified } from '../email-verification/tell-verified.ts'

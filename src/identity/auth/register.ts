@@ -3,13 +3,13 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import type { Offer } from '../../tenancy/invitations/accept-store.ts'
 import {
   emailMismatch,
   findLiveOffer,
   invitationInvalid,
   joinByInvitation,
 } from '../../tenancy/invitations/join-by-invitation.ts'
+import type { Offer } from '../../tenancy/invitations/store.ts'
 import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { registerUses } from '../rate-limits/limits.ts'

@@ -4,7 +4,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
-import { pageOfMembers } from '../../tenancy/members/list-store.ts'
+import { pageOfMembers } from '../../tenancy/members/store.ts'
 
 const userRow = z.object({
   id: z.uuid(),

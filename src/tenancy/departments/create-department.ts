@@ -12,11 +12,11 @@ import {
   countDepartments,
   type DepartmentRow,
   findDepartment,
-  holdDepartment,
   insertDepartment,
+  lockDepartmentShared,
 } from './store.ts'
 
-/** Creates a department; 400 on `parent_id` for an unknown parent, 409 `limit_reached`. */
+/** Creates a department. 400 on `parent_id` for an unknown parent, 409 `limit_reached`. */
 export async function createDepartment(
   tx: Tx,
   { clock, config }: Deps,
@@ -26,11 +26,11 @@ export async function createDepartment(
   const { tenantId } = caller
   const at = clock()
   const id = timeOrderedId(at)
-  const most = config.LIMIT_DEPARTMENTS
+  const max = config.LIMIT_DEPARTMENTS
   await lockTenant(tx, tenantId)
-  await holdParent(tx, tenantId, body.parent_id)
-  if ((await countDepartments(tx, tenantId)) >= most)
-    throw new ApiError(409, 'limit_reached', `A tenant may have ${most} departments.`)
+  await requireDepartment(tx, tenantId, body.parent_id, 'parent_id')
+  if ((await countDepartments(tx, tenantId)) >= max)
+    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} departments.`)
   await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
   await appendEvent(tx, {
     ...causedBy(caller, at),
@@ -39,7 +39,7 @@ export async function createDepartment(
     data: { department_id: id },
   })
   const department = await findDepartment(tx, tenantId, id)
-  if (!department) throw new Error('The department just made cannot be seen')
+  if (!department) throw new Error('The new department cannot be read')
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: 'department:create',
@@ -49,8 +49,16 @@ export async function createDepartment(
   return department
 }
 
-/** Keeps the parent until the transaction ends; 400 on `parent_id` where there is none of this id. */
-export async function holdParent(tx: Tx, tenantId: string, parentId: string | null): Promise<void> {
-  if (parentId !== null && !(await holdDepartment(tx, tenantId, parentId)))
-    throw invalidField('parent_id', 'This tenant has no department of this id.', 'unknown')
+/**
+ * Throws 400 on `field` unless `id` is null or a department of the tenant. The department cannot be deleted until the
+ * transaction ends.
+ */
+export async function requireDepartment(
+  tx: Tx,
+  tenantId: string,
+  id: string | null,
+  field: 'parent_id' | 'department_id',
+): Promise<void> {
+  if (id !== null && !(await lockDepartmentShared(tx, tenantId, id)))
+    throw invalidField(field, 'This tenant has no department with this id.', 'unknown')
 }

@@ -10,7 +10,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { auditedDepartment } from './department-schemas.ts'
 import { type DepartmentRow, deleteEmptyDepartment } from './store.ts'
 
-/** Deletes a department; 409 `department_in_use` while it has members or departments below it. */
+/** Deletes a department. 409 `department_in_use` while it has members or child departments. */
 export async function deleteDepartment(
   tx: Tx,
   { clock }: Deps,
@@ -23,7 +23,7 @@ export async function deleteDepartment(
   const { id } = department
   assertAmong(versions, department.version)
   if (!(await deleteEmptyDepartment(tx, tenantId, id)))
-    throw new ApiError(409, 'department_in_use', 'Move its members and the departments below it first.')
+    throw new ApiError(409, 'department_in_use', 'Move its members and child departments first.')
   await appendEvent(tx, {
     ...causedBy(caller, at),
     type: 'tenant.department_deleted',

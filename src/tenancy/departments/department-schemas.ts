@@ -6,12 +6,12 @@ const departmentName = z
   .string('Give the name as text.')
   .trim()
   .min(1, 'Give the department a name.')
-  .refine((text) => [...text].length <= 120, 'A name may have 120 characters at most.')
+  .refine((text) => [...text].length <= 120, 'A name can have at most 120 characters.')
   .meta({ maxLength: 120, example: 'Sales' })
 
 const description = z
   .string('Give the description as text.')
-  .refine((text) => [...text].length <= 2000, 'A description may have 2000 characters at most.')
+  .refine((text) => [...text].length <= 2000, 'A description can have at most 2000 characters.')
 
 export const newDepartment = z.object({
   name: departmentName,
@@ -41,7 +41,7 @@ export const departmentSchema = z
   })
   .meta({ id: 'Department' })
 
-/** Of a department, what the audit log tells. */
+/** The fields of a department that the audit log records. */
 export const auditedDepartment = ({ name, description, parent_id }: DepartmentRow) => ({
   name,
   description,
@@ -54,7 +54,7 @@ export const showDepartment = ({ version: _version, name_key: _key, ...row }: De
   updated_at: rfc3339(row.updated_at),
 })
 
-/** A department, as policies see it. */
+/** A department as a resource in policies. */
 export const departmentResource = (department: DepartmentRow) => ({
   type: 'department',
   id: department.id,

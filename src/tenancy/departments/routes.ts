@@ -45,8 +45,8 @@ async function readDepartment(deps: Deps, caller: Caller, id: string) {
 }
 
 /**
- * The department of the path, into which nobody is put until the transaction ends; departments of the tenant move one
- * at a time.
+ * Loads the department of the path and locks it: until the transaction ends no member can be assigned to it. The lock
+ * on the tenant lets its departments change one at a time.
  */
 async function lockedDepartment(tx: Tx, { caller, params }: Target): Promise<DepartmentRow | null> {
   const [tenantId, id] = [caller.tenantId, pathId(params.did)]

@@ -39,14 +39,14 @@ export function listDepartments(tx: Tx, tenantId: string, page: ListPage): Promi
     select ${columns} from departments d where d.tenant_id = ${tenantId} ${page.tail}`)
 }
 
-/** How many departments the filters leave; all of them from the counter. */
+/** Counts the departments that match the filters. Without filters the count comes from `row_counts`. */
 export function countListed(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countDepartments(tx, tenantId)
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from departments d where d.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
-/** Departments of the tenant, from the counter. */
+/** Counts all departments of the tenant, from `row_counts`. */
 export const countDepartments = (tx: Tx, tenantId: string): Promise<number> =>
   countRows(tx, tenantId, 'departments')
 
@@ -56,14 +56,14 @@ export function findDepartment(tx: Tx, tenantId: string, id: string): Promise<De
     select ${columns} from departments d where d.tenant_id = ${tenantId} and d.id = ${id}`)
 }
 
-/** Whether there is the department, which then stays until the transaction ends. */
-export async function holdDepartment(tx: Tx, tenantId: string, id: string): Promise<boolean> {
-  const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+/** Locks a department against deletion until the transaction ends; false when it does not exist. */
+export async function lockDepartmentShared(tx: Tx, tenantId: string, id: string): Promise<boolean> {
+  const locked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     select id from departments where tenant_id = ${tenantId} and id = ${id} for key share`)
-  return held !== null
+  return locked !== null
 }
 
-/** Waits until nobody is being put into a department, and lets nobody until the transaction ends. */
+/** Waits for transactions that assign members to a department, and blocks new ones until this transaction ends. */
 export async function lockDepartment(tx: Tx, tenantId: string, id: string): Promise<void> {
   await tx.query(sql.unsafe`select from departments where tenant_id = ${tenantId} and id = ${id} for update`)
 }
@@ -77,7 +77,7 @@ interface Department {
   at: number
 }
 
-/** Inserts a department, whose parent must be held. */
+/** Inserts a department. The caller has locked its parent. */
 export async function insertDepartment(tx: Tx, department: Department): Promise<void> {
   const { tenantId, id, name, description, parentId } = department
   const at = sql.timestamp(new Date(department.at))
@@ -86,7 +86,7 @@ export async function insertDepartment(tx: Tx, department: Department): Promise<
     values (${tenantId}, ${id}, ${name}, ${description}, ${parentId}, ${at}, ${at})`)
 }
 
-/** Whether `id` is `candidateId` or lies anywhere above it; certain while the tenant is locked. */
+/** Whether `id` is `candidateId` or one of its ancestors. Reliable only while the tenant is locked. */
 export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: string): Promise<boolean> {
   return tx.oneFirst(sql.type(z.object({ above: z.boolean() }))`
     with recursive upwards as (
@@ -97,7 +97,7 @@ export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: s
     select exists (select from upwards where id = ${id}) as above`)
 }
 
-/** Changes a department; false when it is so already. */
+/** Updates a department; false when nothing changes. */
 export async function changeDepartment(tx: Tx, department: Department): Promise<boolean> {
   const { tenantId, id, name, description, parentId } = department
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
@@ -109,7 +109,7 @@ export async function changeDepartment(tx: Tx, department: Department): Promise<
   return changed !== null
 }
 
-/** Deletes a department with neither members nor children; false otherwise. Certain while the department is locked. */
+/** Deletes a department without members and children; else false. Reliable only while the department is locked. */
 export async function deleteEmptyDepartment(tx: Tx, tenantId: string, id: string): Promise<boolean> {
   const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     delete from departments where tenant_id = ${tenantId} and id = ${id}

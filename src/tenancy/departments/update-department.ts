@@ -7,13 +7,13 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { holdParent } from './create-department.ts'
+import { requireDepartment } from './create-department.ts'
 import { auditedDepartment, type DepartmentChange } from './department-schemas.ts'
 import { changeDepartment, type DepartmentRow, findDepartment, isAtOrAbove } from './store.ts'
 
 /**
- * Changes or moves a department; 400 on `parent_id` for an unknown parent, or one below the department. Moves within
- * a tenant wait for each other, so two that would close a circle together cannot both be made.
+ * Changes or moves a department. 400 on `parent_id` for an unknown parent and for a descendant of the department.
+ * The lock on the tenant makes moves wait for each other, so two moves cannot form a cycle together.
  */
 export async function updateDepartment(
   tx: Tx,
@@ -28,9 +28,9 @@ export async function updateDepartment(
   assertAmong(ifMatch, department.version)
   const { name = department.name, description = department.description } = change
   const { parent_id: parentId = department.parent_id } = change
-  await holdParent(tx, tenantId, parentId)
+  await requireDepartment(tx, tenantId, parentId, 'parent_id')
   if (parentId !== null && (await isAtOrAbove(tx, tenantId, id, parentId)))
-    throw invalidField('parent_id', 'A department cannot lie below itself.', 'cycle')
+    throw invalidField('parent_id', 'A department cannot be below itself.', 'cycle')
   if (!(await changeDepartment(tx, { tenantId, id, name, description, parentId, at }))) return department
   await appendEvent(tx, {
     ...causedBy(caller, at),

@@ -7,7 +7,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { cancelPending, cancelPendingTo, findInvitation, type InvitationRow } from './store.ts'
 
-/** Cancels an invitation; one that was cancelled stays so, any other that is not pending is 409 `invalid_state`. */
+/** Cancels a pending invitation; a cancelled one stays cancelled. 409 `invalid_state` for any other status. */
 export async function cancelInvitation(
   tx: Tx,
   { clock }: Deps,
@@ -21,17 +21,17 @@ export async function cancelInvitation(
   if (!invitation) throw notFound()
   if (invitation.status !== 'cancelled')
     throw invalidState(`An invitation that is ${invitation.status} cannot be cancelled.`, invitation.status)
-  if (cancelled) await tellCancelled(tx, caller, id, at)
+  if (cancelled) await recordCancelled(tx, caller, id, at)
   return invitation
 }
 
-/** Cancels what somebody who was removed could come back by: an invitation that was pending beside their membership. */
-export async function cancelInvitationOf(tx: Tx, doer: AuditActor, email: string, at: number): Promise<void> {
+/** Cancels the pending invitation to an address, so that a removed member cannot rejoin with it. */
+export async function cancelInvitationTo(tx: Tx, doer: AuditActor, email: string, at: number): Promise<void> {
   const id = await cancelPendingTo(tx, doer.tenantId, email, at)
-  if (id) await tellCancelled(tx, doer, id, at)
+  if (id) await recordCancelled(tx, doer, id, at)
 }
 
-async function tellCancelled(tx: Tx, doer: AuditActor, id: string, at: number): Promise<void> {
+async function recordCancelled(tx: Tx, doer: AuditActor, id: string, at: number): Promise<void> {
   const data = { invitation_id: id }
   await appendEvent(tx, { ...causedBy(doer, at), type: 'tenant.invitation_cancelled', subject: id, data })
   await appendAudit(tx, {

@@ -3,8 +3,8 @@ import { asWorker, type Databases, type Tx } from '../../platform/db/transaction
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { expireSome } from './store.ts'
 
-/** Tells that an invitation has run out, in the transaction that marked it so: that happens once. */
-export async function tellExpired(
+/** Records that an invitation expired, in the transaction that marks it: this happens once. */
+export async function recordExpired(
   tx: Tx,
   expired: { tenantId: string; id: string; requestId: string; at: number },
 ): Promise<void> {
@@ -31,14 +31,14 @@ export async function tellExpired(
 
 const batch = 100
 
-/** Marks the invitations of all tenants whose time is over, and tells of each once; gives how many. `now` in ms. */
+/** Marks overdue invitations of all tenants as expired and records each once; returns how many. `now` in ms since 1970. */
 export async function expireInvitations(db: Pick<Databases, 'worker'>, now: number): Promise<number> {
   let total = 0
   for (;;) {
     const expired = await asWorker(db, async (tx) => {
       const rows = await expireSome(tx, now, batch)
       for (const { tenant_id: tenantId, id } of rows)
-        await tellExpired(tx, { tenantId, id, requestId: 'invitation-expiry', at: now })
+        await recordExpired(tx, { tenantId, id, requestId: 'invitation-expiry', at: now })
       return rows.length
     })
     total += expired

@@ -37,7 +37,7 @@ export const showInvitation = (row: InvitationRow) => ({
   send_count: row.send_count,
 })
 
-/** An invitation as its recipient sees it. */
+/** An invitation as shown to its recipient. */
 export const receivedSchema = invitationSchema
   .extend({ tenant: z.object({ id: z.uuid(), name: z.string(), slug: z.string() }) })
   .meta({ id: 'ReceivedInvitation' })
@@ -49,7 +49,7 @@ export const showReceived = (row: ReceivedRow) => ({
 
 const message = z
   .string('Give the message as text.')
-  .refine((text) => [...text].length <= 1000, 'A message may have 1000 characters at most.')
+  .refine((text) => [...text].length <= 1000, 'A message can have at most 1000 characters.')
 
 export const newInvitation = z
   .object({
@@ -67,12 +67,12 @@ export const newInvitation = z
       properties: {
         email: { type: 'string', format: 'email' },
         roles: { type: 'array', items: { type: 'string' }, default: ['member'], description: 'Names or ids' },
-        role: { type: 'string', description: 'In place of roles, for one' },
+        role: { type: 'string', description: 'One role, instead of `roles`' },
         department_id: { type: ['string', 'null'], format: 'uuid' },
         message: {
           type: 'string',
           maxLength: 1000,
-          description: `The mail holds the first ${longestMessage} characters`,
+          description: `The mail contains the first ${longestMessage} characters`,
         },
       },
     },
@@ -80,7 +80,7 @@ export const newInvitation = z
 
 export type NewInvitation = z.output<typeof newInvitation>
 
-/** An invitation, as policies see it. */
+/** An invitation as a resource in policies. */
 export const invitationResource = (invitation: InvitationRow) => ({
   type: 'invitation',
   id: invitation.id,

@@ -9,27 +9,27 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { findMember, insertMember, type MemberRow } from '../members/store.ts'
 import { permitsMoreThan } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
-import { findInviter, findOffer, holdRoles, markAccepted, type Offer } from './accept-store.ts'
+import { findInviter, findOffer, lockRolesById, markAccepted, type Offer } from './store.ts'
 
 export const invitationInvalid = () =>
   new ApiError(
     400,
     'invitation_invalid',
-    'This invitation is not valid: it was used, replaced or withdrawn, or never was one. Ask for another.',
+    'This invitation is not valid: it was used, replaced or cancelled, or it never existed. Ask for a new one.',
   )
 
 const invitationExpired = () =>
-  new ApiError(400, 'invitation_expired', 'This invitation has expired. Ask for it to be sent again.')
+  new ApiError(400, 'invitation_expired', 'This invitation has expired. Ask the tenant to send it again.')
 
 export const emailMismatch = () =>
-  new ApiError(403, 'email_mismatch', 'This invitation is to another address than yours.')
+  new ApiError(403, 'email_mismatch', 'This invitation is for another address than yours.')
 
 /**
- * What a token offers, while it can be accepted. 400 `invitation_expired` for one that is only too old, else 400
- * `invitation_invalid`; 403 for a tenant that is suspended or archived.
+ * Finds the invitation of a token while it can be accepted. 400 `invitation_expired` when it has expired, else 400
+ * `invitation_invalid`; 403 when the tenant is suspended or archived.
  */
 export async function findLiveOffer({ db, clock }: Deps, token: string): Promise<Offer> {
-  const offer = await asSystem(db, 'whoever holds the token need not be logged in', (tx) =>
+  const offer = await asSystem(db, 'the holder of the token need not be logged in', (tx) =>
     findOffer(tx, hashOneTimeToken(token)),
   )
   if (!offer || offer.tenant_deleted) throw invitationInvalid()
@@ -48,10 +48,11 @@ interface Newcomer {
 }
 
 /**
- * Makes a person, whose address is that of the invitation, a member by it. The scope must be the tenant and the
- * person. 400 `invitation_invalid` where the invitation is dead, a role is gone or permits more than the inviter may
- * now, or the inviter is no active member any more. Whether they may invite was decided when they did: only the
- * engine can say so, for a policy may have allowed it, and here nobody is logged in whom it could be asked about.
+ * Makes a person a member by an invitation; the caller has checked that the invitation is for their address. The scope
+ * must be the tenant and the person. 400 `invitation_invalid` when the invitation is no longer valid, when a role is
+ * gone or has permissions that the inviter now lacks, and when the inviter is no longer an active member. That the
+ * inviter had the permission to invite is not checked again: a policy can have allowed it, so only the engine could
+ * decide, and here the inviter is not logged in.
  */
 export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer): Promise<MemberRow> {
   const { person, at } = newcomer
@@ -59,30 +60,30 @@ export async function joinByInvitation(tx: Tx, offer: Offer, newcomer: Newcomer)
   const accepted = await markAccepted(tx, { tenantId, id, sendCount, userId: person.id, at })
   if (!accepted) throw invitationInvalid()
   assertDomainAllowed(offer.allowed_email_domains, person.email, 'email')
-  const roleIds = await rolesStillOffered(tx, tenantId, accepted)
+  const roleIds = await assertRolesGrantable(tx, tenantId, accepted)
   const memberId = timeOrderedId(at)
   const departmentId = accepted.department_id
   if (!(await insertMember(tx, { id: memberId, tenantId, user: person, departmentId, roleIds, at })))
-    throw new ApiError(409, 'already_member', 'You are a member of this tenant already.')
-  await tellJoined(tx, offer, memberId, newcomer)
+    throw new ApiError(409, 'already_member', 'You are already a member of this tenant.')
+  await recordJoined(tx, offer, memberId, newcomer)
   const member = await findMember(tx, tenantId, memberId)
-  if (!member) throw new Error('The member just joined cannot be seen')
+  if (!member) throw new Error('The new member cannot be read')
   return member
 }
 
-async function rolesStillOffered(
+async function assertRolesGrantable(
   tx: Tx,
   tenantId: string,
   { role_ids, invited_by }: { role_ids: string[]; invited_by: string },
 ): Promise<string[]> {
   const inviter = await findInviter(tx, tenantId, invited_by)
   if (!inviter) throw invitationInvalid()
-  const roles = await holdRoles(tx, tenantId, role_ids)
+  const roles = await lockRolesById(tx, tenantId, role_ids)
   if (roles.length < role_ids.length || permitsMoreThan(inviter, roles)) throw invitationInvalid()
   return role_ids
 }
 
-async function tellJoined(tx: Tx, offer: Offer, memberId: string, newcomer: Newcomer): Promise<void> {
+async function recordJoined(tx: Tx, offer: Offer, memberId: string, newcomer: Newcomer): Promise<void> {
   const { person, requestInfo, decisionId, at } = newcomer
   const { tenant_id: tenantId, id } = offer
   const { requestId } = requestInfo

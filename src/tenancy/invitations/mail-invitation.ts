@@ -5,7 +5,7 @@ import { linkUrl } from '../../platform/links/mailed-links.ts'
 import { signature } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 
-interface Letter {
+interface InvitationMail {
   email: string
   message: string
   tenantName: string
@@ -13,10 +13,15 @@ interface Letter {
   at: number
 }
 
-/** Leaves the mail with the link that accepts, in the caller's transaction: the only place where the token is. */
-export async function mailInvitation(deps: Deps, tx: Tx, caller: Caller, letter: Letter): Promise<void> {
+/** Queues the mail with the link that accepts, in the caller's transaction. Only this mail holds the token. */
+export async function mailInvitation(
+  deps: Deps,
+  tx: Tx,
+  caller: Caller,
+  { email, message, tenantName, token, at }: InvitationMail,
+): Promise<void> {
   const { tenantId, requestInfo, auth } = caller
-  const { email, message, tenantName, token, at } = letter
+
   await sendMail(tx, deps.sealer, {
     tenantId,
     to: email,

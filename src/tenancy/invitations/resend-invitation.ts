@@ -6,18 +6,24 @@ import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { assertGivable, holderOf } from '../roles/grantable-roles.ts'
+import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant, lockTenant } from '../tenants/store.ts'
-import { holdRoles } from './accept-store.ts'
+
 import { invitationPending } from './create-invitation.ts'
 import { mailInvitation } from './mail-invitation.ts'
-import { findInvitation, hasOtherPending, type InvitationRow, renewInvitation } from './store.ts'
+import {
+  findInvitation,
+  hasOtherPending,
+  type InvitationRow,
+  lockRolesById,
+  renewInvitation,
+} from './store.ts'
 
 /**
- * Sends an invitation again, with another token and its whole time; the token before is dead, and one that expired
- * is pending again. 403 for roles above the caller's own, 409 for one that was accepted or cancelled, 429
- * `throttled` for too many mails to the address, or to too many strangers.
+ * Sends an invitation again, with a new token and its full validity. The previous token stops working; an expired
+ * invitation becomes pending. 403 for roles with permissions that the caller lacks, 409 for an accepted or cancelled
+ * invitation, 429 `throttled` for too many mails to the address or to too many people outside the tenant.
  */
 export async function resendInvitation(
   tx: Tx,
@@ -34,7 +40,7 @@ export async function resendInvitation(
   const tenant = await findTenant(tx, tenantId, userId)
   if (!found || !tenant) throw notFound()
   const { email, message } = found
-  assertGivable(holderOf(caller), await holdRoles(tx, tenantId, found.role_ids))
+  assertGrantable(holderOf(caller), await lockRolesById(tx, tenantId, found.role_ids))
   assertDomainAllowed(tenant.settings.allowed_email_domains, email, 'email')
   if (await hasOtherPending(tx, tenantId, email, id)) throw invitationPending()
   const renewed = await renewInvitation(tx, { tenantId, id, tokenHash, at, expiresAt })
@@ -49,12 +55,12 @@ export async function resendInvitation(
     ...doneBy(caller, at),
     action: 'invitation:resend',
     target: { type: 'invitation', id },
-    changes: changesBetween(statesOf(found), statesOf(invitation)),
+    changes: changesBetween(auditedState(found), auditedState(invitation)),
   })
   return invitation
 }
 
-const statesOf = ({ status, send_count, expires_at }: InvitationRow) => ({
+const auditedState = ({ status, send_count, expires_at }: InvitationRow) => ({
   status,
   send_count,
   expires_at: new Date(expires_at).toISOString(),

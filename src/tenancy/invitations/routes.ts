@@ -46,14 +46,14 @@ async function readInvitation(deps: Deps, caller: Caller, id: string) {
   return new Versioned(invitation.version, showInvitation(invitation))
 }
 
-/** Whoever only claims an address learns nothing of what was sent to it. */
+/** The invitations to the caller's address; none while it is unverified, since the caller only claims it. */
 function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
   const { email, emailVerified } = caller.auth.user
   const asked = { path: '/api/v1/users/me/invitations', query }
   const load = async (page: ListPage) => {
     if (!emailVerified) return { rows: [], count: 0 }
     const now = deps.clock()
-    return asSystem(deps.db, 'invitations to a person lie in many tenants', async (tx) => ({
+    return asSystem(deps.db, 'invitations to a person come from many tenants', async (tx) => ({
       rows: await listInvitationsTo(tx, email, page, now),
       count: await countInvitationsTo(tx, email, page, now),
     }))
@@ -71,7 +71,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       action: 'invitation:list_own',
       tag: 'Invitations',
       summary: 'List the invitations to your address',
-      description: 'Those that can be accepted now; none while the address is not verified.',
+      description: 'Lists those that you can accept now; none while your address is not verified.',
       query: ownInvitationList.query,
       status: 200,
       answer: pageOf(receivedSchema),
@@ -96,7 +96,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       scope: 'inside',
       tag: 'Invitations',
       summary: 'Invite an address to your tenant',
-      description: 'The token is in the mail alone.',
+      description: 'Only the mail contains the token.',
       body: newInvitation,
       status: 201,
       answer: invitationSchema,
@@ -138,7 +138,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       scope: 'inside',
       tag: 'Invitations',
       summary: 'Send an invitation again',
-      description: 'With a new token and its whole time; the token before is dead.',
+      description: 'The mail has a new token with its full validity; the previous token stops working.',
       status: 200,
       answer: invitationSchema,
       refusals: [409],

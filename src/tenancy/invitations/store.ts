@@ -3,6 +3,7 @@ import { countRows } from '../../platform/db/count-rows.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
+import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 
 export const invitationStatus = z.enum(['pending', 'accepted', 'cancelled', 'expired'])
 
@@ -29,7 +30,7 @@ export type InvitationRow = z.infer<typeof invitationRow>
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 const idRow = z.object({ id: z.uuid() })
 
-/** Whoever reads later sees that the time is over, worker or not. */
+/** The status is computed from `expires_at`, so readers see an expired invitation before a worker marks it. */
 const columns = (now: number) => sql.fragment`
   i.id, i.email, i.role_ids, i.department_id, i.message, i.invited_by, i.invited_by_email, i.send_count, i.created_at,
   i.expires_at, i.accepted_at, i.accepted_by, i.version,
@@ -68,7 +69,7 @@ export function listInvitations(
     select ${columns(now)} from invitations i where i.tenant_id = ${tenantId} ${page.tail}`)
 }
 
-/** How many invitations the filters leave; all of them from the counter. */
+/** Counts the invitations that match the filters. Without filters the count comes from `row_counts`. */
 export function countInvitations(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'invitations')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
@@ -101,7 +102,7 @@ const received = (email: string, now: number) => sql.fragment`
   from invitations i join tenants t on t.id = i.tenant_id and t.status = 'active' and t.deleted_at is null
   where i.email = ${email} and i.status = 'pending' and i.expires_at > ${moment(now)}`
 
-/** A page of the invitations to an address, from whatever tenants; as the system role. */
+/** A page of the invitations to an address, from all tenants. As the system role. */
 export function listInvitationsTo(
   tx: Tx,
   email: string,
@@ -113,7 +114,7 @@ export function listInvitationsTo(
     ${received(email, now)} ${page.tail}`)
 }
 
-/** How many `listInvitationsTo` lists in all. */
+/** Counts the invitations that {@link listInvitationsTo} lists on all pages. */
 export function countInvitationsTo(tx: Tx, email: string, page: ListPage, now: number): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) ${received(email, now)} ${page.conditions}`)
@@ -132,7 +133,7 @@ interface NewInvitation {
   expiresAt: number
 }
 
-/** Inserts an invitation; false when one to the address is pending. */
+/** Inserts an invitation; false when one to the address is already pending. */
 export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promise<boolean> {
   const { tenantId, email, inviter } = invitation
   const at = moment(invitation.at)
@@ -146,7 +147,7 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promi
   return inserted !== null
 }
 
-/** Invitations of the tenant that can be accepted now; certain while the tenant is locked. */
+/** Counts the invitations of the tenant that can be accepted now. Reliable only while the tenant is locked. */
 export function countPending(tx: Tx, tenantId: string, now: number): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from invitations i
@@ -159,7 +160,7 @@ export function isMemberAddress(tx: Tx, tenantId: string, email: string): Promis
     select 1 from memberships m where m.tenant_id = ${tenantId} and m.email = ${email}`)
 }
 
-/** Marks the invitation to an address that has run out, so that another can be made; gives its id, once. */
+/** Marks an overdue invitation to an address as expired, so that a new one can be made; returns its id, or null. */
 export function expireOverdue(tx: Tx, tenantId: string, email: string, now: number): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(idRow)`
     update invitations set status = 'expired', updated_at = ${moment(now)}
@@ -169,7 +170,7 @@ export function expireOverdue(tx: Tx, tenantId: string, email: string, now: numb
 
 const expiredRow = z.object({ tenant_id: z.uuid(), id: z.uuid() })
 
-/** Marks up to `limit` invitations of any tenant that have run out; gives each once; as the worker. */
+/** Marks up to `limit` overdue invitations of any tenant as expired and returns them. As the worker role. */
 export function expireSome(
   tx: Tx,
   now: number,
@@ -183,7 +184,7 @@ export function expireSome(
     from due where i.tenant_id = due.tenant_id and i.id = due.id returning i.tenant_id, i.id`)
 }
 
-/** Cancels an invitation that can still be accepted; false otherwise. */
+/** Cancels an invitation that can still be accepted; else false. */
 export async function cancelPending(tx: Tx, tenantId: string, invitationId: string, now: number) {
   const cancelled = await tx.maybeOne(sql.type(idRow)`
     update invitations set status = 'cancelled', updated_at = ${moment(now)}
@@ -192,7 +193,7 @@ export async function cancelPending(tx: Tx, tenantId: string, invitationId: stri
   return cancelled !== null
 }
 
-/** Cancels the invitation to an address that can still be accepted; gives its id, or null. */
+/** Cancels the invitation to an address that can still be accepted; returns its id, or null. */
 export function cancelPendingTo(
   tx: Tx,
   tenantId: string,
@@ -213,7 +214,7 @@ interface Renewal {
   expiresAt: number
 }
 
-/** Gives an invitation that is pending or expired another token and time; false otherwise. */
+/** Gives a pending or expired invitation a new token and expiry; else false. */
 export async function renewInvitation(tx: Tx, renewal: Renewal): Promise<boolean> {
   const renewed = await tx.maybeOne(sql.type(idRow)`
     update invitations set status = 'pending', token_hash = ${sql.binary(renewal.tokenHash)}, send_count = send_count + 1,
@@ -222,7 +223,7 @@ export async function renewInvitation(tx: Tx, renewal: Renewal): Promise<boolean
   return renewed !== null
 }
 
-/** Whether another invitation to the address is pending; certain while the tenant is locked. */
+/** Whether another invitation to the address is pending. Reliable only while the tenant is locked. */
 export function hasOtherPending(tx: Tx, tenantId: string, email: string, exceptId: string): Promise<boolean> {
   return tx.exists(sql.unsafe`
     select 1 from invitations i where i.tenant_id = ${tenantId} and i.email = ${email} and i.status = 'pending'
@@ -232,7 +233,7 @@ export function hasOtherPending(tx: Tx, tenantId: string, email: string, exceptI
 const erased = z.object({ tenant_id: z.uuid(), id: z.uuid(), was_pending: z.boolean() })
 
 /**
- * Deletes the invitations that a person accepted, and every one to an address (null: to none); gives them. As the
+ * Deletes every invitation to an address (null: to none) and those that the person accepted; returns them. As the
  * system role.
  */
 export function deleteInvitationsTo(
@@ -243,4 +244,94 @@ export function deleteInvitationsTo(
     delete from invitations where (md5(email) = md5(${email}::text) and email = ${email}::text) or (accepted_by = ${userId} and tenant_id in (
       select tenant_id from memberships where user_id = ${userId}))
     returning tenant_id, id, status = 'pending' as was_pending`)
+}
+
+const offerRow = z.object({
+  tenant_id: z.uuid(),
+  id: z.uuid(),
+  email: z.string(),
+  send_count: z.number(),
+  status: invitationStatus,
+  expires_at: z.number(),
+  tenant_status: z.enum(['active', 'suspended', 'archived']),
+  tenant_deleted: z.boolean(),
+  tenant_name: z.string(),
+  tenant_slug: z.string(),
+  allowed_email_domains: z.array(z.string()),
+})
+
+/** The invitation of a token, with its tenant. */
+export type Offer = z.infer<typeof offerRow>
+
+/** Finds the invitation of a token, in any status. As the system role. */
+export function findOffer(tx: Tx, tokenHash: Buffer): Promise<Offer | null> {
+  return tx.maybeOne(sql.type(offerRow)`
+    select i.tenant_id, i.id, i.email, i.send_count, i.status, i.expires_at, t.status as tenant_status,
+           t.deleted_at is not null as tenant_deleted, t.name as tenant_name, t.slug as tenant_slug,
+           coalesce(t.settings -> 'allowed_email_domains', '[]') as allowed_email_domains
+    from invitations i join tenants t on t.id = i.tenant_id where i.token_hash = ${sql.binary(tokenHash)}`)
+}
+
+const acceptedRow = z.object({
+  role_ids: z.array(z.uuid()),
+  department_id: z.uuid().nullable(),
+  invited_by: z.uuid(),
+})
+
+/**
+ * Accepts a pending invitation if `sendCount` still names its newest mail, it has not expired and the tenant is active.
+ * Of concurrent attempts one gets the row, the others null.
+ */
+export function markAccepted(
+  tx: Tx,
+  accepted: { tenantId: string; id: string; sendCount: number; userId: string; at: number },
+): Promise<z.infer<typeof acceptedRow> | null> {
+  const at = moment(accepted.at)
+  return tx.maybeOne(sql.type(acceptedRow)`
+    update invitations set status = 'accepted', accepted_at = ${at}, accepted_by = ${accepted.userId}, updated_at = ${at}
+    where tenant_id = ${accepted.tenantId} and id = ${accepted.id} and status = 'pending' and expires_at > ${at}
+      and send_count = ${accepted.sendCount}
+      and exists (select from tenants t where t.id = ${accepted.tenantId} and t.status = 'active' and t.deleted_at is null)
+    returning role_ids, department_id, invited_by`)
+}
+
+const inviterRow = z.object({
+  systemRoles: z.array(z.enum(systemRoles)),
+  permissions: z.array(z.string()),
+})
+
+/** The roles and permissions of an active member; null for all others. */
+export function findInviter(
+  tx: Tx,
+  tenantId: string,
+  userId: string,
+): Promise<z.infer<typeof inviterRow> | null> {
+  return tx.maybeOne(sql.type(inviterRow)`
+    select coalesce(array_agg(distinct r.name) filter (where r.is_system), '{}') as "systemRoles",
+           coalesce(array_agg(distinct p) filter (where p is not null), '{}') as permissions
+    from memberships m
+    join users u on u.id = m.user_id and u.is_active
+    join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
+    join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+    left join lateral unnest(r.permissions) p on true
+    where m.tenant_id = ${tenantId} and m.user_id = ${userId} and m.status = 'active'
+    group by m.id`)
+}
+
+const lockedRole = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  permissions: z.array(z.string()),
+  is_system: z.boolean(),
+})
+
+/** Finds the roles that still exist and locks them until the transaction ends. */
+export function lockRolesById(
+  tx: Tx,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<readonly z.infer<typeof lockedRole>[]> {
+  return tx.any(sql.type(lockedRole)`
+    select id, name, permissions, is_system from roles
+    where tenant_id = ${tenantId} and id = any(${sql.array(ids, 'uuid')}) order by created_at, id for share`)
 }

@@ -9,9 +9,9 @@ import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { holdDepartment } from '../departments/store.ts'
-import { assertGivable, holderOf } from '../roles/grantable-roles.ts'
-import { holdRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
+import { requireDepartment } from '../departments/create-department.ts'
+import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
+import { lockRolesNamed, type RoleRow, roleNameKey } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
 import { checkAttributes } from './check-attributes.ts'
@@ -19,9 +19,9 @@ import { auditedMember, type NewMember } from './member-schemas.ts'
 import { findMember, findPerson, insertMember, type MemberRow } from './store.ts'
 
 /**
- * Adds a person, known by id, to the caller's tenant and tells them by mail. 400 for an unknown person, role or
- * department, 403 for a role that permits what the caller lacks, 409 `already_member`, 429 `throttled` for too many mails to them, or
- * to too many strangers.
+ * Adds a person, known by id, to the caller's tenant and notifies them by mail. 400 for an unknown person, role or
+ * department, 403 for a role with permissions that the caller lacks, 409 `already_member`, 429 `throttled` for too many
+ * mails to this person or to too many people outside the tenant.
  */
 export async function addMember(
   tx: Tx,
@@ -33,9 +33,10 @@ export async function addMember(
   const { tenantId, userId } = caller
   const at = deps.clock()
   const id = timeOrderedId(at)
-  const roles = await rolesAsked(tx, tenantId, body.roles)
-  assertGivable(holderOf(caller), roles)
-  const departmentId = await departmentAsked(tx, tenantId, body.department_id ?? null)
+  const roles = await findRequestedRoles(tx, tenantId, body.roles)
+  assertGrantable(holderOf(caller), roles)
+  const departmentId = body.department_id ?? null
+  await requireDepartment(tx, tenantId, departmentId, 'department_id')
   const tenant = await findTenant(tx, tenantId, userId)
   if (!tenant) throw notFound()
   assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
@@ -43,7 +44,7 @@ export async function addMember(
   const { attributes } = body
   if (attributes) await checkAttributes(tx, tenantId, attributes)
   if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
-    throw new ApiError(409, 'already_member', 'This person is a member already.')
+    throw new ApiError(409, 'already_member', 'This person is already a member.')
   await appendEvent(tx, {
     ...causedBy(caller, at),
     type: 'tenant.member_added',
@@ -52,7 +53,7 @@ export async function addMember(
   })
   await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
   const member = await findMember(tx, tenantId, id)
-  if (!member) throw new Error('The member just added cannot be seen')
+  if (!member) throw new Error('The new member cannot be read')
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: 'member:create',
@@ -62,12 +63,12 @@ export async function addMember(
   return member
 }
 
-/** The person to be added, who belongs to other tenants as yet; 400 on `user_id` where there is none. */
+/** Finds the person to add. They belong to other tenants so far. 400 on `user_id` for an unknown id. */
 export async function personToAdd({ db }: Pick<Deps, 'db'>, { user_id: id }: NewMember): Promise<Person> {
   const user = await asSystem(db, 'a person to be added belongs to other tenants as yet', (tx) =>
     findPerson(tx, id),
   )
-  if (!user) throw invalidField('user_id', 'There is nobody with this id.', 'unknown')
+  if (!user) throw invalidField('user_id', 'There is no person with this id.', 'unknown')
   return user
 }
 
@@ -80,7 +81,7 @@ interface Added {
   at: number
 }
 
-/** Tells a person who was not asked: by whom they were added, with a link that leaves the tenant. */
+/** People are added without being asked, so the mail names who added them and holds a link that leaves the tenant. */
 async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Promise<void> {
   const { tenantId, requestInfo, auth } = caller
   const { user, membershipId, tenantName, at } = added
@@ -103,21 +104,15 @@ async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Prom
   })
 }
 
-/** The roles asked for by name or id, held until the transaction ends; 400 on `roles` for one that is unknown. */
-export async function rolesAsked(
+/** Finds roles by name or id and locks them until the transaction ends. 400 on `roles` for an unknown one. */
+export async function findRequestedRoles(
   tx: Tx,
   tenantId: string,
-  asked: readonly string[],
+  namesOrIds: readonly string[],
 ): Promise<readonly RoleRow[]> {
-  const found = await holdRolesNamed(tx, tenantId, asked)
+  const found = await lockRolesNamed(tx, tenantId, namesOrIds)
   const known = new Set(found.flatMap((role) => [role.id, roleNameKey(role.name)]))
-  const unknown = asked.find((name) => !known.has(roleNameKey(name)))
+  const unknown = namesOrIds.find((name) => !known.has(roleNameKey(name)))
   if (unknown === undefined) return found
   throw invalidField('roles', `This tenant has no role "${unknown}".`, 'unknown')
-}
-
-/** The department asked for, held until the transaction ends; 400 on `department_id` where there is none. */
-export async function departmentAsked(tx: Tx, tenantId: string, id: string | null): Promise<string | null> {
-  if (id === null || (await holdDepartment(tx, tenantId, id))) return id
-  throw invalidField('department_id', 'This tenant has no department of this id.', 'unknown')
 }

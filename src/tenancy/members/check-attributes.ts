@@ -3,11 +3,11 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { type FieldError, validationError } from '../../platform/errors.ts'
 import type { DataType } from '../../policy-engine/compile/conditions.ts'
 import { normalised } from '../../policy-engine/evaluate/attributes.ts'
-import { listSubjectAttributes, type SubjectAttribute } from './attribute-store.ts'
+import { listSubjectAttributes, type SubjectAttribute } from './store.ts'
 
 /**
- * Throws 400 unless a member's attributes are as the tenant defined those of subjects: known keys, values of the
- * declared type and among the allowed ones, none missing that is required.
+ * Throws 400 unless a member's attributes match the subject attributes that the tenant defined: known keys, values of
+ * the declared type, allowed values only, and every required attribute present.
  */
 export async function checkAttributes(
   tx: Tx,
@@ -32,30 +32,34 @@ const fault = (key: string, code: string, detail: string): FieldError => ({
 function faultOf(key: string, value: unknown, definition: SubjectAttribute | undefined): FieldError[] {
   if (!definition)
     return [
-      fault(key, 'unknown', `Members have no attribute "${key}". Define it first, with category subject.`),
+      fault(
+        key,
+        'unknown',
+        `Members have no attribute "${key}". Define it first, with the category subject.`,
+      ),
     ]
   const { data_type, allowed_values } = definition
   if (!isOfType(value, data_type))
-    return [fault(key, 'invalid', `The attribute ${key} has to be ${typeNames[data_type]}.`)]
+    return [fault(key, 'invalid', `The attribute ${key} must be ${typeNames[data_type]}.`)]
   if (allowed_values === null || isAllowed(value, allowed_values, data_type)) return []
-  return [fault(key, 'invalid', `The attribute ${key} may be one of ${allowed_values.join(', ')}.`)]
+  return [fault(key, 'invalid', `The attribute ${key} must be one of ${allowed_values.join(', ')}.`)]
 }
 
-/** How a type of attribute is called in a sentence. */
+/** The name of each type in an error message. */
 export const typeNames: Record<DataType, string> = {
-  string: 'a text of 1024 characters at most',
+  string: 'a text of at most 1024 characters',
   integer: 'a whole number',
   number: 'a number',
   boolean: 'true or false',
-  datetime: 'a moment as RFC 3339, such as 2026-11-21T09:30:00Z',
+  datetime: 'an RFC 3339 date and time, such as 2026-11-21T09:30:00Z',
   ip: 'an IP address',
-  array: 'a list of texts, numbers, or true and false, 128 at most',
+  array: 'a list of at most 128 texts, numbers or booleans',
 }
 
-/** Whether a value is of a declared type, so that policies can compare it. */
+/** Whether a value has the declared type, so that policies can compare it. */
 export const isOfType = (value: unknown, type: DataType): boolean => normalised(value, type) !== undefined
 
-/** Of a list, each entry has to be among the allowed ones. */
+/** Each entry of a list must be an allowed value. */
 function isAllowed(value: unknown, allowed: readonly unknown[], type: DataType): boolean {
   const scalar = type === 'array' ? undefined : type
   const canonical = (one: unknown) => (scalar ? normalised(one, scalar) : one)

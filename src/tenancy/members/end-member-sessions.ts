@@ -4,12 +4,12 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { assertMayTouch } from './keep-owners.ts'
+import { assertCanChange } from './keep-owners.ts'
 import { endSessionsOfMember, type MemberRow } from './store.ts'
 
 /**
- * Ends every session of a member in this tenant: their tokens for it are refused at the next request, and only a new
- * login leads in again. Elsewhere the sessions live on. 403 for an owner, unless an owner does it.
+ * Ends a member's sessions in this tenant: their tokens for it are refused from the next request on, until they log in
+ * again. In other tenants the sessions continue. 403 when the member is an owner and the caller is not.
  */
 export async function endMemberSessions(
   tx: Tx,
@@ -20,7 +20,7 @@ export async function endMemberSessions(
   const { tenantId } = caller
   const { id, user_id } = member
   const at = clock()
-  assertMayTouch(caller, member)
+  assertCanChange(caller, member)
   await endSessionsOfMember(tx, { tenantId, id, at })
   await appendEvent(tx, {
     ...causedBy(caller, at),

@@ -7,9 +7,9 @@ import { endMembership } from './remove-member.ts'
 import { findMember } from './store.ts'
 
 /**
- * Ends the membership that a link is about, as its own person, whatever state the tenant is in: who was added unasked
- * needs nobody's leave. 400 `token_invalid` also where the membership ended otherwise, else `token_expired`;
- * 409 `last_owner`, which uses nothing up.
+ * Ends the membership that a one-time link names, on behalf of its person and in any state of the tenant: a person who
+ * was added without being asked needs no permission to leave. 400 `token_invalid`, also when the membership has already
+ * ended; 400 `token_expired`; 409 `last_owner`, which leaves the link usable.
  */
 export async function leaveTenant(
   { db, clock }: Deps,
@@ -17,7 +17,7 @@ export async function leaveTenant(
   token: string,
 ): Promise<void> {
   const at = clock()
-  const link = await asSystem(db, 'whoever opens the link need not be logged in', (tx) =>
+  const link = await asSystem(db, 'the person who opens the link need not be logged in', (tx) =>
     findLink(tx, { purpose: 'tenant_leave', token, at }),
   )
   const { tenantId, userId, targetId } = link

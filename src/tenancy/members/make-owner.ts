@@ -3,7 +3,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { holdRolesNamed } from '../roles/store.ts'
+import { lockRolesNamed } from '../roles/store.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { lockTenant, type NamedTenant } from '../tenants/store.ts'
 import { auditedMember } from './member-schemas.ts'
@@ -12,39 +12,40 @@ import { changeMember, findMember, insertMember, type MemberRow, replaceRoles } 
 interface NewOwner {
   tenant: NamedTenant
   person: { id: string; email: string; firstName: string; lastName: string }
-  /** Null for who is no member yet. */
+  /** Null when the person is not a member yet. */
   membershipId: string | null
   requestInfo: RequestInfo
   at: number
 }
 
 /**
- * Makes a person an active owner of a tenant, beside the roles they have, for an operator; the deed is the service's
- * own. The scope must be the tenant and the person. 400 `email_domain_not_allowed` as for every new member.
+ * Makes a person an active owner of a tenant, in addition to their other roles. For operators: the audit log names the
+ * service as actor. The transaction's scope must be the tenant and the person. 400 `email_domain_not_allowed` as for
+ * every new member.
  */
 export async function makeOwner(tx: Tx, owner: NewOwner): Promise<void> {
   const { tenant, membershipId } = owner
   await lockTenant(tx, tenant.id)
   const before = membershipId === null ? null : await findMember(tx, tenant.id, membershipId)
-  const id = before ? await raise(tx, owner, before) : await join(tx, owner)
+  const id = before ? await promote(tx, owner, before) : await addAsOwner(tx, owner)
   const after = await findMember(tx, tenant.id, id)
-  if (!after) throw new Error('The owner just made cannot be seen')
-  await tell(tx, owner, before, after)
+  if (!after) throw new Error('The new owner cannot be read')
+  await record(tx, owner, before, after)
 }
 
-async function join(tx: Tx, { tenant, person, at }: NewOwner): Promise<string> {
+async function addAsOwner(tx: Tx, { tenant, person, at }: NewOwner): Promise<string> {
   assertDomainAllowed(tenant.settings.allowed_email_domains, person.email, 'email')
-  const roles = await holdRolesNamed(tx, tenant.id, ['owner'])
+  const roles = await lockRolesNamed(tx, tenant.id, ['owner'])
   const id = timeOrderedId(at)
   const roleIds = roles.map((role) => role.id)
   const member = { id, tenantId: tenant.id, user: person, departmentId: null, roleIds, at }
   if (!(await insertMember(tx, member)))
-    throw new Error('They became a member just now. Run the command again.')
+    throw new Error('The person has just become a member. Run the command again.')
   return id
 }
 
-async function raise(tx: Tx, { tenant, at }: NewOwner, member: MemberRow): Promise<string> {
-  const roles = await holdRolesNamed(tx, tenant.id, [...member.roles, 'owner'])
+async function promote(tx: Tx, { tenant, at }: NewOwner, member: MemberRow): Promise<string> {
+  const roles = await lockRolesNamed(tx, tenant.id, [...member.roles, 'owner'])
   const { id, department_id: departmentId, attributes } = member
   const given = { tenantId: tenant.id, memberId: id, roleIds: roles.map((role) => role.id) }
   const rolesChanged = await replaceRoles(tx, given)
@@ -53,7 +54,7 @@ async function raise(tx: Tx, { tenant, at }: NewOwner, member: MemberRow): Promi
   return id
 }
 
-async function tell(
+async function record(
   tx: Tx,
   { tenant, person, requestInfo, at }: NewOwner,
   before: MemberRow | null,

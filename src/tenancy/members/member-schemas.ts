@@ -40,7 +40,7 @@ export function showMember(row: MemberRow) {
   }
 }
 
-/** Of a membership, what the audit log tells. */
+/** The fields of a membership that the audit log records. */
 export const auditedMember = ({ user_id, roles, department_id, status, attributes }: MemberRow) => ({
   user_id,
   roles,
@@ -49,29 +49,29 @@ export const auditedMember = ({ user_id, roles, department_id, status, attribute
   attributes,
 })
 
-/** One role, by name or id: a name may have 64 characters, each of one or two UTF-16 units. */
+/** One role, by name or id. 128: a name has up to 64 characters of one or two UTF-16 units each. */
 export const roleReference = z
   .string('Name the role as text.')
   .min(1, 'Name the role.')
   .max(128, 'There is no such role.')
 
-/** Roles to be given, by name or id. */
+/** The roles of a member, by name or id. */
 export const roleNames = z
   .array(roleReference, 'Give roles as a list of names.')
   .min(1, 'A member needs at least one role.')
-  .max(32, 'A member may have 32 roles at most.') // each request reads all that they permit
+  .max(32, 'A member can have at most 32 roles.') // each request reads the permissions of all of them
 
 const attributeKey = /^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/
-const badKey = 'The key of an attribute has up to 63 of a-z, 0-9 and _, a letter first.'
+const badKey = 'An attribute key has up to 63 characters of a-z, 0-9 and _, and starts with a letter.'
 
-/** Values of the attributes that policies read as `subject.<key>`. */
+/** Attribute values. Policies read them as `subject.<key>`. */
 const attributes = z
   .record(z.string(), z.unknown(), 'Give the attributes as an object.')
   .superRefine((values, context) => {
     for (const key of Object.keys(values))
       if (!attributeKey.test(key)) context.addIssue({ code: 'custom', path: [key], message: badKey })
     if (Buffer.byteLength(JSON.stringify(values)) > 16_384)
-      context.addIssue({ code: 'custom', message: 'Attributes may have 16 KiB at most.' })
+      context.addIssue({ code: 'custom', message: 'Attributes can have at most 16 KiB.' })
   })
 
 const fields = {
@@ -83,7 +83,7 @@ const fields = {
 
 const documented = {
   roles: { type: 'array', items: { type: 'string' }, description: 'Names or ids' },
-  role: { type: 'string', description: 'In place of roles, for one' },
+  role: { type: 'string', description: 'One role, instead of `roles`' },
   department_id: { type: ['string', 'null'], format: 'uuid' },
   attributes: { type: 'object', additionalProperties: true },
 } satisfies Record<string, oas31.SchemaObject>
@@ -96,7 +96,7 @@ export const newMember = z
     const [path, message] =
       email === undefined
         ? ['user_id', 'Give the id of the person to add.']
-        : ['email', 'An address is invited: POST /api/v1/tenants/<id>/invitations/.']
+        : ['email', 'To add an address, invite it: POST /api/v1/tenants/<id>/invitations/.']
     context.addIssue({ code: 'custom', path: [path], message })
     return z.NEVER
   })
@@ -132,7 +132,7 @@ export const memberChange = z
 
 export type MemberChange = z.output<typeof memberChange>
 
-/** A member, as policies see it. */
+/** A member as a resource in policies. */
 export const memberResource = (member: MemberRow) => ({
   type: 'member',
   id: member.id,

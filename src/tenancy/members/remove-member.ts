@@ -6,12 +6,12 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { cancelInvitationOf } from '../invitations/cancel-invitation.ts'
-import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
+import { cancelInvitationTo } from '../invitations/cancel-invitation.ts'
+import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
 import { deleteMember, type MemberRow } from './store.ts'
 
-/** Takes a person out of the tenant, or lets them leave it; 409 `last_owner`. The person stays what they are elsewhere. */
+/** Removes a person from the tenant, or lets them leave. 409 `last_owner`. Their account and other memberships remain. */
 export async function removeMember(
   tx: Tx,
   { clock }: Deps,
@@ -20,19 +20,19 @@ export async function removeMember(
   versions: Versions,
 ): Promise<void> {
   assertAmong(versions, member.version)
-  assertMayTouch(caller, member)
+  assertCanChange(caller, member)
   await endMembership(tx, caller, member, clock())
 }
 
 /**
- * Deletes a membership, with what would bring it back, one event and one audit row; 409 `last_owner`. The
- * transaction has to hold the tenant's lock.
+ * Deletes a membership and cancels a pending invitation to the same address, which would restore it. Records one event
+ * and one audit row. 409 `last_owner`. The transaction must hold the tenant's lock.
  */
 export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow, at: number): Promise<void> {
   const { tenantId } = doer
   const { id, user_id, email, roles } = member
   await deleteMember(tx, tenantId, id)
-  await cancelInvitationOf(tx, doer, email, at)
+  await cancelInvitationTo(tx, doer, email, at)
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   await appendEvent(tx, {
     ...causedBy(doer, at),

@@ -12,10 +12,10 @@ import { lockTenant } from '../tenants/store.ts'
 import { addMember, personToAdd } from './add-member.ts'
 import { endMemberSessions } from './end-member-sessions.ts'
 import { leaveTenant } from './leave-tenant.ts'
-import { countMembers, listMembers, memberList } from './list-store.ts'
+
 import { memberChange, memberResource, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
-import { findMember, type MemberRow } from './store.ts'
+import { countMembers, findMember, listMembers, type MemberRow, memberList } from './store.ts'
 import { updateMember } from './update-member.ts'
 
 function pageOfMembers(deps: Deps, caller: Caller, query: ListQuery) {
@@ -35,7 +35,7 @@ async function readMember(deps: Deps, caller: Caller, memberId: string) {
   return new Versioned(member.version, showMember(member))
 }
 
-/** The member of the path; members of the tenant change one at a time, so that an owner remains. */
+/** Loads the member of the path. The lock on the tenant lets its members change one at a time, so an owner remains. */
 async function lockedMember(tx: Tx, { caller, params }: Target): Promise<MemberRow | null> {
   await lockTenant(tx, caller.tenantId)
   return findMember(tx, caller.tenantId, pathId(params.mid))
@@ -62,7 +62,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     tag: 'Members',
     summary: 'Add a person to your tenant',
     description:
-      'The person is told by mail, by whom, with a link that leaves the tenant. An address without an id is invited instead.',
+      'A mail tells the person who added them and holds a link that leaves the tenant. To add an address without an id, invite it.',
     body: newMember,
     status: 201,
     answer: memberSchema,
@@ -93,7 +93,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
       scope: 'inside',
       tag: 'Members',
       summary: "Change a member's roles, department, status or attributes",
-      description: 'Counts from their next request on. Roles and attributes replace what was there.',
+      description: 'Takes effect at their next request. Roles and attributes replace the previous ones.',
       body: memberChange,
       status: 200,
       answer: memberSchema,
@@ -111,7 +111,8 @@ export const memberRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Members',
     summary: "End a member's sessions in your tenant",
-    description: 'Their tokens for it are refused from the next request on, until they log in again.',
+    description:
+      'Their tokens for your tenant are refused from the next request on, until they log in again.',
     status: 204,
     answer: null,
     load: lockedMember,
@@ -136,8 +137,9 @@ export const memberRoutes = (deps: Deps): Route[] => [
   linkRoute({
     path: '/api/v1/tenants/leave',
     tag: 'Members',
-    summary: 'Leave a tenant with the token out of the mail',
-    description: 'The mail to whoever was added holds it. Needs no login, and asks no policy of the tenant.',
+    summary: 'Leave a tenant with the token from the mail',
+    description:
+      'The mail to a person who was added holds the token. Needs no login; no policy of the tenant applies.',
     refusals: [409],
     done: 'You have left the tenant',
     use: (requestInfo, token) => leaveTenant(deps, requestInfo, token),

@@ -1,6 +1,19 @@
 import { z } from 'zod'
+import { countRows } from '../../platform/db/count-rows.ts'
+import {
+  byFlag,
+  byId,
+  byText,
+  byWord,
+  defineList,
+  type Filter,
+  type ListPage,
+} from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { emailAddress } from '../../platform/email-address.ts'
+import { dataTypes } from '../../policy-engine/compile/conditions.ts'
+import { roleNameKey } from '../roles/store.ts'
 
 export const memberRow = z.object({
   id: z.uuid(),
@@ -20,7 +33,7 @@ export const memberRow = z.object({
 
 export type MemberRow = z.infer<typeof memberRow>
 
-/** What a MemberRow is read from: memberships as m, users as u. */
+/** The columns of a MemberRow, with memberships as `m` and users as `u`. */
 export const memberColumns = sql.fragment`
   m.id, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.status, m.attributes,
   m.joined_at, m.updated_at, m.version,
@@ -37,7 +50,7 @@ interface NewMember {
   at: number
 }
 
-/** Inserts a membership with its roles; false when the person belongs to the tenant already. */
+/** Inserts a membership with its roles; false when the person is already a member. */
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
   const { id, tenantId, user, departmentId, roleIds, attributes = {} } = member
   const at = sql.timestamp(new Date(member.at))
@@ -74,7 +87,7 @@ interface MemberChange {
   at: number
 }
 
-/** Changes a membership; false when it, and its roles, are so already. */
+/** Updates a membership; false when neither it nor its roles change. */
 export async function changeMember(tx: Tx, member: MemberChange): Promise<boolean> {
   const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${sql.jsonb(member.attributes as never)})`
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
@@ -86,7 +99,7 @@ export async function changeMember(tx: Tx, member: MemberChange): Promise<boolea
   return changed !== null
 }
 
-/** Gives a member exactly these roles; false when they have them already. */
+/** Gives a member exactly these roles; false when nothing changes. */
 export async function replaceRoles(
   tx: Tx,
   { tenantId, memberId, roleIds }: { tenantId: string; memberId: string; roleIds: readonly string[] },
@@ -104,7 +117,7 @@ export async function replaceRoles(
     select exists (select from taken) or exists (select from given) as changed`)
 }
 
-/** Ends the sessions that a member has by now, in this tenant alone. */
+/** Ends the sessions that a member has at `at`, in this tenant only. */
 export async function endSessionsOfMember(
   tx: Tx,
   member: { tenantId: string; id: string; at: number },
@@ -114,12 +127,12 @@ export async function endSessionsOfMember(
     where tenant_id = ${member.tenantId} and id = ${member.id}`)
 }
 
-/** Removes a membership with its roles. */
+/** Deletes a membership with its roles. */
 export async function deleteMember(tx: Tx, tenantId: string, memberId: string): Promise<void> {
   await tx.query(sql.unsafe`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`)
 }
 
-/** Whether somebody owns the tenant who can act as its owner. */
+/** Whether the tenant has an active owner: the membership and the user are active. */
 export function hasActiveOwner(tx: Tx, tenantId: string): Promise<boolean> {
   return tx.oneFirst(sql.type(z.object({ owned: z.boolean() }))`
     select exists (
@@ -143,12 +156,12 @@ const membershipRow = z.object({
   roles: z.array(z.string()),
 })
 
-/** Where a person belongs, and as what. */
+/** A person's membership in a tenant. */
 export type Membership = z.infer<typeof membershipRow>
 
 /**
- * Every tenant a person belongs to that is not deleted, most recently entered first, then oldest membership first;
- * read as the system role.
+ * A person's memberships in tenants that are not deleted, most recently entered first, then oldest first. As the
+ * system role.
  */
 export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Membership[]> {
   return tx.any(sql.type(membershipRow)`
@@ -165,36 +178,36 @@ export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Me
     order by m.last_entered_at desc nulls last, m.joined_at, m.id`)
 }
 
-/** Notes that a person entered a tenant (login, switch): where the next login leads; as the system role. */
+/** Records that a person entered a tenant (login, switch). The next login leads there. As the system role. */
 export async function recordEntry(
   tx: Tx,
-  place: { tenantId: string; userId: string; at: number },
+  { tenantId, userId, at }: { tenantId: string; userId: string; at: number },
 ): Promise<void> {
   await tx.query(sql.unsafe`
-    update memberships set last_entered_at = ${sql.timestamp(new Date(place.at))}
-    where tenant_id = ${place.tenantId} and user_id = ${place.userId}`)
+    update memberships set last_entered_at = ${sql.timestamp(new Date(at))}
+    where tenant_id = ${tenantId} and user_id = ${userId}`)
 }
 
-const askingRow = z.object({ name: z.string(), domains: z.array(z.string()) })
+const requiringTenant = z.object({ name: z.string(), domains: z.array(z.string()) })
 
 /**
- * The first tenant of a person that asks for domains of which `kept` is one and `lost` is none; null where none
- * does. As the system role.
+ * The person's first tenant whose allowed domains include the domain `before` but not the domain `after`, or null. As
+ * the system role.
  */
-export function findDomainsAskedOf(
+export function findTenantRequiringDomain(
   tx: Tx,
   userId: string,
-  { kept, lost }: { kept: string; lost: string },
-): Promise<z.infer<typeof askingRow> | null> {
-  const asked = sql.fragment`(t.settings -> 'allowed_email_domains')`
-  return tx.maybeOne(sql.type(askingRow)`
-    select t.name, ${asked} as domains
+  { before, after }: { before: string; after: string },
+): Promise<z.infer<typeof requiringTenant> | null> {
+  const allowed = sql.fragment`(t.settings -> 'allowed_email_domains')`
+  return tx.maybeOne(sql.type(requiringTenant)`
+    select t.name, ${allowed} as domains
     from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} and ${asked} ? ${kept} and not ${asked} ? ${lost}
+    where m.user_id = ${userId} and ${allowed} ? ${before} and not ${allowed} ? ${after}
     order by m.joined_at, m.id limit 1`)
 }
 
-/** Copies a person's address and names to all their memberships; as the system role. */
+/** Copies a person's address and names to all their memberships. As the system role. */
 export async function copyProfile(
   tx: Tx,
   user: { id: string; email: string; firstName: string; lastName: string },
@@ -206,13 +219,13 @@ export async function copyProfile(
 
 const person = z.object({ id: z.uuid(), email: z.string(), firstName: z.string(), lastName: z.string() })
 
-/** A person by id, whatever tenants they belong to; as the system role. */
+/** An active person by id, or null. As the system role. */
 export function findPerson(tx: Tx, userId: string): Promise<z.infer<typeof person> | null> {
   return tx.maybeOne(sql.type(person)`
     select id, email, first_name as "firstName", last_name as "lastName" from users where id = ${userId} and is_active`)
 }
 
-const belonging = z.object({
+const membershipToEnd = z.object({
   tenant_id: z.uuid(),
   name: z.string(),
   slug: z.string(),
@@ -223,15 +236,15 @@ const belonging = z.object({
   has_other_owner: z.boolean(),
 })
 
-/** A tenant a person belongs to, deleted ones included, and whether others belong to it, and own it. */
-export type MembershipToEnd = z.infer<typeof belonging>
+/** A membership, deleted tenants included, with whether the tenant has other members and other active owners. */
+export type MembershipToEnd = z.infer<typeof membershipToEnd>
 
-/** Everywhere a person belongs, by tenant. As the system role. */
+/** All memberships of a person, by tenant. As the system role. */
 export function listMembershipsToEnd(tx: Tx, userId: string): Promise<readonly MembershipToEnd[]> {
   const isOwner = sql.fragment`exists (
     select from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and r.is_system and r.name = 'owner')`
-  return tx.any(sql.type(belonging)`
+  return tx.any(sql.type(membershipToEnd)`
     select t.id as tenant_id, t.name, t.slug, t.deleted_at is not null as is_deleted, mine.id as membership_id,
            mine.is_owner, others.n > 0 as has_others, others.owners > 0 as has_other_owner
     from (select m.*, ${isOwner} as is_owner from memberships m where m.user_id = ${userId}) mine
@@ -241,4 +254,112 @@ export function listMembershipsToEnd(tx: Tx, userId: string): Promise<readonly M
       from memberships m join users u on u.id = m.user_id
       where m.tenant_id = mine.tenant_id and m.user_id <> ${userId}) others
     order by t.id`)
+}
+
+/** Members with a role, by its name or id. */
+const byRole: Filter = {
+  reveals: ['roles'],
+  schema: z.string().trim().min(1, 'Name the role.').max(64, 'A role has at most 64 characters.'),
+  where: (role) => sql.fragment`
+    m.id in (select mr.membership_id from membership_roles mr
+             where mr.tenant_id = m.tenant_id and mr.role_id = any(array(
+               select r.id from roles r
+               where r.name_key = ${roleNameKey(String(role))} or r.id::text = ${String(role).toLowerCase()})))`,
+}
+
+/** Nearly all people are active, so the subquery looks for the few who are not. */
+const byActive: Filter = {
+  reveals: ['is_active', 'user.is_active'],
+  schema: byFlag(sql.fragment`u.is_active`).schema,
+  where: (active) => sql.fragment`
+    m.user_id ${active ? sql.fragment`not in` : sql.fragment`in`} (select i.id from users i where not i.is_active)`,
+}
+
+// The list of users shows a person's fields at the top level, the list of members below `user`.
+const email = ['email', 'user.email']
+const ofPeople = {
+  orderings: {
+    created_at: {
+      column: sql.fragment`m.joined_at`,
+      field: 'joined_at',
+      reveals: ['joined_at', 'date_joined', 'created_at'],
+    },
+    email: { column: sql.fragment`m.email`, field: 'email', reveals: email },
+  },
+  search: [
+    { column: sql.fragment`m.email`, reveals: email },
+    { column: sql.fragment`m.first_name_key`, reveals: ['first_name', 'user.first_name'] },
+    { column: sql.fragment`m.last_name_key`, reveals: ['last_name', 'user.last_name'] },
+  ],
+}
+
+/** The members of a tenant. */
+export const memberList = defineList({
+  ...ofPeople,
+  id: { column: sql.fragment`m.id`, field: 'id' },
+  filters: {
+    role: byRole,
+    status: byWord(sql.fragment`m.status`, ['active', 'suspended']),
+    department_id: byId(sql.fragment`m.department_id`),
+    user_id: byId(sql.fragment`m.user_id`, 'user_id', 'user.id'),
+  },
+})
+
+/** The members of a tenant as users. */
+export const userList = defineList({
+  ...ofPeople,
+  id: { column: sql.fragment`m.id`, field: 'membership_id' },
+  filters: {
+    email: byText(sql.fragment`m.email`, emailAddress, ...email),
+    is_active: byActive,
+    role: byRole,
+    department_id: byId(sql.fragment`m.department_id`),
+  },
+})
+
+/** Up to this many matching rows are collected and sorted; above, walking an index in list order finds a page sooner. */
+const maxSorted = 1_000
+
+/**
+ * The rest of a list query after `from`, for `count` matching members. Without it the planner, which does not know how
+ * rare a role or prefix is in one tenant, walks all 100,000 members to find one owner, or collects all to show 20.
+ */
+export const pageOfMembers = (tenantId: string, page: ListPage, count: number) =>
+  page.filtered && count <= maxSorted
+    ? sql.fragment`(select * from memberships m where m.tenant_id = ${tenantId} ${page.conditions} offset 0) m
+        join users u on u.id = m.user_id where true ${page.end}`
+    : sql.fragment`memberships m join users u on u.id = m.user_id where m.tenant_id = ${tenantId} ${page.tail}`
+
+/** A page of the tenant's members; `count` of them match the filters. */
+export function listMembers(
+  tx: Tx,
+  tenantId: string,
+  page: ListPage,
+  count: number,
+): Promise<readonly MemberRow[]> {
+  return tx.any(sql.type(memberRow)`select ${memberColumns} from ${pageOfMembers(tenantId, page, count)}`)
+}
+
+/** Counts the members that match the filters. Without filters the count comes from `row_counts`. */
+export function countMembers(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+  if (!page.filtered) return countRows(tx, tenantId, 'memberships')
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from memberships m where m.tenant_id = ${tenantId} ${page.conditions}`)
+}
+
+const subjectAttribute = z.object({
+  key: z.string(),
+  data_type: z.enum(dataTypes),
+  allowed_values: z.array(z.unknown()).nullable(),
+  is_required: z.boolean(),
+})
+
+/** An attribute that members can have. */
+export type SubjectAttribute = z.infer<typeof subjectAttribute>
+
+/** The attributes that the tenant defined for its members. */
+export function listSubjectAttributes(tx: Tx, tenantId: string): Promise<readonly SubjectAttribute[]> {
+  return tx.any(sql.type(subjectAttribute)`
+    select key, data_type, allowed_values, is_required from attribute_definitions
+    where tenant_id = ${tenantId} and category = 'subject' order by key`)
 }

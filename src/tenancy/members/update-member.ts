@@ -7,17 +7,18 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
-import { assertGivable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
+import { requireDepartment } from '../departments/create-department.ts'
+import { assertGrantable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
 import type { RoleRow } from '../roles/store.ts'
-import { departmentAsked, rolesAsked } from './add-member.ts'
+import { findRequestedRoles } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
-import { assertMayTouch, assertOwnerRemains } from './keep-owners.ts'
+import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
 import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
- * Changes a membership, for its person from their next request on; nothing happens where it is so already. 403 above
- * the caller's own permissions and on owners by others, 409 `last_owner`.
+ * Changes a membership; it takes effect at the member's next request. Does nothing when nothing changes. 403 for roles
+ * with permissions that the caller lacks and for owners when the caller is none, 409 `last_owner`.
  */
 export async function updateMember(
   tx: Tx,
@@ -30,9 +31,9 @@ export async function updateMember(
   const at = clock()
   const { id: memberId } = member
   assertAmong(ifMatch, member.version)
-  assertMayTouch(caller, member)
-  const roles = change.roles && (await rolesAsked(tx, tenantId, change.roles))
-  assertMayGive(caller, member, roles ?? [], change)
+  assertCanChange(caller, member)
+  const roles = change.roles && (await findRequestedRoles(tx, tenantId, change.roles))
+  assertCanGrant(caller, member, roles ?? [], change)
   if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
   if (!(await apply(tx, tenantId, member, roles, change, at))) return member
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
@@ -53,13 +54,14 @@ export async function updateMember(
 }
 
 /**
- * Nobody gives what they lack, and nobody raises themselves. Policies read a person's roles, department and
- * attributes, so these are one's own to add only for whoever may change the policies as well; giving up is free.
+ * Callers cannot grant permissions that they lack, nor raise their own. Policies read roles, department and attributes,
+ * so callers can add roles to themselves, or change their own department or attributes, only with the permission
+ * `policy:update`. Giving up own roles is always allowed.
  */
-function assertMayGive(caller: Caller, member: MemberRow, roles: readonly RoleRow[], change: MemberChange) {
+function assertCanGrant(caller: Caller, member: MemberRow, roles: readonly RoleRow[], change: MemberChange) {
   const giver = holderOf(caller)
   const added = roles.filter((role) => !member.roles.includes(role.name))
-  assertGivable(giver, added)
+  assertGrantable(giver, added)
   const { department_id = member.department_id, attributes = member.attributes } = change
   const raises =
     added.length > 0 ||
@@ -78,10 +80,8 @@ async function apply(
   at: number,
 ): Promise<boolean> {
   const { status = member.status, attributes = member.attributes } = change
-  const departmentId =
-    change.department_id === undefined
-      ? member.department_id
-      : await departmentAsked(tx, tenantId, change.department_id)
+  const { department_id: departmentId = member.department_id } = change
+  if (change.department_id) await requireDepartment(tx, tenantId, departmentId, 'department_id')
   const rolesChanged =
     roles !== undefined &&
     (await replaceRoles(tx, { tenantId, memberId: member.id, roleIds: roles.map((role) => role.id) }))

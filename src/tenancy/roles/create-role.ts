@@ -13,9 +13,9 @@ import { auditedRole, type newRole } from './role-schemas.ts'
 import { countCustomRoles, findRole, insertRole, type RoleDetailRow } from './store.ts'
 
 export const nameTaken = () =>
-  new ApiError(409, 'name_taken', 'This tenant has a role of this name. Choose another name.')
+  new ApiError(409, 'name_taken', 'This tenant has a role with this name. Choose another name.')
 
-/** Creates a custom role; 403 for a permission the caller lacks, 409 `limit_reached` or `name_taken`. */
+/** Creates a custom role. 403 for a permission that the caller lacks, 409 `limit_reached` or `name_taken`. */
 export async function createRole(
   tx: Tx,
   { clock, config }: Deps,
@@ -28,7 +28,11 @@ export async function createRole(
   assertHeld(holderOf(caller), body.permissions)
   await lockTenant(tx, tenantId)
   if ((await countCustomRoles(tx, tenantId)) >= config.LIMIT_CUSTOM_ROLES)
-    throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_CUSTOM_ROLES} custom roles.`)
+    throw new ApiError(
+      409,
+      'limit_reached',
+      `A tenant can have at most ${config.LIMIT_CUSTOM_ROLES} custom roles.`,
+    )
   if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
   await incrementPolicyRevision(tx, tenantId)
   await appendEvent(tx, {
@@ -38,7 +42,7 @@ export async function createRole(
     data: { role_id: id },
   })
   const role = await findRole(tx, tenantId, id)
-  if (!role) throw new Error('The role just made cannot be seen')
+  if (!role) throw new Error('The new role cannot be read')
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: 'role:create',

@@ -12,7 +12,7 @@ import { auditedRole } from './role-schemas.ts'
 import { deleteUnusedRole, type RoleDetailRow } from './store.ts'
 import { systemRole } from './update-role.ts'
 
-/** Deletes a custom role that no member and no policy has; 409 `system_role` or `role_in_use`. */
+/** Deletes a custom role that no member has and no policy names. 409 `system_role` or `role_in_use`. */
 export async function deleteRole(
   tx: Tx,
   { clock }: Deps,
@@ -26,7 +26,7 @@ export async function deleteRole(
   assertAmong(versions, role.version)
   if (role.is_system) throw systemRole()
   if (!(await deleteUnusedRole(tx, tenantId, roleId)))
-    throw new ApiError(409, 'role_in_use', 'Members or policies have this role. Take it from them first.')
+    throw new ApiError(409, 'role_in_use', 'Members or policies use this role. Remove it from them first.')
   await incrementPolicyRevision(tx, tenantId)
   await appendEvent(tx, {
     ...causedBy(caller, at),

@@ -4,21 +4,21 @@ import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/ac
 import { permissionList } from './permissions.ts'
 import type { RoleDetailRow } from './store.ts'
 
-// Roles are named by name or id in the same lists, so a name that looks like an id could stand for two.
+// The same lists take roles by name or id, so a name that looks like an id is ambiguous.
 const looksLikeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const roleName = z
   .string('Give the name as text.')
   .transform((text) => text.normalize('NFC').trim())
   .refine((text) => text.length > 0, 'Give the role a name.')
-  .refine((text) => [...text].length <= 64, 'A name may have 64 characters at most.')
-  .refine((text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'A name may not contain control characters.')
-  .refine((text) => !looksLikeId.test(text), 'A name may not have the form of an id.')
+  .refine((text) => [...text].length <= 64, 'A name can have at most 64 characters.')
+  .refine((text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'A name cannot contain control characters.')
+  .refine((text) => !looksLikeId.test(text), 'A name cannot have the form of an id.')
   .meta({ example: 'Bookkeeper' })
 
 const description = z
   .string('Give the description as text.')
-  .refine((text) => [...text].length <= 2000, 'A description may have 2000 characters at most.')
+  .refine((text) => [...text].length <= 2000, 'A description can have at most 2000 characters.')
 
 export const newRole = z.object({
   name: roleName,
@@ -47,7 +47,7 @@ export const roleSchema = z
   })
   .meta({ id: 'Role' })
 
-/** Of a role, what the audit log tells. */
+/** The fields of a role that the audit log records. */
 export const auditedRole = ({ name, description, permissions }: RoleDetailRow) => ({
   name,
   description,
@@ -61,5 +61,5 @@ export const showRole = ({ version: _version, name_key: _key, ...row }: RoleDeta
   updated_at: rfc3339(row.updated_at),
 })
 
-/** A role, as policies see it. */
+/** A role as a resource in policies. */
 export const roleResource = (role: RoleDetailRow) => ({ type: 'role', id: role.id, fields: showRole(role) })

@@ -31,7 +31,7 @@ async function readRole(deps: Deps, caller: Caller, roleId: string) {
   return new Versioned(role.version, showRole(role))
 }
 
-/** The role of the path, which nobody else gives, changes or deletes until the transaction ends. */
+/** Loads the role of the path and locks it: until the transaction ends no other one grants, changes or deletes it. */
 async function lockedRole(tx: Tx, { caller, params }: Target): Promise<RoleDetailRow | null> {
   const [tenantId, id] = [caller.tenantId, pathId(params.rid)]
   await lockTenant(tx, tenantId)
@@ -59,7 +59,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     scope: 'inside',
     tag: 'Roles',
     summary: 'Create a role',
-    description: 'Permissions are those of the service, or resource:verb of your own application.',
+    description: 'Permissions are those of the service, or `resource:verb` of your own application.',
     body: newRole,
     status: 201,
     answer: roleSchema,
@@ -86,7 +86,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
       scope: 'inside',
       tag: 'Roles',
       summary: 'Change a role',
-      description: 'Its members have what it permits from their next request on.',
+      description: 'Takes effect at the next request of its members.',
       body: roleChange,
       status: 200,
       answer: roleSchema,
@@ -103,7 +103,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
     action: 'role:delete',
     scope: 'inside',
     tag: 'Roles',
-    summary: 'Delete a role that nobody has',
+    summary: 'Delete an unused role',
     status: 204,
     answer: null,
     refusals: [409],

@@ -14,7 +14,7 @@ const roleRow = z.object({
 
 export type RoleRow = z.infer<typeof roleRow>
 
-/** Gives a new tenant its four system roles; answers their ids by name. What they permit is the policies' data. */
+/** Inserts the four system roles of a new tenant; returns their ids by name. Their permissions are policy data. */
 export async function insertSystemRoles(
   tx: Tx,
   tenantId: string,
@@ -32,7 +32,7 @@ export async function insertSystemRoles(
   return Object.fromEntries(systemRoles.map((name, i) => [name, ids[i]!]))
 }
 
-/** How a role's name is compared: NFC, lower case. */
+/** The form in which role names are compared: NFC, lower case. */
 export const roleNameKey = (name: string): string => name.normalize('NFC').toLowerCase()
 
 const named = (tenantId: string, namesOrIds: readonly string[]) => sql.fragment`
@@ -45,7 +45,7 @@ const named = (tenantId: string, namesOrIds: readonly string[]) => sql.fragment`
          )}))
   order by created_at, id`
 
-/** The roles that `namesOrIds` name, each once; fewer than asked for where some are unknown here. */
+/** Finds roles by name or id, each once. Unknown names are left out. */
 export function listRolesNamed(
   tx: Tx,
   tenantId: string,
@@ -54,8 +54,8 @@ export function listRolesNamed(
   return tx.any(sql.type(roleRow)`${named(tenantId, namesOrIds)}`)
 }
 
-/** As listRolesNamed, and keeps them as they are until the transaction ends: what is checked is what is given. */
-export function holdRolesNamed(
+/** As listRolesNamed, but locks the roles until the transaction ends, so that the role granted is the role checked. */
+export function lockRolesNamed(
   tx: Tx,
   tenantId: string,
   namesOrIds: readonly string[],
@@ -79,7 +79,7 @@ const columns = sql.fragment`
   r.name_key, r.version,
   (select count(*) from membership_roles mr where mr.tenant_id = r.tenant_id and mr.role_id = r.id) as member_count`
 
-/** The roles of a tenant: the system roles before its own. */
+/** The roles of a tenant. In the default order the system roles come first: they are the oldest. */
 export const roleList = defineList({
   id: { column: sql.fragment`r.id`, field: 'id' },
   orderings: {
@@ -96,14 +96,14 @@ export function listRoles(tx: Tx, tenantId: string, page: ListPage): Promise<rea
     select ${columns} from roles r where r.tenant_id = ${tenantId} ${page.tail}`)
 }
 
-/** How many roles of the tenant the filters leave; all of them from the counter. */
+/** Counts the roles that match the filters. Without filters the count comes from `row_counts`. */
 export function countRoles(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'roles')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from roles r where r.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
-/** Roles of the tenant's own: what their limit is about. */
+/** Counts the tenant's custom roles, for `LIMIT_CUSTOM_ROLES`. */
 export function countCustomRoles(tx: Tx, tenantId: string): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from roles where tenant_id = ${tenantId} and not is_system`)
@@ -115,12 +115,12 @@ export function findRole(tx: Tx, tenantId: string, roleId: string): Promise<Role
     select ${columns} from roles r where r.tenant_id = ${tenantId} and r.id = ${roleId}`)
 }
 
-/** Waits until nobody is giving a role, and lets nobody until the transaction ends. */
+/** Waits for transactions that grant a role, and blocks new ones until this transaction ends. */
 export async function lockRole(tx: Tx, tenantId: string, roleId: string): Promise<void> {
   await tx.query(sql.unsafe`select from roles where tenant_id = ${tenantId} and id = ${roleId} for update`)
 }
 
-/** Whether another role than `exceptId` has the name; certain while the tenant is locked. */
+/** Whether a role other than `exceptId` has the name. Reliable only while the tenant is locked. */
 export function hasRoleNamed(tx: Tx, tenantId: string, name: string, exceptId: string): Promise<boolean> {
   return tx.oneFirst(sql.type(z.object({ taken: z.boolean() }))`
     select exists (select from roles where tenant_id = ${tenantId} and name_key = ${roleNameKey(name)}
@@ -147,7 +147,7 @@ export async function insertRole(tx: Tx, role: CustomRole): Promise<boolean> {
   return inserted !== null
 }
 
-/** Changes a custom role; false when it is so already, or is a system role. */
+/** Updates a custom role; false when nothing changes, and for a system role. */
 export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
   const permissions = sql.array(role.permissions, 'text')
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
@@ -159,7 +159,7 @@ export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
   return changed !== null
 }
 
-/** Deletes a custom role that no member has; false otherwise. Certain while the role is locked. */
+/** Deletes a custom role that no member has and no policy names; else false. Reliable only while the role is locked. */
 export async function deleteUnusedRole(tx: Tx, tenantId: string, roleId: string): Promise<boolean> {
   const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     delete from roles where tenant_id = ${tenantId} and id = ${roleId} and not is_system and not exists (

@@ -14,11 +14,15 @@ import { auditedRole, type RoleChange } from './role-schemas.ts'
 import { changeRole, findRole, hasRoleNamed, type RoleDetailRow } from './store.ts'
 
 export const systemRole = () =>
-  new ApiError(409, 'system_role', 'A system role is the same in every tenant. Make a role of your own.')
+  new ApiError(
+    409,
+    'system_role',
+    'System roles are the same in every tenant and cannot be changed. Create a role of your own.',
+  )
 
 /**
- * Changes a custom role, for its members from their next request on. 403 for an added permission that the caller
- * lacks, 409 `system_role` or `name_taken`; nothing happens where it is so already.
+ * Changes a custom role; it takes effect at the next request of its members. Does nothing when nothing changes. 403 for
+ * an added permission that the caller lacks, 409 `system_role` or `name_taken`.
  */
 export async function updateRole(
   tx: Tx,

@@ -9,7 +9,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { insertMember } from '../members/store.ts'
 import { insertSystemRoles } from '../roles/store.ts'
-import { countMade, findTenant, insertTenant, type TenantRow } from './store.ts'
+import { countCreatedTenant, findTenant, insertTenant, type TenantRow } from './store.ts'
 
 export interface Founder {
   id: string
@@ -21,10 +21,10 @@ export interface Founder {
 interface NewTenant {
   id: string
   name: string
-  /** Chosen by the founder: 409 `slug_taken` when it is; undefined: made from the name, with a tail when needed. */
+  /** Chosen by the founder, or made from the name when undefined. */
   slug: string | undefined
   founder: Founder
-  /** An operator founds it for them: the deed is the service's own. */
+  /** An operator creates the tenant for the founder: the audit log names the service as actor. */
   bySystem?: boolean
   requestInfo: RequestInfo
   decisionId?: string
@@ -32,8 +32,9 @@ interface NewTenant {
 }
 
 /**
- * Founds a tenant inside the caller's transaction, whose scope must be the new tenant: its row, its system roles,
- * the founder as owner, events. Gives the id of the founder's membership.
+ * Inserts a tenant with its system roles and its founder as owner, and records events and an audit row. The scope of
+ * the transaction must be the new tenant. Returns the id of the founder's membership. 409 `slug_taken` for a slug that
+ * the founder chose.
  */
 export async function createTenantWithOwner(tx: Tx, tenant: NewTenant): Promise<string> {
   const { id, founder, bySystem, requestInfo, decisionId, at } = tenant
@@ -78,11 +79,11 @@ async function claimSlug(tx: Tx, { id, name, slug, at }: NewTenant): Promise<voi
     return
   }
   if (await insertTenant(tx, { id, name, slug: slugOf(name), at })) return
-  const tailed = `${slugOf(name).slice(0, 50)}-${randomBytes(5).toString('hex')}`
-  if (!(await insertTenant(tx, { id, name, slug: tailed, at }))) throw new Error('A random slug was taken')
+  const suffixed = `${slugOf(name).slice(0, 50)}-${randomBytes(5).toString('hex')}`
+  if (!(await insertTenant(tx, { id, name, slug: suffixed, at }))) throw new Error('A random slug was taken')
 }
 
-/** A slug made from a name: ASCII letters and digits, joined by single dashes, at most 63 characters. */
+/** Makes a slug from a name: ASCII letters and digits, joined by single dashes, at most 63 characters. */
 function slugOf(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   const slug = plain
@@ -92,14 +93,14 @@ function slugOf(name: string): string {
   return slug || 'tenant'
 }
 
-/** Founds the tenant that a person has to themselves; the same terms as {@link createTenantWithOwner}. */
+/** Creates a person's own tenant, under the conditions of {@link createTenantWithOwner}. */
 export function createPersonalTenant(tx: Tx, tenant: Omit<NewTenant, 'name' | 'slug'>): Promise<string> {
   const { firstName, email } = tenant.founder
   const name = (firstName || email.split('@')[0]!).slice(0, 110)
   return createTenantWithOwner(tx, { ...tenant, name: `${name}'s tenant`, slug: undefined })
 }
 
-/** Creates a tenant of which the caller becomes the owner; 409 `slug_taken` for a slug they chose, `limit_reached`. */
+/** Creates a tenant with the caller as owner. 409 `slug_taken` for a slug that the caller chose, 409 `limit_reached`. */
 export async function createTenant(
   { db, clock, config }: Deps,
   caller: Caller,
@@ -125,14 +126,14 @@ export async function createTenant(
       at,
     })
     const max = config.LIMIT_TENANTS_PER_PERSON
-    if (!(await countMade(tx, { userId, tenantId: id, max })))
+    if (!(await countCreatedTenant(tx, { userId, tenantId: id, max })))
       throw new ApiError(
         409,
         'limit_reached',
-        `A person may create ${max} tenants; deleted ones count for 30 days.`,
+        `A person can create at most ${max} tenants. Deleted tenants count for 30 days.`,
       )
     const tenant = await findTenant(tx, id, userId)
-    if (!tenant) throw new Error('The tenant just made cannot be seen')
+    if (!tenant) throw new Error('The new tenant cannot be read')
     return tenant
   })
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
+import { findTenantRequiringDomain } from '../members/store.ts'
 
 const label = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?'
 const domain = new RegExp(`^(${label}\\.)+(?!\\d+$)${label}$`)
 
-/** A domain of e-mail addresses as they are kept: lower case, A-labels, without a trailing dot. */
+/** An e-mail domain as it is stored: lower case, A-labels, no trailing dot. */
 export const domainName = z
   .string('Give each domain as text.')
   .transform((text) => text.trim().toLowerCase().replace(/\.$/, ''))
@@ -12,17 +14,34 @@ export const domainName = z
   .meta({ example: 'example.com' })
 
 /**
- * Throws 400 `email_domain_not_allowed` on `field` where a tenant names domains and the address (normalised) is of
- * none of them; a subdomain has to be named itself.
+ * Throws 400 `email_domain_not_allowed` on `field` when the tenant allows only certain domains and the address
+ * (normalised) has another one. A subdomain must be listed itself.
  */
 export function assertDomainAllowed(allowed: readonly string[], email: string, field: string): void {
   if (allowed.length > 0 && !allowed.includes(domainOf(email)))
     throw invalidField(
       field,
-      'This tenant does not take addresses of this domain.',
+      'This tenant does not accept addresses of this domain.',
       'email_domain_not_allowed',
     )
 }
 
-/** The domain of a normalised address. */
-export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1)
+/**
+ * Throws 400 `email_domain_not_allowed` on `email` when a tenant of the person allows the domain of the address
+ * `before` but not that of `after`. A tenant that does not allow `before` either is no obstacle. As the system role.
+ */
+export async function assertDomainsKept(
+  tx: Tx,
+  { userId, before, after }: { userId: string; before: string; after: string },
+): Promise<void> {
+  const domains = { before: domainOf(before), after: domainOf(after) }
+  const tenant = await findTenantRequiringDomain(tx, userId, domains)
+  if (!tenant) return
+  throw invalidField(
+    'email',
+    `Your membership in “${tenant.name}” requires an address of ${tenant.domains.join(' or ')}. Leave that tenant first.`,
+    'email_domain_not_allowed',
+  )
+}
+
+const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1)

@@ -6,8 +6,8 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
+import { changeStatus, deleteTenant } from './change-status.ts'
 import { createTenant } from './create-tenant.ts'
-import { deleteTenant, moveTenant } from './move-tenant.ts'
 import { countTenantsOf, findTenant, listTenantsOf, lockTenant, type TenantRow, tenantList } from './store.ts'
 import { newTenant, showTenant, tenantChange, tenantResource, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
@@ -15,7 +15,7 @@ import { updateTenant } from './update-tenant.ts'
 function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
   const asked = { path: '/api/v1/tenants', query }
   const load = (page: ListPage) =>
-    asSystem(deps.db, 'the tenants of a person lie in many tenants', async (tx) => ({
+    asSystem(deps.db, 'a person belongs to several tenants', async (tx) => ({
       rows: await listTenantsOf(tx, caller.userId, page),
       count: await countTenantsOf(tx, caller.userId, page),
     }))
@@ -28,7 +28,7 @@ async function readTenant(deps: Deps, caller: Caller) {
   return new Versioned(tenant.version, showTenant(tenant))
 }
 
-/** The tenant of the path, locked. */
+/** Loads the tenant of the path and locks it. */
 async function lockedTenant(tx: Tx, { caller }: Target): Promise<TenantRow | null> {
   await lockTenant(tx, caller.tenantId)
   return findTenant(tx, caller.tenantId, caller.userId)
@@ -78,7 +78,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       scope: 'path',
       tag: 'Tenants',
       summary: "Change a tenant's name and settings",
-      description: 'Settings are merged key by key. The slug stays what it is.',
+      description: 'Settings are merged key by key. The slug cannot change.',
       body: tenantChange,
       status: 200,
       answer: tenantSchema,
@@ -95,7 +95,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     scope: 'path',
     tag: 'Tenants',
     summary: 'Delete a tenant',
-    description: 'Nobody sees it from then on; after 30 days everything of it is erased.',
+    description: 'The tenant disappears for all members at once. After 30 days all its data is erased.',
     status: 204,
     answer: null,
     versioned: true,
@@ -103,27 +103,27 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     resource: tenantResource,
     act: (tx, { caller, ifMatch }, tenant) => deleteTenant(tx, deps, caller, tenant, ifMatch),
   }),
-  ...(['suspend', 'activate', 'archive'] as const).map((move) =>
+  ...(['suspend', 'activate', 'archive'] as const).map((verb) =>
     changeRoute({
       method: 'POST',
-      path: `/api/v1/tenants/:id/${move}`,
-      action: `tenant:${move}`,
+      path: `/api/v1/tenants/:id/${verb}`,
+      action: `tenant:${verb}`,
       scope: 'path',
       tag: 'Tenants',
-      summary: `${move[0]!.toUpperCase()}${move.slice(1)} a tenant`,
-      description: moveTexts[move],
+      summary: `${verb[0]!.toUpperCase()}${verb.slice(1)} a tenant`,
+      description: statusTexts[verb],
       status: 200,
       answer: tenantSchema,
       refusals: [409],
       load: lockedTenant,
       resource: tenantResource,
-      act: async (tx, { caller }, tenant) => showTenant(await moveTenant(tx, deps, caller, tenant, move)),
+      act: async (tx, { caller }, tenant) => showTenant(await changeStatus(tx, deps, caller, tenant, verb)),
     }),
   ),
 ]
 
-const moveTexts = {
-  suspend: 'Its tokens are refused and only owners enter it, until it is activated again.',
-  activate: 'Opens a suspended or archived tenant again.',
-  archive: 'As suspending, for good: it is activated again before anything else can be done with it.',
+const statusTexts = {
+  suspend: 'Tokens for the tenant are refused and only owners can enter it, until it is activated again.',
+  activate: 'Reopens a suspended or archived tenant.',
+  archive: 'Like suspend, but permanent: activate the tenant before you do anything else with it.',
 }

@@ -52,14 +52,14 @@ export async function insertTenant(
 }
 
 /**
- * Lets one transaction at a time change what has to hold over many rows of a tenant: that an owner remains, that
- * departments have no cycle, how many roles there are. What a later statement of the transaction reads is current.
+ * Locks a tenant until the transaction ends, so that rules over many of its rows hold: an owner remains, departments
+ * have no cycle, the number of roles is limited. Later statements of the transaction read current rows.
  */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
   await tx.query(sql.unsafe`select from tenants where id = ${tenantId} for no key update`)
 }
 
-/** Changes a tenant's name and merges its settings key by key; false when they are so already. */
+/** Updates a tenant's name and merges its settings key by key; false when nothing changes. */
 export async function changeTenant(
   tx: Tx,
   tenant: { id: string; name: string | undefined; settings: Record<string, unknown>; at: number },
@@ -73,22 +73,22 @@ export async function changeTenant(
   return changed !== null
 }
 
-/** Moves a tenant from one of the states `from` to `to`; false when it is in none of those. */
+/** Changes a tenant's status from one of `from` to `to`; false when it has none of these. */
 export async function updateStatus(
   tx: Tx,
-  move: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
+  change: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
 ): Promise<boolean> {
-  const at = sql.timestamp(new Date(move.at))
-  const moved = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    update tenants set status = ${move.to}, updated_at = ${at},
-      suspended_at = case ${move.to}::text when 'suspended' then ${at} when 'archived' then suspended_at end,
-      archived_at = case ${move.to}::text when 'archived' then ${at} end
-    where id = ${move.id} and deleted_at is null and status = any(${sql.array(move.from, 'text')})
+  const at = sql.timestamp(new Date(change.at))
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update tenants set status = ${change.to}, updated_at = ${at},
+      suspended_at = case ${change.to}::text when 'suspended' then ${at} when 'archived' then suspended_at end,
+      archived_at = case ${change.to}::text when 'archived' then ${at} end
+    where id = ${change.id} and deleted_at is null and status = any(${sql.array(change.from, 'text')})
     returning id`)
-  return moved !== null
+  return changed !== null
 }
 
-/** Marks a tenant as deleted; false when it was before. */
+/** Marks a tenant as deleted; false when it already is. */
 export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): Promise<boolean> {
   const marked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update tenants set deleted_at = ${sql.timestamp(new Date(tenant.at))}
@@ -97,8 +97,8 @@ export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): P
 }
 
 /**
- * Notes that roles, attribute definitions or policies changed, so that no decision uses older ones; holds the tenant's
- * row to the end of the transaction, so that such changes come one after the other. Gives the new revision.
+ * Records that roles, attribute definitions or policies changed, so that no decision uses older ones. The row of the
+ * tenant is locked until the transaction ends, so that such changes happen one at a time. Returns the new revision.
  */
 export function incrementPolicyRevision(tx: Tx, tenantId: string): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
@@ -113,7 +113,7 @@ export function findTenant(tx: Tx, tenantId: string, userId: string): Promise<Te
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
 
-/** The tenants of a person. */
+/** A person's tenants. */
 export const tenantList = defineList({
   id: { column: sql.fragment`t.id`, field: 'id' },
   orderings: {
@@ -124,7 +124,7 @@ export const tenantList = defineList({
   search: [{ column: sql.fragment`t.name_key`, reveals: ['name'] }],
 })
 
-/** Tenants in which a person has an active membership; read as the system role. */
+/** Tenants in which a person has an active membership. As the system role. */
 export function listTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<readonly TenantRow[]> {
   return tx.any(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
@@ -132,33 +132,33 @@ export function listTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<r
     where m.user_id = ${userId} and m.status = 'active' ${page.tail}`)
 }
 
-/** How many tenants `listTenantsOf` lists in all. */
+/** Counts the tenants that {@link listTenantsOf} lists on all pages. */
 export function countTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where m.user_id = ${userId} and m.status = 'active' ${page.conditions}`)
 }
 
-/** Up to `limit` tenants that were deleted before `before` (ms since 1970), longest ago first; as the worker role. */
+/** Up to `limit` tenants deleted before `before` (ms since 1970), the earliest first. As the worker role. */
 export function listPurgeable(tx: Tx, before: number, limit: number): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
     select id from tenants where deleted_at <= ${sql.timestamp(new Date(before))} order by deleted_at, id limit ${limit}`)
 }
 
-/** Whether this transaction alone purges the tenant until it ends; as the worker role. */
+/** Locks the purge of a tenant until the transaction ends; false when another process has the lock. As the worker role. */
 export function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
   return tx.oneFirst(sql.type(z.object({ locked: z.boolean() }))`
     select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked`)
 }
 
-/** Deletes the row of a tenant that has no other rows any more; gives how many rows that were; as the worker role. */
+/** Deletes the row of a deleted tenant whose other rows are gone; returns the number of rows. As the worker role. */
 export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
     delete from tenants where id = ${tenantId} and deleted_at is not null`)
   return rowCount
 }
 
-/** The tenant that a person has belonged to longest and that is not deleted, or null; as the system role. */
+/** The tenant that a person joined first and that is not deleted, or null. As the system role. */
 export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
     select m.tenant_id from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
@@ -174,12 +174,12 @@ const tenantSummary = z.object({
   created_at: z.number(),
 })
 
-/** A tenant as an operator sees it: what it is called, not what is in it. */
+/** A tenant as operators see it: its names and counts, not its content. */
 export type TenantSummary = z.infer<typeof tenantSummary>
 
 /**
- * Up to `limit` tenants, oldest first, whose slug or name begins with `search` in any case; the deleted ones, which
- * wait to be purged, only where that status is asked for. Read as the system role.
+ * Up to `limit` tenants, oldest first, whose slug or name starts with `search` (case-insensitive). Deleted tenants,
+ * which wait to be purged, are listed only for the status `deleted`. As the system role.
  */
 export function listAllTenants(
   tx: Tx,
@@ -200,7 +200,10 @@ const namedTenant = tenantRow
 
 export type NamedTenant = z.infer<typeof namedTenant>
 
-/** Tenants, not the deleted ones, of this id, slug or (in any case) name, in this order of closeness; two at most. Read as the system role. */
+/**
+ * At most two tenants with this id, slug or name (case-insensitive), in this order, without deleted ones. As the system
+ * role.
+ */
 export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTenant[]> {
   return tx.any(sql.type(namedTenant)`
     select t.id, t.name, t.slug, t.settings, ${memberCount} as member_count,
@@ -210,14 +213,17 @@ export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTe
     order by t.id::text = ${text} desc, t.slug = ${text} desc, t.created_at, t.id limit 2`)
 }
 
-/** Locks the tenants that a person belongs to, in one order; gives their ids. As the system role. */
+/** Locks a person's tenants in the order of their ids, which it returns. As the system role. */
 export function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
     select id from tenants where id in (select tenant_id from memberships where user_id = ${userId})
     order by id for no key update`)
 }
 
-/** Deletes tenants with the only person who belonged to them: their names go at once, the rest as always. As the system role. */
+/**
+ * Deletes tenants whose only member is erased: their names disappear at once, the purge erases the rest later. As the
+ * system role.
+ */
 export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): Promise<void> {
   await tx.query(sql.unsafe`
     update tenants set name = 'Erased', slug = 'erased-' || id, updated_at = ${sql.timestamp(new Date(at))},
@@ -226,10 +232,10 @@ export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): 
 }
 
 /**
- * Counts a tenant among those a person made, one at a time; false where they have made `max`, or are erased. The scope
- * must be the person.
+ * Counts a new tenant against the limit of its creator; false when they have created `max`, or are erased. The scope
+ * must be the person. The lock on the person lets one creation at a time count.
  */
-export async function countMade(
+export async function countCreatedTenant(
   tx: Tx,
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {

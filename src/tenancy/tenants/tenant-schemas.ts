@@ -8,31 +8,34 @@ export const tenantName = z
   .string('Give the name as text.')
   .trim()
   .min(1, 'Give the tenant a name.')
-  .refine((text) => [...text].length <= 120, 'A name may have 120 characters at most.')
+  .refine((text) => [...text].length <= 120, 'A name can have at most 120 characters.')
   .meta({ maxLength: 120, example: 'Analytical Engines' })
 
 const slug = z
   .string('Give the slug as text.')
-  .regex(/^[a-z0-9](-?[a-z0-9]){0,62}$/, 'A slug has 1 to 63 of a-z, 0-9 and single dashes between them.')
+  .regex(
+    /^[a-z0-9](-?[a-z0-9]){0,62}$/,
+    'A slug has 1 to 63 characters of a-z and 0-9, with single dashes between them.',
+  )
   .meta({ example: 'analytical-engines' })
 
 export const newTenant = z.object({ name: tenantName, slug: slug.optional() })
 
-/** Settings are merged key by key; unknown keys are ignored, as unknown fields are everywhere. */
+/** Settings are merged key by key. Unknown keys are ignored, as unknown fields are everywhere. */
 export const tenantChange = z.object({
   name: tenantName.optional(),
   settings: z
     .object(
       {
-        require_mfa: z.boolean('require_mfa has to be true or false.').optional(),
+        require_mfa: z.boolean('require_mfa must be true or false.').optional(),
         time_zone: z
           .string('Give the time zone as text.')
-          .max(64, 'A time zone has 64 characters at most.')
-          .refine(isTimeZone, 'Name a time zone of the IANA database, such as Europe/Berlin.')
+          .max(64, 'A time zone has at most 64 characters.')
+          .refine(isTimeZone, 'Give an IANA time zone, such as Europe/Berlin.')
           .optional(),
         allowed_email_domains: z
           .array(domainName, 'Give the domains as a list.')
-          .max(100, 'A tenant may name 100 domains at most.')
+          .max(100, 'A tenant can list at most 100 domains.')
           .transform((domains) => [...new Set(domains)])
           .optional(),
       },
@@ -53,7 +56,7 @@ export const tenantSchema = z
     settings: z.looseObject({
       require_mfa: z.boolean(),
       time_zone: z.string().meta({
-        description: 'IANA time zone, which environment.hour and environment.weekday of policies follow',
+        description: 'IANA time zone of environment.hour and environment.weekday in policies',
       }),
       allowed_email_domains: z.array(z.string()),
     }),
@@ -66,7 +69,7 @@ export const tenantSchema = z
   })
   .meta({ id: 'Tenant' })
 
-/** Of a tenant, what the audit log tells. */
+/** The fields of a tenant that the audit log records. */
 export const auditedTenant = ({ name, slug, status, settings }: TenantRow) => ({
   name,
   slug,
@@ -83,7 +86,7 @@ export const showTenant = ({ version: _version, name_key: _key, ...row }: Tenant
   archived_at: row.archived_at === null ? null : rfc3339(row.archived_at),
 })
 
-/** A tenant, as policies see it. */
+/** A tenant as a resource in policies. */
 export const tenantResource = (tenant: TenantRow) => ({
   type: 'tenant',
   id: tenant.id,

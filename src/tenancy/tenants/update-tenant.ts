@@ -10,7 +10,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { changeTenant, findTenant, type TenantRow } from './store.ts'
 import { auditedTenant, type TenantChange } from './tenant-schemas.ts'
 
-/** Changes name and settings of the tenant of the path, with one event; nothing where they are so already. */
+/** Changes name and settings of the tenant of the path. Does nothing, and records no event, when nothing changes. */
 export async function updateTenant(
   tx: Tx,
   { clock }: Deps,

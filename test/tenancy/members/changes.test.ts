@@ -252,7 +252,7 @@ t.test('an address outside of the domains a tenant takes is not added, nor moved
   const move = (email: string) => person.patch('/api/v1/users/me/', { email })
   const refused = await move('person@elsewhere.example')
   t.match(refused, { status: 400, body: { errors: [{ field: 'email', code: 'email_domain_not_allowed' }] } })
-  t.match(refused.body.detail, /“Firm” asks for an address of example\.com/)
+  t.match(refused.body.detail, /“Firm” requires an address of example\.com/)
   t.equal((await move(`moved.${person.email}`)).status, 200)
   await expect(204, owner.delete(`${path}/members/${memberId}/`))
   t.equal((await move(`${person.id}@elsewhere.example`)).status, 200, 'who left may go anywhere')

@@ -10,33 +10,33 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { findTenant, markDeleted, type TenantRow, type TenantStatus, updateStatus } from './store.ts'
 import { auditedTenant } from './tenant-schemas.ts'
 
-// active ⇄ suspended; active or suspended → archived → active; any → deleted. Asking for the state a tenant is in is
-// answered as a success and tells nobody. What a closed tenant refuses is decided where it is entered: by the
-// policies for access tokens, and where a session gets tokens for it (login, refresh, switch).
+// active ⇄ suspended; active or suspended → archived → active; any → deleted. A request for the present status succeeds
+// and records nothing. Other code refuses requests to a closed tenant: the policies for access tokens, and login,
+// refresh and switch, where a session gets tokens for the tenant.
 
-const moves = {
+const transitions = {
   suspend: { from: ['active'], to: 'suspended', event: 'tenant.tenant_suspended' },
   archive: { from: ['active', 'suspended'], to: 'archived', event: 'tenant.tenant_archived' },
   activate: { from: ['suspended', 'archived'], to: 'active', event: 'tenant.tenant_activated' },
 } as const satisfies Record<string, { from: TenantStatus[]; to: TenantStatus; event: string }>
 
-/** Moves the tenant of the path to another state; 409 `invalid_state` where none leads there from its present one. */
-export async function moveTenant(
+/** Changes the status of the tenant of the path. 409 `invalid_state` when its present status does not allow that. */
+export async function changeStatus(
   tx: Tx,
   { clock }: Deps,
   caller: Caller,
   before: TenantRow,
-  move: keyof typeof moves,
+  verb: keyof typeof transitions,
 ): Promise<TenantRow> {
   const { tenantId, userId } = caller
-  const { from, to, event } = moves[move]
+  const { from, to, event } = transitions[verb]
   const at = clock()
-  const moved = await updateStatus(tx, { id: tenantId, from, to, at })
+  const changed = await updateStatus(tx, { id: tenantId, from, to, at })
   const tenant = await findTenant(tx, tenantId, userId)
   if (!tenant) throw notFound()
   if (tenant.status !== to)
     throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
-  if (!moved) return tenant
+  if (!changed) return tenant
   await appendEvent(tx, {
     ...causedBy(caller, at),
     type: event,
@@ -45,14 +45,14 @@ export async function moveTenant(
   })
   await appendAudit(tx, {
     ...doneBy(caller, at),
-    action: `tenant:${move}`,
+    action: `tenant:${verb}`,
     target: { type: 'tenant', id: tenantId },
     changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
   })
   return tenant
 }
 
-/** Deletes the tenant of the path: gone for everybody at once, and from the database once the retention is over. */
+/** Deletes the tenant of the path. It disappears for all at once, and from the database after 30 days. */
 export async function deleteTenant(
   tx: Tx,
   { clock }: Deps,
