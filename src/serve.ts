@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
-import { warnOfSleepingDevices } from './identity/otp/warn-of-sleeping-devices.ts'
+import { warnOfUnusedDevices } from './identity/otp/warn-unused-devices.ts'
 import { openManagementPort } from './management/management-port.ts'
 import { openDeps, type Parts } from './open-deps.ts'
 import { answerBrokenRequests } from './platform/http/broken-requests.ts'
@@ -43,7 +43,7 @@ export async function serveApi(
   const publicUrl = () => config.PUBLIC_URL ?? url
   const deps = await openDeps({ config, log, publicUrl, ...parts })
   try {
-    await warnOfSleepingDevices(deps)
+    await warnOfUnusedDevices(deps)
     const readiness = createReadiness(deps.db, deps.clock)
     const server = createServer(limits, buildApp(deps, readiness).callback())
     answerBrokenRequests(server)

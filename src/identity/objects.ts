@@ -1,7 +1,7 @@
 import type { FindObject, ObjectFinders } from '../platform/find-object.ts'
-import { showDevice } from './otp/device-schemas.ts'
+import { toJsonDevice } from './otp/device-schemas.ts'
 import { findDevice } from './otp/store.ts'
-import { showSession } from './sessions/list-sessions.ts'
+import { toJsonSession } from './sessions/list-sessions.ts'
 import { findSessionOf } from './sessions/store.ts'
 import { findUserOf } from './users/store.ts'
 import { userResource } from './users/user-schemas.ts'
@@ -25,10 +25,10 @@ export const identityObjects: ObjectFinders = {
   access: person,
   async session(tx, { userId, now }, id) {
     const session = await findSessionOf(tx, userId, now, id)
-    return session && { ownerId: userId, fields: showSession(session, '') }
+    return session && { ownerId: userId, fields: toJsonSession(session, '') }
   },
   async otp_device(tx, { userId, now }, id) {
     const device = await findDevice(tx, userId, id)
-    return device && { ownerId: userId, fields: showDevice(device, now) }
+    return device && { ownerId: userId, fields: toJsonDevice(device, now) }
   },
 }

@@ -74,7 +74,7 @@ t.test('a password from stdin is used as it is, and held to the rules of registr
   })
   t.match(await refusal(['--email', email, '--password-stdin'], 'password1\n'), { message: /too common/ })
   t.match(await refusal(['--email', email, '--password-stdin'], `${email}\n`), {
-    message: /may not be your address/,
+    message: /must not be your address/,
   })
   const ran = await create(['--email', email, '--password-stdin'], ' a quiet harbour \r\n')
   t.equal(ran.code, 0, ran.said)

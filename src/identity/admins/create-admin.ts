@@ -65,16 +65,17 @@ export async function createAdmin(
   requestInfo: RequestInfo,
   asked: AdminAsked,
 ): Promise<Admin> {
-  const { user, places, named } = await look(deps, asked)
+  const { user, memberships, named } = await look(deps, asked)
   if (user && !user.is_active) throw inactive()
   const outcome = !user ? 'created' : user.email_verified_at === null ? 'secured' : 'found'
   // What a stranger founded under the address before it was verified may have owners beside them.
-  const trusted = outcome === 'secured' && !asked.takeOver ? [] : places
-  const owned = trusted.find((place) => isOwned(place) && isMeant(place, asked.tenant))
+  const trusted = outcome === 'secured' && !asked.takeOver ? [] : memberships
+  const owned = trusted.find((membership) => isOwned(membership) && isMeant(membership, asked.tenant))
   if (!owned) assertTakeable(asked, named)
   const passwordHash = outcome === 'found' ? undefined : await hashChosen(deps, asked, user)
   const person = user ? { ...namesOf(user), id: user.id } : { ...asked, id: timeOrderedId(deps.clock()) }
-  const membershipId = places.find((place) => place.tenant_id === named?.id)?.membership_id ?? null
+  const membershipId =
+    memberships.find((membership) => membership.tenant_id === named?.id)?.membership_id ?? null
   const give = async (): Promise<Admin['tenant']> =>
     owned
       ? { id: owned.tenant_id, name: owned.tenant_name, slug: owned.tenant_slug, outcome: 'found' }
@@ -87,7 +88,7 @@ export async function createAdmin(
         })
   // Before anything is given to it: what the old password opened ends here.
   if (outcome === 'secured') {
-    const tenantId = places[0]?.tenant_id ?? named?.id
+    const tenantId = memberships[0]?.tenant_id ?? named?.id
     if (!tenantId) throw homeless()
     await secureAccount(deps, requestInfo, { person, passwordHash: passwordHash!, tenantId })
   }
@@ -105,9 +106,9 @@ const leadTo = ({ db, clock }: AdminDeps, tenantId: string, userId: string) =>
 const look = ({ db }: AdminDeps, { email, tenant }: AdminAsked) =>
   asSystem(db, 'an operator names a person by address, and any tenant', async (tx) => {
     const user = await findUserByEmail(tx, email)
-    const places = user ? await listMembershipsOf(tx, user.id) : []
+    const memberships = user ? await listMembershipsOf(tx, user.id) : []
     const [first, second] = tenant === undefined ? [] : await listTenantsNamed(tx, tenant)
-    return { user, places, named: first ? { ...first, ambiguous: !first.is_exact && !!second } : null }
+    return { user, memberships, named: first ? { ...first, ambiguous: !first.is_exact && !!second } : null }
   })
 
 const isOwned = ({ is_owner, membership_status: status }: Membership) => is_owner && status === 'active'

@@ -5,9 +5,9 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { makeOwner } from '../../tenancy/members/make-owner.ts'
 import { createPersonalTenant, createTenantWithOwner } from '../../tenancy/tenants/create-tenant.ts'
 import { findTenant, type NamedTenant } from '../../tenancy/tenants/store.ts'
-import { tellVerified } from '../email-verification/tell-verified.ts'
+import { recordVerified } from '../email-verification/record-verified.ts'
+import { recordRegistered } from '../users/record-registered.ts'
 import { insertUser, markEmailVerified } from '../users/store.ts'
-import { tellRegistered } from '../users/tell-registered.ts'
 import type { Admin, AdminDeps } from './create-admin.ts'
 
 interface Given {
@@ -52,7 +52,7 @@ async function tellCreated(
   }: { tenantId: string; person: Given['person']; requestInfo: RequestInfo; at: number },
 ): Promise<void> {
   const { id, email } = person
-  await tellRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
+  await recordRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
   await markEmailVerified(tx, { id, email, at })
-  await tellVerified(tx, { userId: id, email, tenantId, bySystem: true, requestInfo, at })
+  await recordVerified(tx, { userId: id, email, tenantId, bySystem: true, requestInfo, at })
 }

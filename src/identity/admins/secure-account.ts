@@ -3,8 +3,8 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endAllTokens } from '../../platform/links/link-store.ts'
-import { settleNewPassword } from '../auth/settle-new-password.ts'
-import { tellVerified } from '../email-verification/tell-verified.ts'
+import { finishPasswordChange } from '../auth/finish-password-change.ts'
+import { recordVerified } from '../email-verification/record-verified.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
 import { dropHeldMailbox } from '../users/address-store.ts'
@@ -43,9 +43,9 @@ export async function secureAccount(
     // An earlier address could else take the account back.
     await endAllTokens(tx, userId, at)
     await dropHeldMailbox(tx, userId)
-    await tellVerified(tx, { ...deed, userId, email })
+    await recordVerified(tx, { ...deed, userId, email })
     const target = { type: 'user', id: userId }
     await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'password:reset', target, at })
-    await settleNewPassword(deps, tx, { ...deed, userId, email, firstName, keepSession: null })
+    await finishPasswordChange(deps, tx, { ...deed, userId, email, firstName, keepSession: null })
   })
 }

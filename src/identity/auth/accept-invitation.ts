@@ -1,10 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { invalidField, unauthorized } from '../../platform/errors.ts'
+import { ApiError, invalidField, unauthorized } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import {
   emailMismatch,
@@ -14,10 +12,13 @@ import {
 import type { Offer } from '../../tenancy/invitations/store.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import { listMembershipsOf, type MemberRow } from '../../tenancy/members/store.ts'
-import { tellVerified } from '../email-verification/tell-verified.ts'
+import { recordVerified } from '../email-verification/record-verified.ts'
+import { wrongPassword } from '../rate-limits/guard-password.ts'
 import { signIn } from '../sessions/sign-in.ts'
+import { recordRegistered } from '../users/record-registered.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
 import { tenantWords } from './context-words.ts'
+import { invalidCredentials } from './login.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
 export interface AcceptBody {
@@ -28,9 +29,9 @@ export interface AcceptBody {
 }
 
 /**
- * Accepts an invitation by its token: as the person logged in, whose address it must be to (403 `email_mismatch`)
- * and is verified by it, or as somebody new, who signs up so and is logged in. 401 where the address has an account
- * that is not logged in; the refusals of {@link findLiveOffer} and {@link joinByInvitation}.
+ * Accepts an invitation by its token. A logged-in person must have the invited address (403 `email_mismatch`), which it
+ * verifies. A new person registers with it and is logged in. 401 if the address has an account that is not logged in;
+ * also the refusals of {@link findLiveOffer} and {@link joinByInvitation}.
  */
 export async function acceptInvitation(
   deps: Deps,
@@ -39,26 +40,26 @@ export async function acceptInvitation(
   body: AcceptBody,
 ) {
   const offer = await findLiveOffer(deps, body.token)
-  if (caller) return shownTo(offer, await joinAsOneself(deps, caller, offer))
+  if (caller) return toJsonAccepted(offer, await joinAsCaller(deps, caller, offer))
   const known = await asSystem(deps.db, 'nobody is logged in yet', (tx) => findCredentials(tx, offer.email))
   if (known) throw accountExists()
-  return joinAsSomebodyNew(deps, requestInfo, offer, body)
+  return joinAsNewPerson(deps, requestInfo, offer, body)
 }
 
 const accountExists = () =>
   unauthorized(
     'not_authenticated',
-    'This address has an account: log in with it, then send the token of the link with your access token.',
+    'This address has an account: log in to it, then send the token of the link with your access token.',
   )
 
-const shownTo = (offer: Offer, member: MemberRow) => ({
+const toJsonAccepted = (offer: Offer, member: MemberRow) => ({
   invitation_id: offer.id,
   tenant: { id: offer.tenant_id, name: offer.tenant_name, slug: offer.tenant_slug },
   member: showMember(member),
 })
 
-/** The address is read in the transaction: it may have changed since the request was admitted. */
-function joinAsOneself(deps: Deps, caller: Caller, offer: Offer): Promise<MemberRow> {
+/** Reads the address again in the transaction: it can have changed since the request was authenticated. */
+function joinAsCaller(deps: Deps, caller: Caller, offer: Offer): Promise<MemberRow> {
   const { userId, requestInfo, decisionId } = caller
   const at = deps.clock()
   if (caller.auth.user.email !== offer.email) throw emailMismatch()
@@ -72,7 +73,7 @@ function joinAsOneself(deps: Deps, caller: Caller, offer: Offer): Promise<Member
   })
 }
 
-async function joinAsSomebodyNew(deps: Deps, requestInfo: RequestInfo, offer: Offer, body: AcceptBody) {
+async function joinAsNewPerson(deps: Deps, requestInfo: RequestInfo, offer: Offer, body: AcceptBody) {
   const { email, tenant_id: tenantId } = offer
   const { password, first_name: firstName, last_name: lastName } = body
   if (password === undefined)
@@ -87,45 +88,29 @@ async function joinAsSomebodyNew(deps: Deps, requestInfo: RequestInfo, offer: Of
   const at = deps.clock()
   const person = { id: timeOrderedId(at), email, firstName, lastName }
   const member = await inTenant(deps.db, { tenantId, userId: person.id }, async (tx) => {
-    if (!(await insertUser(tx, { ...person, passwordHash, at }))) throw accountExists()
-    await appendEvent(tx, {
-      type: 'identity.user_created',
-      tenantId,
-      subject: person.id,
-      data: { user_id: person.id, email },
-      actorId: person.id,
-      requestId: requestInfo.requestId,
-      at,
-    })
-    await appendAudit(tx, {
-      tenantId,
-      actor: person,
-      requestInfo,
-      action: 'user:register',
-      target: { type: 'user', id: person.id },
-      changes: changesBetween(null, { email, first_name: firstName, last_name: lastName }),
-      at,
-    })
+    if (!(await insertUser(tx, { ...person, passwordHash, at }))) return null
+    await recordRegistered(tx, { person, tenantId, bySystem: false, requestInfo, at })
     await verifyByInvitation(tx, offer, { id: person.id, requestInfo, at })
     return joinByInvitation(tx, offer, { person, requestInfo, at })
   })
-  const places = await asSystem(deps.db, 'a session begins before its tenant is in force', (tx) =>
+  if (!member) throw accountExists()
+  const memberships = await asSystem(deps.db, 'a session begins before its tenant is in force', (tx) =>
     listMembershipsOf(tx, person.id),
   )
-  const place = places.find((candidate) => candidate.tenant_id === tenantId)
-  if (!place) throw new Error('The tenant just joined cannot be entered')
-  return {
-    ...shownTo(offer, member),
-    ...(await signIn(deps, { ...person, passwordHash }, place, requestInfo)),
-  }
+  const membership = memberships.find((candidate) => candidate.tenant_id === tenantId)
+  if (!membership) throw new Error('The tenant just joined cannot be entered')
+  const outcome = await signIn(deps, { ...person, passwordHash }, membership, requestInfo)
+  if (outcome === wrongPassword) throw invalidCredentials()
+  if (outcome instanceof ApiError) throw outcome
+  return { ...toJsonAccepted(offer, member), ...outcome }
 }
 
-/** Whoever holds the token reads the mail of the address; said once, in the tenant that invited. */
+/** Verifies the invited address: the holder of the token can read its mail. The inviting tenant gets the event. */
 export async function verifyByInvitation(
   tx: Tx,
   { tenant_id: tenantId, email }: Offer,
   { id, requestInfo, at }: { id: string; requestInfo: RequestInfo; at: number },
 ): Promise<void> {
   if (!(await markEmailVerified(tx, { id, email, at }))) return
-  await tellVerified(tx, { userId: id, email, tenantId, requestInfo, at })
+  await recordVerified(tx, { userId: id, email, tenantId, requestInfo, at })
 }

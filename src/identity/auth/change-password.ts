@@ -8,12 +8,12 @@ import { assertFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import { replacePassword } from '../users/store.ts'
 import { checkCurrentPassword, wrongCurrentPassword } from './check-password.ts'
 import { tenantWords } from './context-words.ts'
+import { finishPasswordChange } from './finish-password-change.ts'
 import { refuseWeakPassword } from './password-policy.ts'
-import { settleNewPassword } from './settle-new-password.ts'
 
 /**
- * Changes the caller's password; this session lives on, the others end. 400 for a wrong current or a weak new one,
- * 401 where MFA is on and no second factor was shown lately.
+ * Changes the caller's password; this session stays, the others end. 400 for a wrong current or a weak new password,
+ * 401 if MFA is on and the session has not shown a second factor recently.
  */
 export async function changePassword(
   deps: Deps,
@@ -23,19 +23,19 @@ export async function changePassword(
   const { userId, sessionId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { email, firstName } = auth.user
   assertFreshSecondFactor(caller, deps.clock())
-  const places = await readAsSystem(deps.db, 'a person belongs to many tenants', (read) =>
+  const memberships = await readAsSystem(deps.db, 'a person belongs to many tenants', (read) =>
     listMembershipsOf(read, userId),
   )
-  const context = { ...auth.user, tenants: tenantWords(places) }
+  const context = { ...auth.user, tenants: tenantWords(memberships) }
   refuseWeakPassword(deps, 'new_password', body.new_password, context)
   const from = await checkCurrentPassword(deps, caller, body.current_password)
   const to = await deps.passwords.hash(body.new_password)
   const at = deps.clock()
-  const deed = { ...doneBy(caller, at), tenantId, action: 'password:change' } as const
-  await asSystem(deps.db, 'sessions of a person lie in many tenants', async (tx) => {
-    if (!(await replacePassword(tx, { id: userId, from, to }))) throw wrongCurrentPassword()
-    await appendAudit(tx, { ...deed, target: { type: 'user', id: userId } })
-    await settleNewPassword(deps, tx, {
+  const entry = { ...doneBy(caller, at), tenantId, action: 'password:change' } as const
+  const changed = await asSystem(deps.db, 'sessions of a person lie in many tenants', async (tx) => {
+    if (!(await replacePassword(tx, { id: userId, from, to }))) return false
+    await appendAudit(tx, { ...entry, target: { type: 'user', id: userId } })
+    await finishPasswordChange(deps, tx, {
       userId,
       email,
       firstName,
@@ -44,6 +44,8 @@ export async function changePassword(
       requestInfo,
       at,
     })
+    return true
   })
+  if (!changed) throw wrongCurrentPassword()
   return { message: 'Password changed' }
 }

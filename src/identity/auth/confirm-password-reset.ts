@@ -4,23 +4,23 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { findPerson, listMembershipsOf } from '../../tenancy/members/store.ts'
-import { tellVerified } from '../email-verification/tell-verified.ts'
+import { recordVerified } from '../email-verification/record-verified.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
 import { holdBackMailedCodes } from '../users/address-store.ts'
 import { clearUnproven } from '../users/clear-unproven.ts'
 import { resetPassword } from '../users/store.ts'
 import { tenantWords } from './context-words.ts'
+import { finishPasswordChange } from './finish-password-change.ts'
 import { refuseWeakPassword } from './password-policy.ts'
-import { settleNewPassword } from './settle-new-password.ts'
 
 const dayMs = 86_400_000
 
 /**
- * Sets the password of whoever holds the token, once: all sessions end, the address is verified, its lock is lifted,
- * and nobody is logged in by it, for a second factor stays due, other than a code to the same mailbox; an account that
- * never had a verified address loses the factors and places from before. 400 `token_expired` for a token that is only too old,
- * else `token_invalid`, and 400 on `password` for a weak one, which uses nothing up.
+ * Sets a new password with a mailed token, once: ends all sessions, verifies the address and lifts its lock. It does
+ * not log the person in, because a second factor stays due, and a code to the same mailbox is not enough. An account
+ * that never had a verified address loses its earlier factors and known sign-in places. 400 `token_expired` for a token
+ * that is only too old, else `token_invalid`; 400 on `password` for a weak password, which leaves the token usable.
  */
 export async function confirmPasswordReset(
   deps: Deps,
@@ -28,19 +28,19 @@ export async function confirmPasswordReset(
   body: { token: string; password: string },
 ): Promise<{ message: 'Password changed' }> {
   const presented = { purpose: 'password_reset', token: body.token, at: deps.clock() } as const
-  const { link, person, places } = await asSystem(
+  const { link, person, memberships } = await asSystem(
     deps.db,
-    'whoever opens the link is not logged in',
+    'the holder of the link is not logged in',
     async (tx) => {
       const link = await findLink(tx, presented)
       const person = await findPerson(tx, link.userId)
       if (person?.email !== link.email) throw deadLink()
-      return { link, person, places: await listMembershipsOf(tx, person.id) }
+      return { link, person, memberships: await listMembershipsOf(tx, person.id) }
     },
   )
-  refuseWeakPassword(deps, 'password', body.password, { ...person, tenants: tenantWords(places) })
+  refuseWeakPassword(deps, 'password', body.password, { ...person, tenants: tenantWords(memberships) })
   const passwordHash = await deps.passwords.hash(body.password)
-  await asSystem(deps.db, 'whoever opens the link is not logged in', (tx) =>
+  await asSystem(deps.db, 'the holder of the link is not logged in', (tx) =>
     useLink(deps, tx, link, { ...person, passwordHash }, requestInfo),
   )
   return { message: 'Password changed' }
@@ -59,10 +59,10 @@ async function useLink(
   const reset = await resetPassword(tx, { ...person, at })
   if (!reset) throw deadLink()
   await clearAttempts(tx, accountKey(email))
-  // Whoever registered a stranger's address may have set factors up in it before the stranger came.
+  // Another person could have registered this address and set up factors before its owner arrived.
   if (reset.never_verified) await clearUnproven(tx, userId)
   else await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
-  if (reset.verified_now) await tellVerified(tx, { userId, email, tenantId, requestInfo, at })
+  if (reset.verified_now) await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
   await appendAudit(tx, {
     tenantId,
     actor: { id: userId, email },
@@ -71,7 +71,7 @@ async function useLink(
     target: { type: 'user', id: userId },
     at,
   })
-  await settleNewPassword(deps, tx, {
+  await finishPasswordChange(deps, tx, {
     userId,
     email,
     firstName,

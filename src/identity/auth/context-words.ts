@@ -1,22 +1,23 @@
 import type { Membership } from '../../tenancy/members/store.ts'
 
-/** What a password of this person may not consist of (ASVS v5.0.0-6.1.2): words that a guesser knows of them. */
+/** Words that a guesser knows about a person, so that a password must not be one of them (ASVS v5.0.0-6.1.2). */
 export interface PasswordContext {
   email: string
   firstName: string
   lastName: string
-  /** Names and slugs of the tenants they belong to, or are about to join. */
+  /** Names and slugs of the tenants that they belong to, or are about to join. */
   tenants: readonly string[]
 }
 
-/** The words of the tenants that somebody belongs to. */
-export const tenantWords = (places: readonly Pick<Membership, 'tenant_name' | 'tenant_slug'>[]): string[] =>
-  places.flatMap((place) => [place.tenant_name, place.tenant_slug])
+/** The names and slugs of a person's tenants. */
+export const tenantWords = (
+  memberships: readonly Pick<Membership, 'tenant_name' | 'tenant_slug'>[],
+): string[] => memberships.flatMap((membership) => [membership.tenant_name, membership.tenant_slug])
 
 /**
- * Whether a password is, as a whole, one of the words in `context` or the name of a `product`, whatever its case,
- * spaces and punctuation. Names of tenants and products are recognised with up to four digits at either end, such as
- * a year, too. A password that only contains such a word is another.
+ * Whether the whole password is one of the words in `context` or the name of a `product`, ignoring case, spaces and
+ * punctuation. Names of tenants and products also match with up to four digits at one end, such as a year. A password
+ * that only contains such a word does not match.
  */
 export function isContextWord(
   password: string,
@@ -39,7 +40,7 @@ function ownWords({ email, firstName, lastName }: PasswordContext): string[] {
   return [email, local, ...parts, firstName, lastName, firstName + lastName, lastName + firstName]
 }
 
-/** Letters and digits alone, in one form and case. */
+/** Letters and digits only, in one Unicode form and case. */
 const fold = (text: string) =>
   text
     .normalize('NFKC')

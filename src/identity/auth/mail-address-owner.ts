@@ -6,19 +6,19 @@ import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { findCredentials } from '../users/store.ts'
 
 /**
- * How long the answer takes where REGISTRATION_HIDE_EXISTING is set (see `padDuration`): far more than an account or an
- * address takes to write, so that neither that nor the mail to the owner shows in the time.
+ * The duration of an answer if REGISTRATION_HIDE_EXISTING is set (see `padDuration`): much longer than writing an
+ * account or an address takes, so that the time shows neither that nor the mail to the owner.
  */
 export const hiddenMs = 200
 
-/** Tells the owner of an address that somebody else asked for it; in place of telling that somebody. */
+/** Mails the owner of an address that another person asked for it, since that person must not learn of the account. */
 export async function mailAddressOwner(deps: Deps, email: string, requestInfo: RequestInfo): Promise<void> {
-  await asSystem(deps.db, 'the address belongs to somebody else', async (tx) => {
+  await asSystem(deps.db, 'the address belongs to another person', async (tx) => {
     const owner = await findCredentials(tx, email)
-    const place = owner && (await listMembershipsOf(tx, owner.id))[0]
-    if (!place) return
+    const membership = owner && (await listMembershipsOf(tx, owner.id))[0]
+    if (!membership) return
     const mail = {
-      tenantId: place.tenant_id,
+      tenantId: membership.tenant_id,
       to: email,
       template: 'address_already_registered',
       variables: {},

@@ -6,8 +6,8 @@ import { isContextWord, type PasswordContext } from './context-words.ts'
 const product = 'Bailiwick'
 
 /**
- * Throws 400 on `field` for a password that is known from breaches (ASVS v5.0.0-6.2.4), or is as a whole a word that
- * belongs to its person, their tenants or the product (6.2.11). No substrings, no score: a guesser tries whole ones.
+ * Throws 400 on `field` for a password that is known from breaches (ASVS v5.0.0-6.2.4), or that is as a whole a word of
+ * its person, their tenants or the product (6.2.11). No substrings and no score: guessers try whole words.
  */
 export function refuseWeakPassword(
   { config }: Pick<Deps, 'config'>,
@@ -25,7 +25,7 @@ export function refuseWeakPassword(
   if (isContextWord(password, context, products))
     throw invalidField(
       field,
-      'A password may not be your address or name, nor the name of this service or of a tenant of yours. Choose another.',
+      'A password must not be your address, your name, or the name of this service or of one of your tenants. Choose another.',
       'too_close',
     )
 }

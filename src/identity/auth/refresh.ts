@@ -1,12 +1,13 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
-import { type ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
+import { ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { refreshUses } from '../rate-limits/limits.ts'
-import { assertEnterable, isOverIn } from '../sessions/enter-tenant.ts'
+import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
+import { type FamilyRow, findFamily } from '../sessions/family-store.ts'
 import {
   advanceFamily,
   type Entitled,
@@ -17,21 +18,13 @@ import {
   type TokenPair,
 } from '../sessions/issue-tokens.ts'
 import {
-  type FamilyRow,
-  findFamily,
-  findSession,
-  lockSession,
-  type SessionRow,
-  touchSession,
-} from '../sessions/refresh-store.ts'
-import {
   type Challenge,
+  checkSecondFactor,
   isChallenge,
   otpRequired,
-  settleSecondFactor,
   signChallenge,
 } from '../sessions/second-factor.ts'
-import { endSession } from '../sessions/store.ts'
+import { endSession, findSession, lockSession, type SessionRow, touchSession } from '../sessions/store.ts'
 
 interface Presented {
   familyId: string
@@ -41,16 +34,20 @@ interface Presented {
 }
 
 /**
- * Answers the successor of a refresh token (RFC 9700 §4.14.2). Of parallel uses all get one and the same successor;
- * a use after the grace time ends the session, for the service cannot tell its owner from a thief.
+ * Exchanges a refresh token for its successor (RFC 9700 §4.14.2). Parallel uses all get the same successor; a use after
+ * the grace time ends the session, since the service cannot distinguish the owner from a thief. Refusals are values
+ * inside the transaction, so that the end of the session is committed.
  */
 export async function refresh(deps: Deps, requestInfo: RequestInfo, token: string): Promise<TokenPair> {
   const now = deps.clock()
   const presented = await readToken(deps, token, now)
   await deps.limiters.take(refreshUses(presented.sessionId))
   const outcome = await asSystem(deps.db, 'the tenant is known once the token is checked', async (tx) => {
-    const { family, session } = await findLive(tx, presented, now)
+    const found = await findLive(tx, presented, now)
+    if (found instanceof ApiError) return found
+    const { family, session } = found
     const entitled = await entitlement(deps, tx, family, session, now)
+    if (entitled instanceof ApiError) return entitled
     if (isChallenge(entitled))
       return isLive(family, presented)
         ? entitled
@@ -62,7 +59,7 @@ export async function refresh(deps: Deps, requestInfo: RequestInfo, token: strin
     await touchSession(tx, { id: session.id, at: now, ip: requestInfo.ip, userAgent: requestInfo.userAgent })
     return advanced
   })
-  if (outcome instanceof Error) throw outcome
+  if (outcome instanceof ApiError) throw outcome
   if (isChallenge(outcome)) throw otpRequired(await signChallenge(deps, outcome, now))
   return issueTokens(deps, outcome, now)
 }
@@ -76,7 +73,7 @@ async function findLive(
   tx: Tx,
   presented: Presented,
   now: number,
-): Promise<{ family: FamilyRow; session: SessionRow }> {
+): Promise<{ family: FamilyRow; session: SessionRow } | ApiError> {
   const family = await findFamily(tx, presented.familyId)
   const session = await findSession(tx, presented.sessionId, now)
   if (
@@ -87,14 +84,14 @@ async function findLive(
     session.over ||
     !session.is_active
   )
-    throw sessionRevoked()
-  if (family.expires_at <= now) throw tokenNotValid()
+    return sessionRevoked()
+  if (family.expires_at <= now) return tokenNotValid()
   return { family, session }
 }
 
 /**
- * Roles, membership and tenant are read again, so that a removal or demotion counts at the next refresh, and so does
- * a tenant's new demand for a second factor.
+ * Reads roles, membership and tenant again, so that a removal, a demotion or a tenant's new demand for a second factor
+ * takes effect at the next refresh.
  */
 async function entitlement(
   deps: Deps,
@@ -102,21 +99,22 @@ async function entitlement(
   family: FamilyRow,
   session: SessionRow,
   now: number,
-): Promise<Entitled | Challenge> {
+): Promise<Entitled | Challenge | ApiError> {
   const { user_id: userId, tenant_id: tenantId } = family
   const { id: sessionId, email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
-  const place = (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tenantId)
-  if (place && isOverIn(place, session.created_at)) throw sessionRevoked()
-  assertEnterable(place)
-  const tenantRequires = place.requires_mfa
+  const found = (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tenantId)
+  if (found && isOverIn(found, session.created_at)) return sessionRevoked()
+  const membership = enterable(found)
+  if (membership instanceof ApiError) return membership
+  const tenantRequires = membership.requires_mfa
   const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }
-  const settled = await settleSecondFactor(deps, tx, entry, now)
-  if (isChallenge(settled)) return settled
-  const { roles } = place
+  const settled = await checkSecondFactor(deps, tx, entry, now)
+  if (settled instanceof ApiError || isChallenge(settled)) return settled
+  const { roles } = membership
   return { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
 }
 
-/** Without rotation the token stays what it is, as long as it is the live one. */
+/** Without rotation the live token stays in use. */
 function keepToken(
   deps: Deps,
   presented: Presented,
@@ -127,17 +125,17 @@ function keepToken(
   return live?.jti === presented.jti ? live : tokenNotValid()
 }
 
-/** `entitled` is null where the successor may not be answered, for a second factor is due. */
 interface Replay {
   presented: Presented
+  /** Null if a second factor is due, which forbids returning the successor. */
   entitled: Entitled | null
   requestInfo: RequestInfo
   now: number
 }
 
 /**
- * The presented token was rotated before. Within the grace time: its successor while that is unused, else a plain
- * refusal. Later: the session ends. Refusals are values here, so that the end of the session is committed.
+ * Handles a token that was already rotated. Within the grace time returns its successor while that is unused, else a
+ * plain refusal. Later ends the session.
  */
 async function judgeReplay(deps: Deps, tx: Tx, replay: Replay): Promise<Grant | ApiError> {
   const { presented, entitled, requestInfo, now } = replay

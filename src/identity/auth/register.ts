@@ -14,10 +14,11 @@ import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { registerUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
+import { recordRegistered } from '../users/record-registered.ts'
 import { insertUser } from '../users/store.ts'
-import { tellRegistered } from '../users/tell-registered.ts'
 import { verifyByInvitation } from './accept-invitation.ts'
 import { tenantWords } from './context-words.ts'
+import type { Person } from './create-own-tenant.ts'
 import { hiddenMs, mailAddressOwner } from './mail-address-owner.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
@@ -30,10 +31,10 @@ export interface RegisterBody {
 }
 
 /**
- * Registers a person with a tenant of their own and mails them a verification link, all or nothing. A used address
- * is 400 on `email`, or where REGISTRATION_HIDE_EXISTING is set, 201 as ever and a mail to its owner. The token of an
- * invitation makes them a member of its tenant instead, and verifies the address: 400 `invitation_invalid` for a dead
- * one, 403 `email_mismatch` for one to another address.
+ * Registers a person with a tenant of their own and mails them a verification link, all or nothing. An address that is
+ * in use answers 400 on `email`; if REGISTRATION_HIDE_EXISTING is set it answers 201 and mails the owner instead. With
+ * an invitation's token, the person joins its tenant instead and the address is verified: 400 `invitation_invalid` for
+ * a token that no longer works, 403 `email_mismatch` for an invitation to another address.
  */
 export function register(
   deps: Deps,
@@ -53,25 +54,22 @@ async function registerNow(deps: Deps, requestInfo: RequestInfo, body: RegisterB
   const passwordHash = await passwords.hash(body.password)
   const id = timeOrderedId(clock())
   const person = { id, email, passwordHash, firstName, lastName }
-  const settle = async () => {
-    if (!(await foundAccount(deps, requestInfo, person, offer)))
-      await answerForUsedAddress(deps, email, requestInfo)
-  }
-  if (config.REGISTRATION_HIDE_EXISTING) await padDuration(hiddenMs, settle)
-  else await settle()
+  if (config.REGISTRATION_HIDE_EXISTING)
+    await padDuration(hiddenMs, async () => {
+      if (!(await createAccount(deps, requestInfo, person, offer)))
+        await mailAddressOwner(deps, email, requestInfo)
+    })
+  else if (!(await createAccount(deps, requestInfo, person, offer))) throw addressInUse()
   return { id, email }
 }
 
-interface NewPerson {
-  id: string
-  email: string
-  passwordHash: string
-  firstName: string
-  lastName: string
-}
+const addressInUse = () =>
+  invalidField('email', 'This address has an account already. Log in, or reset the password.', 'taken')
 
-/** False, and nothing is kept, where the address has an account. */
-function foundAccount(
+type NewPerson = Person & { passwordHash: string }
+
+/** False, and nothing is stored, if the address already has an account. */
+function createAccount(
   deps: Deps,
   requestInfo: RequestInfo,
   person: NewPerson,
@@ -84,7 +82,7 @@ function foundAccount(
   return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { ...person, at }))) return false
     if (!offer) await createPersonalTenant(tx, { id: tenantId, founder, requestInfo, at })
-    await tellRegistered(tx, { person: founder, tenantId, bySystem: false, requestInfo, at })
+    await recordRegistered(tx, { person: founder, tenantId, bySystem: false, requestInfo, at })
     const origin = { how: 'made', at } as const
     if (!offer) await mailVerificationLink(deps, tx, { userId: id, email, origin, tenantId, requestInfo, at })
     if (offer) await verifyByInvitation(tx, offer, { id, requestInfo, at })
@@ -93,7 +91,7 @@ function foundAccount(
   })
 }
 
-/** What an invitation's token offers to the person who registers with it; null without one. */
+/** The offer of the invitation that the person registers with; null without a token. */
 async function offerTo(deps: Deps, email: string, token: string | undefined): Promise<Offer | null> {
   if (token === undefined) return null
   const offer = await findLiveOffer(deps, token).catch((error) => {
@@ -101,14 +99,4 @@ async function offerTo(deps: Deps, email: string, token: string | undefined): Pr
   })
   if (offer.email !== email) throw emailMismatch()
   return offer
-}
-
-async function answerForUsedAddress(deps: Deps, email: string, requestInfo: RequestInfo): Promise<void> {
-  if (!deps.config.REGISTRATION_HIDE_EXISTING)
-    throw invalidField(
-      'email',
-      'This address has an account already. Log in, or reset the password.',
-      'taken',
-    )
-  await mailAddressOwner(deps, email, requestInfo)
 }

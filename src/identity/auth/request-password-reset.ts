@@ -1,23 +1,21 @@
 import type { Deps } from '../../deps.ts'
-import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { mailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
 import { findCredentials } from '../users/store.ts'
-import type { Person } from './check-password.ts'
+import { createOwnTenant, type Person } from './create-own-tenant.ts'
 
-/** What is answered to everybody. */
+/** The answer, the same for every address. */
 export const resetSent = 'If this address has an account, a link to reset its password was sent'
 
-// Far more than the work takes: neither an account nor its absence shows in the time.
+// Much longer than the work takes, so that the time does not show whether there is an account.
 const answerMs = 200
 
-/** Mails a link to choose another password, if the address has an active account; the same answer and time if not. */
+/** Mails a link to choose a new password, if the address has an active account; if not, the same answer and time. */
 export async function requestPasswordReset(
   deps: Deps,
   requestInfo: RequestInfo,
@@ -37,18 +35,9 @@ async function mailResetLink(deps: Deps, requestInfo: RequestInfo, email: string
     return { person, tenantId: person && (await findFirstTenantOf(tx, person.id)) }
   })
   if (!person) return
-  const place = tenantId ?? (await foundPlace(deps, person, requestInfo))
-  await asSystem(deps.db, 'nobody is logged in', (tx) => sendLink(deps, tx, person, place, requestInfo))
-}
-
-/** Mails and tokens belong to a tenant: whoever was removed from every one gets their own, as at a login. */
-async function foundPlace(deps: Deps, person: Person, requestInfo: RequestInfo): Promise<string> {
-  const at = deps.clock()
-  const id = timeOrderedId(at)
-  await inTenant(deps.db, { tenantId: id, userId: person.id }, (tx) =>
-    createPersonalTenant(tx, { id, founder: person, requestInfo, at }),
-  )
-  return id
+  // Mails and tokens belong to a tenant.
+  const home = tenantId ?? (await createOwnTenant(deps, person, requestInfo))
+  await asSystem(deps.db, 'nobody is logged in', (tx) => sendLink(deps, tx, person, home, requestInfo))
 }
 
 async function sendLink(

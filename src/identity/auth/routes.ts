@@ -6,9 +6,9 @@ import { memberSchema } from '../../tenancy/members/member-schemas.ts'
 import { deviceTypes } from '../otp/channels.ts'
 import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
 import { acceptInvitation } from './accept-invitation.ts'
-import { attemptLogin } from './attempt-login.ts'
 import { changePassword } from './change-password.ts'
 import { confirmPasswordReset } from './confirm-password-reset.ts'
+import { login } from './login.ts'
 import { logout, logoutAll } from './logout.ts'
 import { refresh } from './refresh.ts'
 import { register } from './register.ts'
@@ -27,7 +27,7 @@ const otpRequired = z
     otp_required: z.literal(true),
     temporary_token: z.string().meta({ description: 'For POST /api/v1/auth/otp/verify/, as Bearer' }),
     expires_in: z.int(),
-    methods: z.array(z.enum(deviceTypes)).meta({ description: 'What can be used now' }),
+    methods: z.array(z.enum(deviceTypes)).meta({ description: 'The channels that the person can use now' }),
   })
   .meta({ id: 'OtpRequired' })
 
@@ -63,7 +63,7 @@ export const authRoutes = (deps: Deps): Route[] => [
       last_name: personName.meta({ example: 'Lovelace' }).default(''),
       invitation_token: linkToken
         .optional()
-        .meta({ description: 'Joins the tenant that sent it in place of a tenant of their own' }),
+        .meta({ description: 'Joins the inviting tenant instead of creating a tenant of your own' }),
     }),
     status: 201,
     answer: z.object({ id: z.uuid(), email: z.string() }),
@@ -81,7 +81,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     answer: z.union([tokenPair, otpRequired]),
     refusals: [401, 403, 429],
     secret: true,
-    handle: ({ requestInfo, body }) => attemptLogin(deps, requestInfo, body),
+    handle: ({ requestInfo, body }) => login(deps, requestInfo, body),
   }),
   publicRoute({
     method: 'POST',
@@ -89,7 +89,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     tag: 'Sign-in',
     summary: 'Exchange a refresh token for a new pair',
     description:
-      'Every use answers a new refresh token. A repeat within 10 s answers the same successor; a later one ends the session.',
+      'Each use returns a new refresh token. A repeat within 10 s returns the same new token; a later repeat ends the session.',
     body: refreshBody,
     status: 200,
     answer: tokenPair,
@@ -102,9 +102,9 @@ export const authRoutes = (deps: Deps): Route[] => [
     path: '/api/v1/auth/switch-tenant',
     action: 'session:switch',
     tag: 'Sign-in',
-    summary: 'Get a pair for another tenant of yours',
+    summary: 'Get tokens for another of your tenants',
     description:
-      'The pair you have goes on working for its own tenant. For the tenant you are in, the new pair replaces it. A session has 20 pairs at most; the one used least recently ends.',
+      'Your present tokens remain valid for their own tenant. For the tenant you are in, the new tokens replace them. A session has at most 20 pairs of tokens; the least recently used pair ends.',
     body: z.object({ tenant_id: bodyId }),
     status: 200,
     answer: tokenPair,
@@ -130,7 +130,8 @@ export const authRoutes = (deps: Deps): Route[] => [
     action: 'invitation:accept',
     tag: 'Invitations',
     summary: 'Accept an invitation',
-    description: 'Logged in, with its token alone. Somebody new adds a password and names, and is logged in.',
+    description:
+      'If you are logged in, send only the token. If you are new, add a password and names; you are logged in.',
     body: z.object({
       token: linkToken,
       password: chosenPassword.optional(),
@@ -168,7 +169,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     action: 'password:change',
     tag: 'Passwords',
     summary: 'Change your password',
-    description: 'Ends your other sessions and tells you by mail.',
+    description: 'Ends your other sessions and sends you a mail.',
     body: z.object({ current_password: presentedPassword, new_password: chosenPassword }),
     status: 200,
     answer: message('Password changed'),
@@ -179,7 +180,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: '/api/v1/auth/password/reset',
     tag: 'Passwords',
-    summary: 'Mail yourself a link to choose another password',
+    summary: 'Mail yourself a link to choose a new password',
     description: 'The answer is the same whether the address has an account or not.',
     body: z.object({ email: emailAddress }),
     status: 200,
@@ -192,7 +193,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     method: 'POST',
     path: '/api/v1/auth/password/reset/confirm',
     tag: 'Passwords',
-    summary: 'Choose another password with the token out of the mail',
+    summary: 'Choose a new password with the token from the mail',
     description: 'Ends all your sessions, verifies the address and lifts its lock. Log in afterwards.',
     body: z.object({ token: linkToken, password: chosenPassword }),
     status: 200,
@@ -202,12 +203,12 @@ export const authRoutes = (deps: Deps): Route[] => [
   }),
 ]
 
-/** An address that cannot be one of ours goes the way of an unknown one: same status, same time. */
+/** An address that no account can have is treated like an unknown one: same status, same time. */
 function loginAddress() {
   return z
     .string('Give the address as text.')
     .min(1, 'Give the address.')
-    .max(1_000, 'An address may have 254 characters at most.')
+    .max(1_000, 'An address can have at most 254 characters.')
     .transform((text) => emailAddress.safeParse(text).data ?? '')
     .meta({ example: 'ada@example.com' })
 }

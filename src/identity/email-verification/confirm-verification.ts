@@ -3,7 +3,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { markEmailVerified } from '../users/store.ts'
-import { tellVerified } from './tell-verified.ts'
+import { recordVerified } from './record-verified.ts'
 
 /**
  * Verifies the address to which the token was sent, once. 400 `token_expired` for one that is only too old, else
@@ -20,6 +20,6 @@ export function confirmVerification(
     await spendLink(tx, link)
     const { userId, tenantId, email } = link
     if (!(await markEmailVerified(tx, { id: userId, email, at }))) throw deadLink()
-    await tellVerified(tx, { userId, email, tenantId, requestInfo, at })
+    await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
   })
 }

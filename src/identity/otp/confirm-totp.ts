@@ -3,16 +3,16 @@ import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { showSecondFactor } from '../sessions/complete-sign-in.ts'
+import { applySecondFactor } from '../sessions/complete-sign-in.ts'
 import { issueTokens } from '../sessions/issue-tokens.ts'
 import { admitAttempt } from './admit-attempt.ts'
 import { forgiveAttempt } from './attempt-store.ts'
 import { assertChannelOn, otpInvalid, readCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
-import { assertMayEnrol, enrolmentSeconds } from './enrolment.ts'
-import { mailOfEnrolment } from './mail-of-enrolment.ts'
+import { assertCanEnrol, enrolmentSeconds } from './enrolment.ts'
+import { notifyEnrolment } from './notify-enrolment.ts'
+import { recordConfirmed } from './record-device.ts'
 import { confirmTotpDevice, findDevice, listTotpDevices } from './store.ts'
-import { tellConfirmed } from './tell-of-device.ts'
 import { countsFrom } from './young-factors.ts'
 
 const nothingSetUp = () => notFound('No such app is being set up: POST /api/v1/auth/otp/totp/setup/ first.')
@@ -33,7 +33,7 @@ export async function confirmTotp(
   const at = deps.clock()
   const devices = await inTenant(deps.db, caller, (tx) => listTotpDevices(tx, userId))
   const begun = devices.some((device) => isBegunBy(caller, device, at))
-  await assertMayEnrol(deps, caller, { now: at, currentPassword: body.currentPassword, begun })
+  await assertCanEnrol(deps, caller, { now: at, currentPassword: body.currentPassword, begun })
   const deviceId = unconfirmedOf(devices, body.deviceId)
   const { digits } = readCode(body.code)
   if (digits === null) throw otpInvalid('confirmed')
@@ -56,15 +56,15 @@ async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at:
   const confirmed = { userId, signInId, at, ...match, step, countsFrom: from }
   if (!(await confirmTotpDevice(tx, confirmed))) throw alreadyConfirmed()
   await forgiveAttempt(tx, { userId, at })
-  await tellConfirmed(tx, caller, 'totp', at)
-  await mailOfEnrolment(deps, tx, caller, { type: 'totp', id: match.id, countsFrom: from }, at)
+  await recordConfirmed(tx, caller, 'totp', at)
+  await notifyEnrolment(deps, tx, caller, { type: 'totp', id: match.id, countsFrom: from }, at)
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: 'otp_device:confirm',
     target: { type: 'otp_device', id: match.id },
     changes: { is_confirmed: { before: false, after: true } },
   })
-  return showSecondFactor(deps, tx, caller, { type: 'totp', counts: from === null }, at)
+  return applySecondFactor(deps, tx, caller, { type: 'totp', counts: from === null }, at)
 }
 
 type Devices = Awaited<ReturnType<typeof listTotpDevices>>

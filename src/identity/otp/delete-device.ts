@@ -5,8 +5,8 @@ import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { endTokens } from '../../platform/links/link-store.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
+import { recordDeleted } from './record-device.ts'
 import { deleteDevice, findDevice, hasOtherTotp, lockDevices } from './store.ts'
-import { tellDeleted } from './tell-of-device.ts'
 
 const lastFactor = () =>
   new ApiError(
@@ -35,7 +35,7 @@ export async function removeDevice(deps: Deps, caller: Caller, id: string): Prom
     if (needed && !(await hasOtherTotp(tx, userId, id))) throw lastFactor()
     await deleteDevice(tx, userId, id)
     await endTokens(tx, { purpose: 'factor_undo', userId, targetId: id, at })
-    if (confirmed) await tellDeleted(deps, tx, caller, device.type, at)
+    if (confirmed) await recordDeleted(deps, tx, caller, device.type, at)
     await appendAudit(tx, {
       ...doneBy(caller, at),
       action: 'otp_device:delete',

@@ -20,7 +20,7 @@ export const deviceSchema = z
   .meta({ id: 'OtpDevice' })
 
 /** As it is at `now`, in ms since 1970. */
-export const showDevice = (row: DeviceRow, now: number) => ({
+export const toJsonDevice = (row: DeviceRow, now: number) => ({
   id: row.id,
   type: row.type,
   name: row.name,

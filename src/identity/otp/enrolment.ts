@@ -8,7 +8,7 @@ import {
   assertRecentSignIn,
   hasFreshSecondFactor,
 } from '../sessions/fresh-authentication.ts'
-import { mayEnrolFirst } from './factors.ts'
+import { canEnrolFirst } from './factors.ts'
 import { findFactors } from './store.ts'
 
 /** How long a sign-in, and the set-up of an app, are good for enrolling a factor; in seconds. */
@@ -26,18 +26,18 @@ interface Enrolment {
  * Throws 401 unless the caller may add a factor. With MFA on: `aal2` of the last 10 minutes. Else a sign-in or a second
  * factor of the last 10 minutes, or the password. With a temporary token: where no other channel can serve.
  */
-export async function assertMayEnrol(deps: Deps, caller: Caller, enrolment: Enrolment): Promise<void> {
+export async function assertCanEnrol(deps: Deps, caller: Caller, enrolment: Enrolment): Promise<void> {
   const { now, currentPassword, begun = false } = enrolment
-  if (caller.token === 'otp_pending') return assertMayEnrolFirst(deps, caller, now)
+  if (caller.token === 'otp_pending') return assertCanEnrolFirst(deps, caller, now)
   assertFreshSecondFactor(caller, now)
   if (currentPassword !== undefined) await checkCurrentPassword(deps, caller, currentPassword)
   else if (!begun && !hasFreshSecondFactor(caller, now)) assertRecentSignIn(caller, now, enrolmentSeconds)
 }
 
 /** Else the password alone would open an account that has another channel. */
-async function assertMayEnrolFirst({ db, config }: Deps, caller: Caller, now: number): Promise<void> {
+async function assertCanEnrolFirst({ db, config }: Deps, caller: Caller, now: number): Promise<void> {
   const factors = await inTenant(db, caller, (tx) => findFactors(tx, caller.userId, now))
-  if (!mayEnrolFirst(config, factors))
+  if (!canEnrolFirst(config, factors))
     throw unauthorized(
       'otp_required',
       'Show a code of another channel first, at POST /api/v1/auth/otp/verify/: by e-mail, or of a device you have.',

@@ -25,7 +25,7 @@ export function usableMethods(config: Config, factors: Factors, demanded: boolea
 }
 
 /** Whether a person may set up TOTP between password and second factor: while no other channel can serve. */
-export function mayEnrolFirst(config: Config, factors: Factors): boolean {
+export function canEnrolFirst(config: Config, factors: Factors): boolean {
   const on = channelsOn(config)
   const mailed = on.includes('email') && factors.address_proven
   return !factors.totp && !mailed && factors.recovery_codes === 0 && on.includes('totp')

@@ -7,19 +7,19 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { assertChannelOn } from './channels.ts'
 import { putRecoverySet, replaceRecoveryCodes } from './code-store.ts'
 import { makeRecoveryCode, recoveryCodeHashes } from './codes.ts'
-import { assertMayEnrol } from './enrolment.ts'
-import { mailOfEnrolment } from './mail-of-enrolment.ts'
+import { assertCanEnrol } from './enrolment.ts'
+import { notifyEnrolment } from './notify-enrolment.ts'
 import { countsFrom } from './young-factors.ts'
 
 /**
  * Makes a new set of recovery codes and voids the old one; of sets made at once only one is left. The codes are told
- * here and never again. 401 unless the caller authenticated lately ({@link assertMayEnrol}), 403 `channel_disabled`.
+ * here and never again. 401 unless the caller authenticated lately ({@link assertCanEnrol}), 403 `channel_disabled`.
  */
 export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentPassword: string | undefined) {
   const { db, config, sealer, clock } = deps
   assertChannelOn(config, 'static')
   const at = clock()
-  await assertMayEnrol(deps, caller, { now: at, currentPassword })
+  await assertCanEnrol(deps, caller, { now: at, currentPassword })
   const { userId, sessionId: signInId, tokenTenantId: tenantId, requestInfo } = caller
   const { requestId } = requestInfo
   const codes = Array.from({ length: config.OTP_STATIC_TOKEN_COUNT }, makeRecoveryCode)
@@ -34,7 +34,7 @@ export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentP
     await appendEvent(tx, { ...event, type, data: { user_id: userId } })
     const deed = { ...doneBy(caller, at), action: 'otp_device:generate' } as const
     await appendAudit(tx, { ...deed, target: { type: 'otp_device', id: deviceId } })
-    await mailOfEnrolment(deps, tx, caller, { type: 'static', id: deviceId, countsFrom: from }, at)
+    await notifyEnrolment(deps, tx, caller, { type: 'static', id: deviceId, countsFrom: from }, at)
     return deviceId
   })
   return { device_id: deviceId, codes, count: codes.length }

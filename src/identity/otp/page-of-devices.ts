@@ -3,7 +3,7 @@ import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
-import { showDevice } from './device-schemas.ts'
+import { toJsonDevice } from './device-schemas.ts'
 import { countDevices, type DeviceRow, deviceList, listDevices } from './store.ts'
 
 /** A page of the caller's devices, oldest first. */
@@ -15,6 +15,6 @@ export function pageOfDevices(deps: Deps, caller: Caller, query: ListQuery) {
       rows: await listDevices(tx, userId, page),
       count: await countDevices(tx, userId, page),
     }))
-  const show = (row: DeviceRow) => showDevice(row, now)
+  const show = (row: DeviceRow) => toJsonDevice(row, now)
   return answerPage(deps, caller, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, show)
 }

@@ -35,12 +35,12 @@ export function resetFactors(
     await lockUser(tx, userId)
     const devices = await deleteAllDevices(tx, userId)
     await countMailedCodes(tx, userId)
-    const places = await listMembershipsOf(tx, userId)
+    const memberships = await listMembershipsOf(tx, userId)
     const target = { type: 'user', id: userId }
-    for (const { tenant_id: tenantId } of places)
+    for (const { tenant_id: tenantId } of memberships)
       await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'user:reset_factors', target, at })
     const removed = devices.map(({ type }) => type)
-    const [home] = places
+    const [home] = memberships
     const ending = { userId, exceptId: null, reason: 'undone', at } as const
     // Events and mails belong to a tenant.
     if (!home)

@@ -9,7 +9,7 @@ import { confirmBody, repeatedPassword, verifyBody } from './bodies.ts'
 import { deviceTypes } from './channels.ts'
 import { confirmTotp } from './confirm-totp.ts'
 import { removeDevice } from './delete-device.ts'
-import { deviceSchema, showDevice } from './device-schemas.ts'
+import { deviceSchema, toJsonDevice } from './device-schemas.ts'
 import { generateRecoveryCodes } from './generate-recovery-codes.ts'
 import { pageOfDevices } from './page-of-devices.ts'
 import { sendEmailCode } from './send-email-code.ts'
@@ -54,7 +54,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     handle: async ({ caller, body }) => {
       const { name, current_password: currentPassword } = body
       const { device, ...told } = await setUpTotp(deps, caller, { name, currentPassword })
-      return { device: showDevice(device, deps.clock()), ...told }
+      return { device: toJsonDevice(device, deps.clock()), ...told }
     },
   }),
   route({
@@ -70,7 +70,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: async ({ caller, body }) => {
       const { device, ...told } = await confirmTotp(deps, caller, body)
-      return { ...told, device: showDevice(device, deps.clock()) }
+      return { ...told, device: toJsonDevice(device, deps.clock()) }
     },
   }),
   route({

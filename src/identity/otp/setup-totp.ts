@@ -7,13 +7,13 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { assertChannelOn } from './channels.ts'
 import { totpContext } from './check-totp.ts'
-import { assertMayEnrol } from './enrolment.ts'
+import { assertCanEnrol } from './enrolment.ts'
 import { findDevice, putUnconfirmedTotp } from './store.ts'
 
 /**
  * Begins the set-up of a TOTP device in place of one that was never confirmed. The secret is told here and never
  * again; the device verifies nothing until a code of it confirms it. 401 unless the caller authenticated lately
- * ({@link assertMayEnrol}), 403 `channel_disabled`.
+ * ({@link assertCanEnrol}), 403 `channel_disabled`.
  */
 export async function setUpTotp(
   deps: Deps,
@@ -24,7 +24,7 @@ export async function setUpTotp(
   const { userId, sessionId: signInId, auth } = caller
   assertChannelOn(config, 'totp')
   const at = clock()
-  await assertMayEnrol(deps, caller, { now: at, currentPassword })
+  await assertCanEnrol(deps, caller, { now: at, currentPassword })
   const id = timeOrderedId(at)
   const secret = makeTotpSecret()
   const secretSealed = sealer.seal('totp', secret, totpContext(userId, id))

@@ -4,8 +4,8 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { tellVerified } from '../email-verification/tell-verified.ts'
-import { showSecondFactor } from '../sessions/complete-sign-in.ts'
+import { recordVerified } from '../email-verification/record-verified.ts'
+import { applySecondFactor } from '../sessions/complete-sign-in.ts'
 import { issueTokens } from '../sessions/issue-tokens.ts'
 import { markEmailVerified } from '../users/store.ts'
 import { acceptCode, compareCode, type ShownFactor } from './accept-code.ts'
@@ -47,7 +47,7 @@ export async function verifyCode(
     await forgiveAttempt(tx, { userId, at })
     await tellOfUse(tx, caller, shown, mailbox.address, at)
     const counts = shown.countsFrom === null
-    return { shown, grant: await showSecondFactor(deps, tx, caller, { type: shown.type, counts }, at) }
+    return { shown, grant: await applySecondFactor(deps, tx, caller, { type: shown.type, counts }, at) }
   })
   const pair = grant && (await issueTokens(deps, grant, at))
   const { type: device_type, deviceId: device_id, countsFrom } = shown
@@ -83,5 +83,5 @@ async function tellOfUse(
       at,
     })
   if (shown.type === 'email' && (await markEmailVerified(tx, { id: userId, email, at })))
-    await tellVerified(tx, { userId, email, tenantId, requestInfo, decisionId, at })
+    await recordVerified(tx, { userId, email, tenantId, requestInfo, decisionId, at })
 }

@@ -14,27 +14,30 @@ import {
   uncountAttempt,
 } from './store.ts'
 
-// An attempt is counted as failed before its password is looked at, in a transaction of its own, so that no number
-// of parallel attempts, and no rollback of what follows, gets more than the ten and the hundred that there are. A
-// right password takes its count back; so does one that could not be compared, for want of a database or of time.
-// Few of one account and address are under way at a time, so that many right ones at once are not taken for guesses.
+// Each attempt is counted as a failure before its password is compared, in a transaction of its own. So neither
+// parallel attempts nor a later rollback get more than the limits (10 in a row, 100 a day). A right password takes its
+// count back; so does one that could not be compared, because the database or the time ran out. Few attempts for one
+// account and address run at the same time, so that many parallel right passwords do not look like guesses.
+
+/** The value that a check returns for a wrong password. */
+export const wrongPassword = Symbol('wrong password')
+export type WrongPassword = typeof wrongPassword
 
 /**
- * Runs `check`, which compares the password of `email` (any text, with an account or not), unless there were too many
- * failures: 429 `account_locked` or `throttled`, and then nothing is checked or counted. `wrong` is the code of
- * the error that tells a wrong password.
+ * Runs `check`, which compares the password of `email` (any text, with or without an account) and returns
+ * {@link wrongPassword} or a value. After too many failures throws 429 `account_locked` or `throttled`, and neither
+ * checks nor counts.
  */
 export async function guardPassword<T>(
   deps: Deps,
   { email, requestInfo }: { email: string; requestInfo: RequestInfo },
-  wrong: string,
-  check: () => Promise<T>,
-): Promise<T> {
+  check: () => Promise<T | WrongPassword>,
+): Promise<T | WrongPassword> {
   const attempt = { account: accountKey(email), email, address: addressKey(requestInfo.ip), at: deps.clock() }
   const pair = `${attempt.account.toString('hex')}:${attempt.address}`
   const uses = loginUses(email, requestInfo.ip)
   return deps.semaphores.perSignIn(pair, () =>
-    deps.passwords.expecting(() => guarded(deps, attempt, uses, wrong, check)),
+    deps.passwords.expecting(() => guarded(deps, attempt, uses, check)),
   )
 }
 
@@ -42,9 +45,8 @@ async function guarded<T>(
   deps: Deps,
   attempt: Attempt,
   uses: Use[],
-  wrong: string,
-  check: () => Promise<T>,
-): Promise<T> {
+  check: () => Promise<T | WrongPassword>,
+): Promise<T | WrongPassword> {
   await deps.limiters.take(uses)
   const refusal = await countAttempt(deps, attempt)
   if (refusal) {
@@ -52,21 +54,19 @@ async function guarded<T>(
     await deps.limiters.giveBack(uses)
     throw refusal
   }
-  try {
-    const value = await check()
-    await settle(deps, attempt, clearPair)
+  const takeBack = async (uncount: typeof clearPair) => {
+    await asSystem(deps.db, 'failures are counted by account and address', (tx) => uncount(tx, attempt))
     await deps.limiters.giveBack(uses)
-    return value
-  } catch (error) {
-    if (error instanceof ApiError && error.code === wrong) throw error
-    const right = error instanceof ApiError && error.status < 500
-    await settle(deps, attempt, right ? clearPair : uncountAttempt)
-    await deps.limiters.giveBack(uses)
-    throw error
   }
+  const outcome = await check().catch(async (error: unknown) => {
+    await takeBack(uncountAttempt)
+    throw error
+  })
+  if (outcome !== wrongPassword) await takeBack(clearPair)
+  return outcome
 }
 
-/** Gives the refusal where there is one; rolled back then, so that a refused attempt counts for neither. */
+/** Returns the refusal, if any. It is thrown inside the transaction, so that a refused attempt counts for neither limit. */
 function countAttempt(deps: Deps, attempt: Attempt): Promise<ApiError | undefined> {
   return asSystem(deps.db, 'nobody is logged in yet', async (tx) => {
     if (!(await countForPair(tx, attempt))) throw accountLocked(await pairLockEnds(tx, attempt), attempt)
@@ -79,10 +79,7 @@ function countAttempt(deps: Deps, attempt: Attempt): Promise<ApiError | undefine
   })
 }
 
-const settle = (deps: Deps, attempt: Attempt, how: typeof clearPair) =>
-  asSystem(deps.db, 'failures are counted by account and address', (tx) => how(tx, attempt))
-
-/** 429 with Retry-After; the same for an account that does not exist. */
+/** 429 with Retry-After; the same if the account does not exist. */
 function accountLocked(ends: number | null, { at }: Attempt): ApiError {
   const wait = Math.max(1, Math.ceil(((ends ?? at) - at) / 1000))
   return new ApiError(

@@ -4,22 +4,21 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvents } from '../../platform/outbox/append-event.ts'
-import { endPendingSessions } from './pending-store.ts'
 import { type EndReason, endSession, endSessionsOf } from './store.ts'
 
 interface Ended {
   userId: string
   sessionIds: readonly string[]
-  /** To which tenant the event goes: that of the session from which it was ended. */
+  /** The tenant that gets the event: that of the session which ended these. */
   tenantId: string
-  /** Null where the service ended it by itself; the person unless given. */
+  /** The person by default; null if the service ended them. */
   actorId?: string | null
   requestId: string
   at: number
 }
 
-/** Tells of each session that was ended, in the transaction that did it. */
-export async function tellRevoked(
+/** Appends an event for each ended session, in the transaction that ended it. */
+export async function recordRevoked(
   tx: Tx,
   { userId, sessionIds, tenantId, actorId = userId, requestId, at }: Ended,
 ): Promise<void> {
@@ -31,28 +30,27 @@ export async function tellRevoked(
   )
 }
 
-/** Ends a session of the caller's, with every token of it; 404 for one that is over, unknown or somebody else's. */
+/** Ends one of the caller's sessions with all its tokens; 404 if it is over, unknown or another person's. */
 export async function endOwnSession({ db, clock }: Deps, caller: Caller, id: string): Promise<undefined> {
   const at = clock()
   const { userId, tokenTenantId: tenantId, requestInfo } = caller
   await asSystem(db, 'a session spans tenants', async (tx) => {
     if (!(await endSession(tx, { id, userId, reason: 'revoked', at }))) throw notFound()
-    await tellRevoked(tx, { userId, sessionIds: [id], tenantId, requestId: requestInfo.requestId, at })
-    const deed = { ...doneBy(caller, at), tenantId, action: 'session:delete' } as const
-    await appendAudit(tx, { ...deed, target: { type: 'session', id } })
+    await recordRevoked(tx, { userId, sessionIds: [id], tenantId, requestId: requestInfo.requestId, at })
+    const entry = { ...doneBy(caller, at), tenantId, action: 'session:delete' } as const
+    await appendAudit(tx, { ...entry, target: { type: 'session', id } })
   })
 }
 
 /**
- * Ends a person's sessions but one, with an event for each, and sign-ins that wait for a second factor; gives how
- * many sessions. As the system role.
+ * Ends a person's sessions except `exceptId`, with an event for each, and the sign-ins that wait for a second factor;
+ * returns the number of sessions. As the system role.
  */
 export async function endSessions(
   tx: Tx,
   sessions: Omit<Ended, 'sessionIds'> & { exceptId: string | null; reason: EndReason },
 ): Promise<number> {
-  await endPendingSessions(tx, sessions)
   const sessionIds = await endSessionsOf(tx, sessions)
-  await tellRevoked(tx, { ...sessions, sessionIds })
+  await recordRevoked(tx, { ...sessions, sessionIds })
   return sessionIds.length
 }

@@ -4,13 +4,13 @@ import type { Caller } from '../../platform/http/caller.ts'
 const secondFactorSeconds = 600
 const signInSeconds = 900
 
-/** Whether the session has shown a second factor that counts in the last 10 minutes. `now` in ms. */
+/** Whether the session showed a second factor that counts in the last 10 minutes. `now` in ms. */
 export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
   const { acr, secondFactorAt } = auth.session
   return acr === 'aal2' && secondFactorAt !== null && now - secondFactorAt <= secondFactorSeconds * 1000
 }
 
-/** Throws 401 where MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
+/** Throws 401 if MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
 export function assertFreshSecondFactor(caller: Caller, now: number): void {
   if (caller.auth.user.mfaEnabled && !hasFreshSecondFactor(caller, now))
     throw insufficientAuthentication(
@@ -20,7 +20,7 @@ export function assertFreshSecondFactor(caller: Caller, now: number): void {
     )
 }
 
-/** Throws 401 where the session has not shown a second factor in the last 10 minutes, MFA on or not. `now` in ms. */
+/** Throws 401 if the session has not shown a second factor in the last 10 minutes, even if MFA is off. `now` in ms. */
 export function assertStrongSession(caller: Caller, now: number): void {
   if (hasFreshSecondFactor(caller, now)) return
   throw insufficientAuthentication(
@@ -30,7 +30,7 @@ export function assertStrongSession(caller: Caller, now: number): void {
   )
 }
 
-/** Throws 401 where the person signed in more than `seconds` ago, 15 minutes unless given. `now` in ms. */
+/** Throws 401 if the person signed in more than `seconds` ago, by default 15 minutes. `now` in ms. */
 export function assertRecentSignIn({ auth }: Caller, now: number, seconds = signInSeconds): void {
   if (now - auth.session.authTime > seconds * 1000)
     throw insufficientAuthentication(

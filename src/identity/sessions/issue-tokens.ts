@@ -8,16 +8,16 @@ import {
   findFamily,
   insertFamily,
   rotateFamily,
-} from './refresh-store.ts'
+} from './family-store.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 
-/** Tokens as every answer that logs somebody in carries them. */
+/** The tokens in each answer that logs a person in. */
 export interface TokenPair {
   access: string
   refresh: string
 }
 
-/** A session that may have tokens for a tenant: every check is behind it. */
+/** A session that is entitled to tokens for a tenant: it has passed every check. */
 export interface Entitled {
   sessionId: string
   userId: string
@@ -26,7 +26,7 @@ export interface Entitled {
   roles: readonly string[]
   acr: 'aal1' | 'aal2'
   amr: readonly string[]
-  /** ms since 1970; `expiresAt` is the session's absolute end. */
+  /** Times are in ms since 1970; `expiresAt` is the session's absolute end. */
   authTime: number
   expiresAt: number
   settled: SecondFactorSettled
@@ -34,7 +34,7 @@ export interface Entitled {
 
 type IssueDeps = Pick<Deps, 'config' | 'sealer' | 'signer'>
 
-/** A place in a chain of refresh tokens, recorded in the database and still to be signed. */
+/** A refresh token of a chain (a "family"): stored in the database, not signed yet. */
 export interface Grant {
   entitled: Entitled
   familyId: string
@@ -44,13 +44,13 @@ export interface Grant {
   refreshExpiresAt: number
 }
 
-// Each switch of the tenant begins a family. What a session may pile up is bounded, so that it can always be ended.
+// Each tenant switch begins a family. The limit keeps ending a session cheap.
 const maxFamilies = 20
 
 /**
- * Begins a chain of refresh tokens for a session in a tenant; beyond {@link maxFamilies} those that were used least
- * recently end. The transaction holds the session's row (see `lockSession`), unless it made it. Sign the grant once
- * the transaction has committed.
+ * Begins a chain of refresh tokens for a session in a tenant; deletes the least recently used chains beyond
+ * {@link maxFamilies}. The transaction must hold the session's row (see `lockSession`), unless it inserted that row.
+ * Sign the grant after the transaction has committed.
  */
 export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, now: number): Promise<Grant> {
   const familyId = timeOrderedId(now)
@@ -70,7 +70,7 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
   return { entitled, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt }
 }
 
-/** Moves a chain on by one token, if the presented `jti` is its live one; null when it is not (any more). */
+/** Advances a chain by one token if the presented `jti` is its live token, else null. */
 export const advanceFamily = (
   deps: IssueDeps,
   tx: Tx,
@@ -80,9 +80,9 @@ export const advanceFamily = (
 ): Promise<Grant | null> => advance(deps, tx, { ...presented, jtiHash: hashOf(presented.jti) }, entitled, now)
 
 /**
- * A new pair in a chain that its session holds already, in place of another chain: null unless `familyId` is a live
- * one of this session and tenant. A chain that moved within the grace time answers its live token, so that parallel
- * calls get one and the same.
+ * New tokens from a chain that the session already has, so that no second chain begins; null unless `familyId` is a
+ * live chain of this session and tenant. A chain that advanced within the grace time returns its live token, so that
+ * parallel calls all get the same one.
  */
 export async function renewFamily(
   deps: IssueDeps,
@@ -121,11 +121,11 @@ async function advance(
   return moved && { entitled, familyId, generation: generation + 1, jti, issuedAt: now, refreshExpiresAt }
 }
 
-/** Whether what was presented is the live token of its chain. */
+/** Whether the presented token is the live token of its chain. */
 export const isLive = (family: FamilyRow, presented: { generation: number; jti: string }): boolean =>
   family.generation === presented.generation && hashOf(presented.jti).equals(family.jti_hash)
 
-/** The live token of a chain once more, for whoever lost the answer in which it came; null when no key makes it. */
+/** The live token of a chain again, for a client that lost the answer; null if no key of SECRET_KEYS derives it. */
 export function liveGrant({ sealer }: IssueDeps, family: FamilyRow, entitled: Entitled): Grant | null {
   const candidates = sealer
     .macs('refresh-jti', `${family.id}.${family.generation}`)
@@ -136,7 +136,7 @@ export function liveGrant({ sealer }: IssueDeps, family: FamilyRow, entitled: En
   return { entitled, familyId: id, generation, jti, issuedAt: rotated_at, refreshExpiresAt: expires_at }
 }
 
-/** The only code that makes full tokens. Everything that leads to it went through {@link Entitled}. */
+/** The only function that signs full tokens. Callers can only reach it with an {@link Entitled} session. */
 export async function issueTokens(
   { config, signer }: IssueDeps,
   grant: Grant,
@@ -174,7 +174,7 @@ const seconds = (ms: number) => Math.floor(ms / 1000)
 
 const hashOf = (jti: string) => createHash('sha256').update(jti).digest()
 
-/** Derived, so that a retry within the grace time can be given the same successor though only hashes are kept. */
+/** Derived, not random: a retry within the grace time gets the same successor although only hashes are stored. */
 const jtiOf = ({ sealer }: IssueDeps, familyId: string, generation: number) =>
   sealer.mac('refresh-jti', `${familyId}.${generation}`).toString('base64url')
 

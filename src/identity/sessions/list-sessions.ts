@@ -23,8 +23,7 @@ export const sessionSchema = z
   })
   .meta({ id: 'Session' })
 
-/** A session as its person sees it. */
-export const showSession = (row: ListedSession, current: string) => ({
+export const toJsonSession = (row: ListedSession, current: string) => ({
   ...row,
   created_at: rfc3339(row.created_at),
   last_used_at: rfc3339(row.last_used_at),
@@ -32,7 +31,7 @@ export const showSession = (row: ListedSession, current: string) => ({
   current: row.id === current,
 })
 
-/** A page of the caller's sessions that are not over, oldest first. */
+/** A page of the caller's live sessions, oldest first. */
 export function listSessions(deps: Deps, caller: Caller, query: ListQuery) {
   const { userId, sessionId } = caller
   const now = deps.clock()
@@ -41,6 +40,6 @@ export function listSessions(deps: Deps, caller: Caller, query: ListQuery) {
       rows: await listSessionsOf(tx, userId, now, page),
       count: await countSessionsOf(tx, userId, now, page),
     }))
-  const asked = { path: '/api/v1/auth/sessions', query }
-  return answerPage(deps, caller, sessionList, asked, load, (row) => showSession(row, sessionId))
+  const listed = { path: '/api/v1/auth/sessions', query }
+  return answerPage(deps, caller, sessionList, listed, load, (row) => toJsonSession(row, sessionId))
 }

@@ -3,7 +3,7 @@ import { readInTenant } from '../../platform/db/read.ts'
 import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
 import { type AuthContextRow, findAuthContext, findPendingAuthContext } from './store.ts'
 
-/** Reads a bearer's standing in a tenant, in the scope of exactly that tenant and person. */
+/** Reads the context of a token's bearer, in the scope of exactly that tenant and person. */
 export const authContextLoader =
   ({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): LoadAuthContext =>
   async (bearer) => {
@@ -20,7 +20,7 @@ type OtpSettings = Pick<
 const canShowSecondFactor = (config: OtpSettings) =>
   config.OTP_ENABLED && (config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED || config.OTP_STATIC_ENABLED)
 
-/** Where one-time passwords are off, MFA is off for everybody: nobody could be asked. */
+/** If one-time passwords are off, MFA is off for every person: they have no way to show a second factor. */
 const authContextOf = (row: AuthContextRow, config: OtpSettings): AuthContext => ({
   user: {
     id: row.user_id,

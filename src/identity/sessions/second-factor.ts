@@ -1,48 +1,48 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import { unauthorized } from '../../platform/errors.ts'
+import { type ApiError, unauthorized } from '../../platform/errors.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import { channelDisabled, type DeviceType } from '../otp/channels.ts'
-import { enrolledOneThatCounts, type Factors, mayEnrolFirst, usableMethods } from '../otp/factors.ts'
+import { canEnrolFirst, type Factors, usableMethods } from '../otp/factors.ts'
 import { findFactors } from '../otp/store.ts'
-import { endOldestPendingSessions, insertPendingSession } from './pending-store.ts'
+import { endOldestPendingSessions, insertPendingSession } from './store.ts'
 
 declare const answered: unique symbol
 
-/** Proof that it was asked whether a second factor is due, and that none is: full tokens are not made without it. */
+/** Proof that the service checked for a second factor and none is due. Full tokens cannot be issued without it. */
 export interface SecondFactorSettled {
   readonly [answered]: true
 }
 
 const settled = {} as SecondFactorSettled
 
-// All that wait are ended together with the person's sessions, so how many there can be is bounded.
+// Ending a person's sessions ends every waiting sign-in too, so their number is limited.
 const maxPending = 100
 
-/** The proof of a session that showed a second factor. */
+/** The proof for a session that has shown a second factor. */
 export const settledByCode = (_shown: DeviceType): SecondFactorSettled => settled
 
-/** Who is about to get tokens for a tenant. */
+/** A person who is about to get tokens for a tenant. */
 export interface Entry {
   userId: string
   tenantId: string
   /** The tenant setting `require_mfa`. */
   tenantRequires: boolean
-  /** The session that enters; null at a login, which is also asked for what the person and the service demand. */
+  /** The session that enters; null at a login, to which the demands of the person and the service also apply. */
   session: { id: string; acr: 'aal1' | 'aal2' } | null
   /** ms since 1970 */
   authTime: number
 }
 
-/** A sign-in that waits for a second factor, recorded and still to be signed. */
+/** A sign-in that waits for a second factor: stored in the database, its temporary token not signed yet. */
 export interface Challenge {
   pendingId: string
   entry: Entry
   methods: DeviceType[]
 }
 
-/** What is answered in place of tokens. */
+/** The answer in place of tokens. */
 export interface OtpRequired {
   otp_required: true
   temporary_token: string
@@ -51,16 +51,16 @@ export interface OtpRequired {
 }
 
 /**
- * Asks whether a second factor is due. Gives the proof that none is, or the challenge, recorded. 403
- * `channel_disabled` where one is due and the person can neither show nor set up one: a channel that is switched off
- * makes nobody weaker. As the system role.
+ * Checks whether a second factor is due. Returns the proof that none is, or the stored challenge, or 403
+ * `channel_disabled` if one is due and the person can neither show nor set up one: switching a channel off must not
+ * weaken an account. As the system role.
  */
-export async function settleSecondFactor(
+export async function checkSecondFactor(
   { config }: Pick<Deps, 'config'>,
   tx: Tx,
   entry: Entry,
   now: number,
-): Promise<SecondFactorSettled | Challenge> {
+): Promise<SecondFactorSettled | Challenge | ApiError> {
   if (!config.OTP_ENABLED || entry.session?.acr === 'aal2') return settled
   const factors = await findFactors(tx, entry.userId, now)
   const enrolled = factors.totp && config.OTP_REQUIRED_WHEN_ENROLLED
@@ -68,7 +68,7 @@ export async function settleSecondFactor(
   if (!entry.tenantRequires && !demandedAtLogin) return settled
   const counting = entry.tenantRequires || demandsAtLogin(config, factors)
   const methods = usableMethods(config, factors, counting)
-  if (methods.length === 0 && !mayEnrolFirst(config, factors)) throw channelDisabled()
+  if (methods.length === 0 && !canEnrolFirst(config, factors)) return channelDisabled()
   const pendingId = timeOrderedId(now)
   const { userId, tenantId, session, authTime } = entry
   const expiresAt = now + config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
@@ -78,25 +78,24 @@ export async function settleSecondFactor(
   return { pendingId, entry, methods }
 }
 
-/** Whether a login asks for a factor that counts: a young one does not stand in for an enrolled one that does. */
+/** Whether a login demands a factor that counts: a young factor does not replace an enrolled app that counts. */
 const demandsAtLogin = (config: Deps['config'], factors: Factors) =>
-  config.OTP_REQUIRED_WHEN_ENROLLED && enrolledOneThatCounts(factors)
+  config.OTP_REQUIRED_WHEN_ENROLLED && factors.totp_counts
 
-/** Whether a sign-in to this place has to show a factor that counts. As the system role. */
-export async function demandsOneThatCounts(
+/** Whether a sign-in to this tenant has to show a factor that counts. As the system role. */
+export async function demandsCountingFactor(
   { config }: Pick<Deps, 'config'>,
   tx: Tx,
   userId: string,
-  place: Membership,
+  membership: Membership,
   now: number,
 ): Promise<boolean> {
-  return place.requires_mfa || demandsAtLogin(config, await findFactors(tx, userId, now))
+  return membership.requires_mfa || demandsAtLogin(config, await findFactors(tx, userId, now))
 }
 
-/** Whether a second factor has to be shown first. */
 export const isChallenge = (outcome: object): outcome is Challenge => 'pendingId' in outcome
 
-/** Signs the temporary token of a challenge, once that is committed. */
+/** Signs the temporary token of a challenge. Call it after the transaction has committed. */
 export async function signChallenge(
   { config, signer }: Pick<Deps, 'config' | 'signer'>,
   { pendingId, entry, methods }: Challenge,
@@ -115,7 +114,7 @@ export async function signChallenge(
   return { otp_required: true, temporary_token: token, expires_in: validity, methods }
 }
 
-/** A challenge as a refusal, where a pair for another tenant was asked for: 401 `otp_required`. */
+/** The challenge as a 401 `otp_required`, for a request that asked for another tenant's tokens. */
 export function otpRequired(asked: OtpRequired) {
   const error = unauthorized(
     'otp_required',

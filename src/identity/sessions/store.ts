@@ -4,9 +4,10 @@ import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
-import { endPendingSessions } from './pending-store.ts'
 
 const acr = z.enum(['aal1', 'aal2'])
+const idRow = z.object({ id: z.uuid() })
+const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 export interface NewSession {
   id: string
@@ -14,8 +15,9 @@ export interface NewSession {
   tenantId: string
   acr: 'aal1' | 'aal2'
   amr: readonly string[]
-  /** ms since 1970, as all times: when the password was right, and the second factor, if one was shown. */
+  /** When the person entered the right password; all times are in ms since 1970. */
   authTime: number
+  /** When the person showed a second factor; null if they did not. */
   secondFactorAt: number | null
   at: number
   expiresAt: number
@@ -23,14 +25,14 @@ export interface NewSession {
   ip: string
 }
 
-/** Inserts a session; as the system role. */
+/** Inserts a session. As the system role. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
-  const at = sql.timestamp(new Date(session.at))
+  const at = moment(session.at)
   await tx.query(sql.unsafe`
     insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at, last_used_at, expires_at)
     values (${session.id}, ${session.userId}, ${session.tenantId}, ${session.acr}, ${sql.array(session.amr, 'text')},
-            ${sql.timestamp(new Date(session.authTime))},
-            ${session.secondFactorAt === null ? null : sql.timestamp(new Date(session.secondFactorAt))}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${sql.timestamp(new Date(session.expiresAt))})`)
+            ${moment(session.authTime)},
+            ${session.secondFactorAt === null ? null : moment(session.secondFactorAt)}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${moment(session.expiresAt)})`)
 }
 
 const authContextRow = z.object({
@@ -74,31 +76,31 @@ interface BearerKey {
   now: number
 }
 
-/** Everything a request needs to know of its bearer, in one query: session, person, tenant, membership, roles. */
+/** Everything that a request needs to know about its bearer, in one query: session, person, tenant, membership, roles. */
 export function findAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
   const session = sql.fragment`
     select acr, amr, auth_time, second_factor_at, created_at as begun_at,
-           ended_at is not null or expires_at <= ${sql.timestamp(new Date(bearer.now))} as over
+           ended_at is not null or expires_at <= ${moment(bearer.now)} as over
     from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`
-  return standingWith(tx, bearer, session)
+  return authContextWith(tx, bearer, session)
 }
 
 /**
- * The same for the bearer of a temporary token. A tenant counts as active here: whether its state admits the person
- * is judged when the sign-in completes, for owners may enter one that is closed.
+ * The same for the bearer of a temporary token. The tenant is reported as active whatever its status: owners can enter
+ * a closed tenant, so the status is checked when the sign-in completes.
  */
 export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
-  const now = sql.timestamp(new Date(bearer.now))
+  const now = moment(bearer.now)
   const session = sql.fragment`
     select 'aal1' as acr, '{pwd}'::text[] as amr, p.auth_time, null::timestamptz as second_factor_at, s.created_at as begun_at,
            p.ended_at is not null or p.expires_at <= ${now} or s.ended_at is not null or (s.expires_at <= ${now}) is true as over
     from pending_sessions p left join sessions s on s.id = p.session_id
     where p.id = ${bearer.sessionId} and p.user_id = ${bearer.userId}`
-  const row = await standingWith(tx, bearer, session)
+  const row = await authContextWith(tx, bearer, session)
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
-function standingWith(
+function authContextWith(
   tx: Read,
   bearer: BearerKey,
   session: FragmentSqlToken,
@@ -131,47 +133,131 @@ function standingWith(
       where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r`)
 }
 
+/** Records that a session was used by a refresh. As the system role. */
+export async function touchSession(
+  tx: Tx,
+  session: { id: string; at: number; ip: string; userAgent: string },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update sessions set last_used_at = ${moment(session.at)}, ip = ${session.ip}, user_agent = ${session.userAgent}
+    where id = ${session.id}`)
+}
+
+const sessionRow = z.object({
+  id: z.uuid(),
+  tenant_id: z.uuid(),
+  acr,
+  amr: z.array(z.string()),
+  auth_time: z.number(),
+  created_at: z.number(),
+  expires_at: z.number(),
+  over: z.boolean(),
+  email: z.string(),
+  is_active: z.boolean(),
+})
+
+export type SessionRow = z.infer<typeof sessionRow>
+
+/**
+ * Locks a live session's row until the transaction ends, so that refreshes, tenant switches and ends of one session
+ * run one after another; false if the session is over. Lock it before the rows of its families, as `endSession` does:
+ * the opposite order would deadlock. As the system role.
+ */
+export async function lockSession(tx: Tx, session: { id: string; at: number }): Promise<boolean> {
+  const locked = await tx.maybeOne(sql.type(idRow)`
+    select id from sessions
+    where id = ${session.id} and ended_at is null and expires_at > ${moment(session.at)}
+    for no key update`)
+  return locked !== null
+}
+
+/** A session and its person, before any tenant is known. As the system role. */
+export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {
+  return tx.maybeOne(sql.type(sessionRow)`
+    select s.id, s.tenant_id, s.acr, s.amr, s.auth_time, s.created_at, s.expires_at, u.email, u.is_active,
+           s.ended_at is not null or s.expires_at <= ${moment(now)} as over
+    from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`)
+}
+
+const raisedRow = z.object({
+  id: z.uuid(),
+  created_at: z.number(),
+  acr,
+  amr: z.array(z.string()),
+  auth_time: z.number(),
+  expires_at: z.number(),
+})
+
+/** Raises a live session to `aal2`; returns the updated row, null if the session is over. As the system role. */
+export function raiseSession(
+  tx: Tx,
+  session: { id: string; userId: string; kind: string; at: number },
+): Promise<z.infer<typeof raisedRow> | null> {
+  const at = moment(session.at)
+  return tx.maybeOne(sql.type(raisedRow)`
+    update sessions set acr = 'aal2', second_factor_at = ${at}, last_used_at = ${at},
+      amr = array_remove(array_remove(amr, 'mfa'), ${session.kind}::text) || array[${session.kind}::text, 'mfa']
+    where id = ${session.id} and user_id = ${session.userId} and ended_at is null and expires_at > ${at}
+    returning id, created_at, acr, amr, auth_time, expires_at`)
+}
+
+/** Records a factor that does not count yet, so the session keeps its `acr`. Otherwise like {@link raiseSession}. */
+export function noteFactor(
+  tx: Tx,
+  session: { id: string; userId: string; kind: string; at: number },
+): Promise<z.infer<typeof raisedRow> | null> {
+  const at = moment(session.at)
+  return tx.maybeOne(sql.type(raisedRow)`
+    update sessions set last_used_at = ${at},
+      amr = case when ${session.kind}::text = any(amr) then amr else amr || ${session.kind}::text end
+    where id = ${session.id} and user_id = ${session.userId} and ended_at is null and expires_at > ${at}
+    returning id, created_at, acr, amr, auth_time, expires_at`)
+}
+
 /** Why all of a person's sessions end. */
 export type EndReason = 'logout' | 'password' | 'deactivated' | 'undone' | 'rejected'
 
-/** Ends a session, once, and with it all its refresh families, which are judged by its row; true when it was alive. */
+/**
+ * Ends a session, and with it its refresh families, which are valid only while this row is; true if the session was
+ * still live.
+ */
 export async function endSession(
   tx: Tx,
   session: { id: string; userId: string; reason: 'logout' | 'revoked' | 'replay' | 'password'; at: number },
 ): Promise<boolean> {
-  const at = sql.timestamp(new Date(session.at))
-  const ended = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const at = moment(session.at)
+  const ended = await tx.maybeOne(sql.type(idRow)`
     update sessions set ended_at = ${at}, end_reason = ${session.reason}
     where id = ${session.id} and user_id = ${session.userId} and ended_at is null returning id`)
   return ended !== null
 }
 
 /**
- * Ends every live session of a person but `exceptId`, and every sign-in that waits for a second factor; gives the ids
- * of the sessions ended; as the system role.
+ * Ends every live session of a person except `exceptId`, and every sign-in that waits for a second factor; returns the
+ * ids of the ended sessions. As the system role.
  */
 export async function endSessionsOf(
   tx: Tx,
   sessions: { userId: string; exceptId: string | null; reason: EndReason; at: number },
 ): Promise<readonly string[]> {
-  const at = sql.timestamp(new Date(sessions.at))
-  const ended = await tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+  const at = moment(sessions.at)
+  const ended = await tx.anyFirst(sql.type(idRow)`
     update sessions set ended_at = ${at}, end_reason = ${sessions.reason}
     where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid returning id`)
   await endPendingSessions(tx, sessions)
   return ended
 }
 
-/** Ends what sessions a person has beyond the newest `most`; gives their ids; as the system role. */
+/** Ends a person's sessions except the newest `kept`; returns their ids. As the system role. */
 export function endOldestSessions(
   tx: Tx,
-  sessions: { userId: string; most: number; at: number },
+  sessions: { userId: string; kept: number; at: number },
 ): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
-    update sessions set ended_at = ${sql.timestamp(new Date(sessions.at))}, end_reason = 'revoked'
+  return tx.anyFirst(sql.type(idRow)`
+    update sessions set ended_at = ${moment(sessions.at)}, end_reason = 'revoked'
     where ended_at is null and id = any(array(
       select id from sessions where user_id = ${sessions.userId} and ended_at is null
-      order by created_at desc, id desc offset ${sessions.most}))
+      order by created_at desc, id desc offset ${sessions.kept}))
     returning id`)
 }
 
@@ -189,16 +275,16 @@ const listedRow = z.object({
 
 export type ListedSession = z.infer<typeof listedRow>
 
-/** How sessions are listed: oldest first. */
+/** Sessions are listed oldest first. */
 export const sessionList = defineList({
   id: { column: sql.fragment`id`, field: 'id' },
   orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
 })
 
 const alive = (userId: string, now: number) =>
-  sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${sql.timestamp(new Date(now))}`
+  sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${moment(now)}`
 
-/** A page of a person's sessions that are not over. */
+/** A page of a person's live sessions. */
 export function listSessionsOf(
   tx: Tx,
   userId: string,
@@ -210,7 +296,7 @@ export function listSessionsOf(
     where ${alive(userId, now)} ${page.tail}`)
 }
 
-/** One of a person's sessions that is not over, or null. */
+/** One of a person's live sessions, or null. */
 export function findSessionOf(
   tx: Tx,
   userId: string,
@@ -222,8 +308,75 @@ export function findSessionOf(
     where ${alive(userId, now)} and id = ${id}`)
 }
 
-/** How many of them the filters leave: a handful, so that they are counted. */
+/** How many live sessions match the filters. A person has few, so counting them is cheap. */
 export function countSessionsOf(tx: Tx, userId: string, now: number, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) as count from sessions where ${alive(userId, now)} ${page.conditions}`)
+}
+
+// Sign-ins that wait for a second factor.
+
+export interface NewPendingSession {
+  id: string
+  userId: string
+  tenantId: string
+  /** The session that asked to enter the tenant; null at a login, which starts one. */
+  sessionId: string | null
+  authTime: number
+  at: number
+  expiresAt: number
+}
+
+/** Inserts a sign-in that waits for a second factor. As the system role. */
+export async function insertPendingSession(tx: Tx, pending: NewPendingSession): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into pending_sessions (id, user_id, tenant_id, session_id, auth_time, created_at, expires_at)
+    values (${pending.id}, ${pending.userId}, ${pending.tenantId}, ${pending.sessionId},
+            ${moment(pending.authTime)}, ${moment(pending.at)},
+            ${moment(pending.expiresAt)})`)
+}
+
+const completedRow = z.object({ tenant_id: z.uuid(), session_id: z.uuid().nullable(), auth_time: z.number() })
+
+/**
+ * Completes a waiting sign-in, if it is not over and its person is active. Of parallel calls only one gets the row, the
+ * others null. As the system role.
+ */
+export function completePendingSession(
+  tx: Tx,
+  pending: { id: string; userId: string; at: number },
+): Promise<z.infer<typeof completedRow> | null> {
+  const at = moment(pending.at)
+  return tx.maybeOne(sql.type(completedRow)`
+    update pending_sessions p set ended_at = ${at}
+    where p.id = ${pending.id} and p.user_id = ${pending.userId} and p.ended_at is null and p.expires_at > ${at}
+      and exists (select 1 from users u where u.id = p.user_id and u.is_active)
+    returning p.tenant_id, p.session_id, p.auth_time`)
+}
+
+/**
+ * Ends the sign-ins that wait for a second factor, except the newest `kept`: those of one session, or the person's
+ * logins if `sessionId` is null. As the system role.
+ */
+export async function endOldestPendingSessions(
+  tx: Tx,
+  { userId, sessionId, kept, at }: { userId: string; sessionId: string | null; kept: number; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update pending_sessions set ended_at = ${moment(at)}
+    where ended_at is null and id = any(array(
+      select id from pending_sessions
+      where user_id = ${userId} and session_id is not distinct from ${sessionId}::uuid and ended_at is null
+      order by created_at desc, id desc offset ${kept}))`)
+}
+
+/** Ends every sign-in of a person that waits for a second factor. As the system role. */
+export async function endPendingSessions(
+  tx: Tx,
+  { userId, at }: { userId: string; at: number },
+): Promise<void> {
+  const now = moment(at)
+  await tx.query(sql.unsafe`
+    update pending_sessions set ended_at = ${now}
+    where user_id = ${userId} and ended_at is null and expires_at > ${now}`)
 }

@@ -6,7 +6,7 @@ import { Versioned } from '../../platform/http/etag.ts'
 import { permissionsOf } from '../../policy-engine/catalogue/actions.ts'
 import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { findUser, type UserRow } from './store.ts'
-import { showUser } from './user-schemas.ts'
+import { toJsonUser } from './user-schemas.ts'
 
 /** The caller's own profile: who they are, what they may here, and where else they belong. */
 export function readProfile(deps: Deps, caller: Caller) {
@@ -31,31 +31,31 @@ export async function rereadProfile(deps: Deps, caller: Caller) {
 type Person = Omit<UserRow, 'updated_at' | 'email_verified_at'> & { email_verified: boolean }
 
 async function profileOf({ db }: Deps, caller: Caller, user: Person) {
-  const places = await readAsSystem(db, 'the memberships of a person lie in many tenants', (read) =>
+  const memberships = await readAsSystem(db, 'the memberships of a person lie in many tenants', (read) =>
     listMembershipsOf(read, caller.userId),
   )
-  const here = places.find((place) => place.tenant_id === caller.tenantId)
+  const here = memberships.find((membership) => membership.tenant_id === caller.tenantId)
   if (!here) throw notFound()
   return new Versioned(user.version, {
-    ...showUser(user),
+    ...toJsonUser(user),
     email_verified: user.email_verified,
     mfa_enabled: caller.auth.user.mfaEnabled,
     current_tenant: brief(here),
     roles: here.roles,
     permissions: permissionsHeld(caller),
-    memberships: places.map((place) => ({
-      tenant: brief(place),
-      roles: place.roles,
-      status: place.membership_status,
+    memberships: memberships.map((membership) => ({
+      tenant: brief(membership),
+      roles: membership.roles,
+      status: membership.membership_status,
     })),
   })
 }
 
-const brief = (place: Membership) => ({
-  id: place.tenant_id,
-  name: place.tenant_name,
-  slug: place.tenant_slug,
-  status: place.tenant_status,
+const brief = (membership: Membership) => ({
+  id: membership.tenant_id,
+  name: membership.tenant_name,
+  slug: membership.tenant_slug,
+  status: membership.tenant_status,
 })
 
 /** What the caller's roles permit in the tenant of the request, each once. */

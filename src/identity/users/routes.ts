@@ -17,7 +17,7 @@ import { eraseUser } from './erase-user.ts'
 import { readProfile, rereadProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
 import { updateProfile } from './update-profile.ts'
-import { memberUserSchema, profileSchema, showMemberUser, userResource } from './user-schemas.ts'
+import { memberUserSchema, profileSchema, toJsonMemberUser, userResource } from './user-schemas.ts'
 
 const profileChange = z.object({
   first_name: personName.optional(),
@@ -41,10 +41,10 @@ function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
       const count = await countMembers(tx, tenantId, page)
       return { rows: await listUsersOf(tx, tenantId, page, count), count }
     })
-  return answerPage(deps, caller, userList, { path: '/api/v1/users', query }, load, showMemberUser)
+  return answerPage(deps, caller, userList, { path: '/api/v1/users', query }, load, toJsonMemberUser)
 }
 
-const versionedUser = (user: MemberUserRow) => new Versioned(user.version, showMemberUser(user))
+const versionedUser = (user: MemberUserRow) => new Versioned(user.version, toJsonMemberUser(user))
 
 /** A profile as it would be with another address, which nobody has verified yet. */
 function withEmail(profile: Awaited<ReturnType<typeof rereadProfile>>, email: string | null) {

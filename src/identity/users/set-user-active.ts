@@ -36,17 +36,17 @@ export function setUserActive(
     const shown = { id, email, is_active: active }
     if (!(await setActive(tx, { id, active, at })))
       return { user: shown, changed: false, sessionsEnded: 0, ownerless: [] }
-    const places = await listMembershipsOf(tx, id)
+    const memberships = await listMembershipsOf(tx, id)
     const deed = { id, active, requestInfo, at }
-    for (const { tenant_id } of places) await audit(tx, tenant_id, deed)
+    for (const { tenant_id } of memberships) await audit(tx, tenant_id, deed)
     const first = await findFirstTenantOf(tx, id)
     if (first) await tell(tx, first, deed)
-    const sessionsEnded = active ? 0 : await shutOut(tx, id, places, requestInfo, at)
+    const sessionsEnded = active ? 0 : await shutOut(tx, id, memberships, requestInfo, at)
     return {
       user: shown,
       changed: true,
       sessionsEnded,
-      ownerless: active ? [] : await ownerlessOf(tx, places),
+      ownerless: active ? [] : await ownerlessOf(tx, memberships),
     }
   })
 }
@@ -80,22 +80,22 @@ async function audit(tx: Tx, tenantId: string, { id, active, requestInfo, at }: 
 async function shutOut(
   tx: Tx,
   userId: string,
-  places: readonly Membership[],
+  memberships: readonly Membership[],
   requestInfo: RequestInfo,
   at: number,
 ) {
   await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
   const { requestId } = requestInfo
   const sessions = { userId, exceptId: null, reason: 'deactivated', actorId: null, requestId, at } as const
-  const [home] = places
+  const [home] = memberships
   return home
     ? endSessions(tx, { ...sessions, tenantId: home.tenant_id })
     : (await endSessionsOf(tx, sessions)).length
 }
 
-async function ownerlessOf(tx: Tx, places: readonly Membership[]): Promise<string[]> {
+async function ownerlessOf(tx: Tx, memberships: readonly Membership[]): Promise<string[]> {
   const ownerless: string[] = []
-  for (const { tenant_id, tenant_slug, is_owner } of places)
+  for (const { tenant_id, tenant_slug, is_owner } of memberships)
     if (is_owner && !(await hasActiveOwner(tx, tenant_id))) ownerless.push(tenant_slug)
   return ownerless
 }

@@ -12,7 +12,7 @@ import { hiddenMs, mailAddressOwner } from '../auth/mail-address-owner.ts'
 import { mailUses } from '../rate-limits/limits.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
-import { settleNewAddress } from './settle-new-address.ts'
+import { finishAddressChange } from './finish-address-change.ts'
 import { isEmailTaken, isUserAmong, updatePerson } from './store.ts'
 
 export interface ProfileChange {
@@ -24,7 +24,7 @@ export interface ProfileChange {
 
 /**
  * Changes the caller's names and address, with one event, and nothing at all when they are what they were. A new
- * address counts at once and is unverified; see {@link settleNewAddress}.
+ * address counts at once and is unverified; see {@link finishAddressChange}.
  * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's or a membership asks
  * for one of other domains, 412 where the row is of none of `versions`. Where REGISTRATION_HIDE_EXISTING is set, an
  * address of somebody else's is mailed to its owner and stays theirs; gives that address, to be shown as if it counted.
@@ -73,7 +73,7 @@ async function writeProfile(
     if (!updated) return
     const { email: now, first_name, last_name, previous_email: before } = updated
     await copyProfile(tx, { id, email: now, firstName: first_name, lastName: last_name })
-    if (now !== before) await settleNewAddress(deps, tx, caller, updated, at)
+    if (now !== before) await finishAddressChange(deps, tx, caller, updated, at)
     await tellUpdated(tx, caller, at)
     await appendAudit(tx, {
       ...doneBy(caller, at),

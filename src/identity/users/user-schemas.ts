@@ -40,7 +40,7 @@ export const profileSchema = userSchema
   })
   .meta({ id: 'Profile' })
 
-export const showUser = (row: Omit<UserRow, 'email_verified_at' | 'updated_at' | 'version'>) => ({
+export const toJsonUser = (row: Omit<UserRow, 'email_verified_at' | 'updated_at' | 'version'>) => ({
   id: row.id,
   email: row.email,
   first_name: row.first_name,
@@ -49,8 +49,8 @@ export const showUser = (row: Omit<UserRow, 'email_verified_at' | 'updated_at' |
   date_joined: rfc3339(row.date_joined),
 })
 
-export const showMemberUser = (row: MemberUserRow) => ({
-  ...showUser(row),
+export const toJsonMemberUser = (row: MemberUserRow) => ({
+  ...toJsonUser(row),
   membership_id: row.membership_id,
   roles: row.roles,
   department_id: row.department_id,
@@ -61,5 +61,5 @@ export const userResource = (user: MemberUserRow) => ({
   type: 'user',
   id: user.id,
   ownerId: user.id,
-  fields: showMemberUser(user),
+  fields: toJsonMemberUser(user),
 })

@@ -37,7 +37,7 @@ t.test('a login reads none of the sessions of others to find whether its person 
   )
   const statements: QuerySqlToken[] = []
   const spy = { anyFirst: async (query: QuerySqlToken) => void statements.push(query) } as unknown as Tx
-  await endOldestSessions(spy, { userId: person, most: 1_000, at: Date.now() })
+  await endOldestSessions(spy, { userId: person, kept: 1_000, at: Date.now() })
   const [{ sql, values }] = statements as [QuerySqlToken]
   // As it runs after a few logins: prepared, with a plan that knows no values.
   await client.query('set plan_cache_mode = force_generic_plan')

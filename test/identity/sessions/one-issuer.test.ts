@@ -48,8 +48,8 @@ t.test(
 
 t.test('whoever begins or moves a chain of refresh tokens asked first', async (t) => {
   t.strictSame(filesWith(/\b(insertFamily|rotateFamily)\(/).sort(), [
+    sessions('family-store'),
     sessions('issue-tokens'),
-    sessions('refresh-store'),
   ])
   const callers = filesWith(/\b(beginFamily|advanceFamily|liveGrant)\(/).filter(
     (name) => name !== sessions('issue-tokens'),
@@ -61,11 +61,11 @@ t.test('whoever begins or moves a chain of refresh tokens asked first', async (t
     sessions('open-session'),
   ])
   for (const name of ['src/identity/auth/refresh.ts', 'src/identity/auth/switch-tenant.ts'])
-    t.match(sources.get(name)!, /await settleSecondFactor\(/, name)
+    t.match(sources.get(name)!, /await checkSecondFactor\(/, name)
   t.strictSame(filesWith(/\bopenSession\(/).sort(), [
     sessions('complete-sign-in'),
     sessions('open-session'),
     sessions('sign-in'),
   ])
-  t.match(sources.get(sessions('sign-in'))!, /await settleSecondFactor\(/)
+  t.match(sources.get(sessions('sign-in'))!, /await checkSecondFactor\(/)
 })

@@ -7,11 +7,11 @@ import { findMailbox } from '../users/address-store.ts'
 import type { DeviceType } from './channels.ts'
 
 /** Leaves the event that a device was confirmed, in the caller's transaction. */
-export const tellConfirmed = (tx: Tx, caller: Caller, device: DeviceType, at: number) =>
+export const recordConfirmed = (tx: Tx, caller: Caller, device: DeviceType, at: number) =>
   tell(tx, caller, 'identity.otp_device_confirmed', device, at)
 
 /** Leaves the event that a device was deleted, and a mail to its owner, in the caller's transaction. */
-export async function tellDeleted(
+export async function recordDeleted(
   { sealer }: Deps,
   tx: Tx,
   caller: Caller,

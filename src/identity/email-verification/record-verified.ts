@@ -16,7 +16,7 @@ interface Verified {
 }
 
 /** Tells that an address was verified just now, by event and audit log, in the transaction that did it. */
-export async function tellVerified(
+export async function recordVerified(
   tx: Tx,
   { userId, email, bySystem, ...verified }: Verified,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { findMailbox } from '../users/address-store.ts'
-import { undoMs } from '../users/settle-new-address.ts'
+import { undoMs } from '../users/finish-address-change.ts'
 
 interface Enrolled {
   type: 'totp' | 'static'
@@ -17,7 +17,7 @@ interface Enrolled {
  * Tells a person of a factor that was enrolled, where their codes go, in the caller's transaction. Of a young one the
  * mail carries the link that removes it, if the mailbox is proven: to a stranger's it would hand out the account.
  */
-export async function mailOfEnrolment(
+export async function notifyEnrolment(
   deps: Deps,
   tx: Tx,
   caller: Caller,

@@ -6,28 +6,28 @@ import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { endSessions } from '../sessions/end-session.ts'
 
-/** Whose password is another now, and where the event belongs. */
-export interface NewPassword {
+export interface PasswordChange {
   userId: string
   email: string
   firstName: string
+  /** The tenant that gets the events and the mail. */
   tenantId: string
-  /** The session that lives on. */
+  /** The session that does not end. */
   keepSession: string | null
-  /** An operator set it: the deed is the service's own. */
+  /** An operator set the password, so the events have no actor. */
   bySystem?: boolean
   requestInfo: RequestInfo
   at: number
 }
 
 /**
- * What follows from a new password, in the transaction that sets it: other sessions and open reset tokens end, the
- * owner is told by mail, events. As the system role.
+ * Ends the other sessions and the open reset tokens, appends the events and mails the owner, in the transaction that
+ * sets the password. As the system role.
  */
-export async function settleNewPassword(
+export async function finishPasswordChange(
   deps: Pick<Deps, 'sealer'>,
   tx: Tx,
-  changed: NewPassword,
+  changed: PasswordChange,
 ): Promise<void> {
   const { userId, email, firstName, tenantId, keepSession, bySystem, requestInfo, at } = changed
   const { requestId } = requestInfo

@@ -11,7 +11,7 @@ export interface NewFamily {
   expiresAt: number
 }
 
-/** Begins a chain of refresh tokens with its first; as the system role. */
+/** Inserts a chain of refresh tokens with its first token. As the system role. */
 export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
   const at = sql.timestamp(new Date(family.at))
   await tx.query(sql.unsafe`
@@ -20,7 +20,7 @@ export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
             ${at}, ${at}, ${sql.timestamp(new Date(family.expiresAt))})`)
 }
 
-/** Deletes what families a session has beyond the `kept` that were used last; as the system role. */
+/** Deletes a session's families except the `kept` most recently used. As the system role. */
 export async function deleteOldestFamilies(
   tx: Tx,
   { sessionId, kept }: { sessionId: string; kept: number },
@@ -50,7 +50,7 @@ const columns = sql.fragment`
   id, session_id, user_id, tenant_id, generation, jti_hash, recent_rotations, rotated_at, expires_at,
   ended_at is not null as ended`
 
-/** A chain as it is now; as the system role. */
+/** A chain of refresh tokens, or null. As the system role. */
 export function findFamily(tx: Tx, familyId: string): Promise<FamilyRow | null> {
   return tx.maybeOne(sql.type(familyRow)`select ${columns} from refresh_families where id = ${familyId}`)
 }
@@ -62,13 +62,13 @@ interface Rotation {
   nextJtiHash: Buffer
   at: number
   expiresAt: number
-  /** Rotations since this moment (ms) are remembered, to tell a retry from a replay. */
+  /** Rotations since this moment (ms) are kept, to distinguish a retry from a replay. */
   rememberSince: number
 }
 
 /**
- * Replaces the live token of a chain by its successor, if the one presented still is the live one. One statement:
- * of any number of presenters one gets the row, the others null.
+ * Replaces the live token of a chain by its successor, if the presented token is the live one. One statement: of
+ * parallel calls only one gets the row, the others null.
  */
 export function rotateFamily(tx: Tx, rotation: Rotation): Promise<FamilyRow | null> {
   const { id, generation, jtiHash, nextJtiHash, at, expiresAt, rememberSince } = rotation
@@ -83,50 +83,4 @@ export function rotateFamily(tx: Tx, rotation: Rotation): Promise<FamilyRow | nu
     where id = ${id} and generation = ${generation} and jti_hash = ${sql.binary(jtiHash)}
       and ended_at is null and expires_at > ${sql.timestamp(new Date(at))}
     returning ${columns}`)
-}
-
-/** Notes that a session was used (refresh); as the system role. */
-export async function touchSession(
-  tx: Tx,
-  session: { id: string; at: number; ip: string; userAgent: string },
-): Promise<void> {
-  await tx.query(sql.unsafe`
-    update sessions set last_used_at = ${sql.timestamp(new Date(session.at))}, ip = ${session.ip}, user_agent = ${session.userAgent}
-    where id = ${session.id}`)
-}
-
-const sessionRow = z.object({
-  id: z.uuid(),
-  tenant_id: z.uuid(),
-  acr: z.enum(['aal1', 'aal2']),
-  amr: z.array(z.string()),
-  auth_time: z.number(),
-  created_at: z.number(),
-  expires_at: z.number(),
-  over: z.boolean(),
-  email: z.string(),
-  is_active: z.boolean(),
-})
-
-export type SessionRow = z.infer<typeof sessionRow>
-
-/**
- * Holds a live session's row until the transaction ends, so that its refreshes, switches and ends happen one after the
- * other; false where it is over. Take it before rows of its families, as `endSession` does: in another order two
- * transactions would wait for each other. As the system role.
- */
-export async function lockSession(tx: Tx, session: { id: string; at: number }): Promise<boolean> {
-  const locked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    select id from sessions
-    where id = ${session.id} and ended_at is null and expires_at > ${sql.timestamp(new Date(session.at))}
-    for no key update`)
-  return locked !== null
-}
-
-/** A session and its person, before any tenant is known; as the system role. */
-export function findSession(tx: Tx, sessionId: string, now: number): Promise<SessionRow | null> {
-  return tx.maybeOne(sql.type(sessionRow)`
-    select s.id, s.tenant_id, s.acr, s.amr, s.auth_time, s.created_at, s.expires_at, u.email, u.is_active,
-           s.ended_at is not null or s.expires_at <= ${sql.timestamp(new Date(now))} as over
-    from sessions s join users u on u.id = s.user_id where s.id = ${sessionId}`)
 }

@@ -13,7 +13,7 @@ interface Registered {
 }
 
 /** Leaves the event `identity.user_created` and the audit row of somebody new, in the transaction that makes them. */
-export async function tellRegistered(
+export async function recordRegistered(
   tx: Tx,
   { person, tenantId, bySystem, requestInfo, at }: Registered,
 ): Promise<void> {

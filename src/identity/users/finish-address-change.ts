@@ -25,7 +25,7 @@ interface Moved {
  * the old one for a day where that was verified, it is told with the link that takes the change back, and the new one
  * is sent its verification link. As the system role.
  */
-export async function settleNewAddress(
+export async function finishAddressChange(
   deps: Deps,
   tx: Tx,
   { userId, tokenTenantId: tenantId, requestInfo }: Caller,

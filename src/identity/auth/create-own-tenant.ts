@@ -1,0 +1,26 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { createPersonalTenant } from '../../tenancy/tenants/create-tenant.ts'
+
+export interface Person {
+  id: string
+  email: string
+  firstName: string
+  lastName: string
+}
+
+/** Creates the personal tenant of a person who no longer belongs to any tenant; returns its id. */
+export async function createOwnTenant(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  founder: Person,
+  requestInfo: RequestInfo,
+): Promise<string> {
+  const at = deps.clock()
+  const id = timeOrderedId(at)
+  await inTenant(deps.db, { tenantId: id, userId: founder.id }, (tx) =>
+    createPersonalTenant(tx, { id, founder, requestInfo, at }),
+  )
+  return id
+}
