@@ -208,7 +208,7 @@ function loginAddress() {
   return z
     .string('Give the address as text.')
     .min(1, 'Give the address.')
-    .max(1_000, 'An address can have at most 254 characters.')
+    .max(1_000, 'An address may have 254 characters at most.')
     .transform((text) => emailAddress.safeParse(text).data ?? '')
     .meta({ example: 'ada@example.com' })
 }
