@@ -7,14 +7,17 @@ import { type Outcome, Refused } from './command.ts'
 
 const poolOptions = { size: 1, prepared: false, applicationName: 'bailiwick-keys' }
 
-/** Adds a signing key, which running processes publish within 60 s and sign with after 90 s. */
+/** Adds a signing key, which running processes publish within 60 s, and sign with 90 to 150 s later. */
 export async function rotate(config: Config): Promise<Outcome> {
   const sealer = sealerOf(config)
   const system = await openPool(roleUrls(config, ['system']).system, poolOptions)
   try {
     const { kid, signsAt } = await rotateKeys({ config, sealer, clock: Date.now, db: { system } })
     const at = new Date(signsAt).toISOString()
-    return { data: { kid, signs_at: at }, text: `Key ${kid} is published, and signs from ${at} on` }
+    return {
+      data: { kid, signs_at: at },
+      text: `Key ${kid} is published. Running processes sign with it from ${at} on, or up to a minute later`,
+    }
   } finally {
     await system.end()
   }

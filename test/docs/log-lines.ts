@@ -136,7 +136,7 @@ export const kinds: Kind[] = [
       delivery_id: id('The delivery, as the API lists it'),
       event_id: id('The event, sent as `webhook-id`'),
       attempt,
-      response_status: field(z.int(), 'Status of the answer; null where there was none', 503).nullable(),
+      response_status: field(z.int().nullable(), 'Status of the answer; null where there was none', 503),
       duration_ms: duration('the look-up of the name to the end of the answer'),
       error: text('Why there was no answer, in a word', 'timeout').optional(),
     },
@@ -227,8 +227,9 @@ const tableOf = (shape: z.core.$ZodLooseShape) =>
 function rowOf([name, schema]: [string, unknown]): string {
   const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : (schema as z.ZodType)
   const { description, examples = [] } = inner.meta() ?? {}
-  const { type = 'object', format } = z.toJSONSchema(inner)
+  const { type = 'object', format } = z.toJSONSchema(inner instanceof z.ZodNullable ? inner.unwrap() : inner)
   const kind = typeof format === 'string' && format !== 'safeint' ? `${type} (${format})` : type
+  const orNull = inner instanceof z.ZodNullable ? ' or null' : ''
   const optional = schema instanceof z.ZodOptional ? ', where known' : ''
-  return `| \`${name}\` | ${kind}${optional} | ${description} | \`${JSON.stringify((examples as unknown[])[0])}\` |`
+  return `| \`${name}\` | ${kind}${orNull}${optional} | ${description} | \`${JSON.stringify((examples as unknown[])[0])}\` |`
 }

@@ -20,6 +20,7 @@ t.test('the document has the tables of the schema', async (t) => {
   if (process.env.UPDATE_LOGS) writeFileSync(file, wanted)
   t.equal(process.env.UPDATE_LOGS ? wanted : now, wanted, 'else run this with UPDATE_LOGS=1')
   t.ok(wanted.includes('| `duration_ms` | number |'))
+  t.notOk(wanted.includes('undefined'), 'each field has its type, meaning and example')
 })
 
 t.test('what API and worker print in production is as documented, and holds nothing secret', async (t) => {

@@ -4,7 +4,7 @@ import { withDatabase } from '../with-database.ts'
 
 export const keysRotate = defineCommand({
   name: 'keys:rotate',
-  about: 'Add a signing key: running processes publish it within 60 s and sign with it after 90 s',
+  about: 'Add a signing key: running processes publish it within 60 s, and sign with it after 90 to 150 s',
   options: {},
   example: '',
   roles: ['system'],

@@ -4,9 +4,10 @@ import { makeKey, publishedMs } from './key-ring.ts'
 import { deleteRetiredKeys, insertKey, lockKeys, retireKeys } from './store.ts'
 
 /**
- * Adds a signing key of JWT_ALGORITHM; gives its `kid` and when it begins to sign (ms since 1970): published at once,
- * it signs after 90 s, when every process and verifier knows it. Older keys verify until the last token they may
- * still sign has expired, and are deleted by a later rotation. Throws where the keys are those of JWT_PRIVATE_KEYS.
+ * Adds a signing key of JWT_ALGORITHM; gives its `kid` and when it begins to sign (ms since 1970): after 90 s, when
+ * every process and verifier knows it. A process begins at its next reading of the keys, up to 60 s later. Older keys
+ * verify until the last token they may still sign has expired, and are deleted by a later rotation. Throws where the
+ * keys are those of JWT_PRIVATE_KEYS.
  */
 export async function rotateKeys(
   deps: Pick<Deps, 'sealer' | 'config' | 'clock'> & { db: Pick<Deps['db'], 'system'> },
