@@ -39,7 +39,7 @@ import { roleRoutes } from './tenancy/roles/routes.ts'
 import { tenantRoutes } from './tenancy/tenants/routes.ts'
 import { version } from './version.ts'
 
-/** Every route of the API, in the order in which they are matched. */
+/** Every route of the API, in matching order. */
 export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...authRoutes(deps),
   ...sessionRoutes(deps),
@@ -63,7 +63,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...healthRoutes(readiness),
 ]
 
-/** The whole service behind one port. Throws where a route has no action of the catalogue: nothing is open by omission. */
+/** The whole service on one port. Throws when a route has no action in the catalogue, so no route is open by mistake. */
 export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const { config, log } = deps
   const routes = listRoutes(deps, readiness)

@@ -5,13 +5,13 @@ import { settings } from './settings.ts'
 
 type Values = { [Name in keyof typeof settings]: (typeof settings)[Name]['fallback'] }
 
-/** What the process runs with: each setting under its own name, frozen. */
+/** The process's configuration: each setting under its own name, frozen. */
 export type Config = Readonly<Values> & {
   readonly production: boolean
   readonly rateLimits: boolean
   readonly tracing: boolean
   readonly shutdownDelayMs: number
-  /** The socket to listen on that systemd has opened: sd_listen_fds(3). */
+  /** File descriptor of the listening socket that systemd opened: sd_listen_fds(3). */
   readonly listenFd: number | undefined
 }
 
@@ -41,7 +41,7 @@ const ourNames = [
 ]
 const ourPrefixes = new RegExp(`^(${ourNames.join('|')})(_|$)`)
 
-/** Thrown at boot with every fault of the configuration at once; the message is made for an operator. */
+/** Thrown at boot with every fault of the configuration at once. The message is for an operator. */
 export class ConfigError extends Error {
   constructor(faults: string[]) {
     super(
@@ -50,7 +50,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The settings that hold the addresses of the three run-time roles. */
+/** The settings with the addresses of the three run-time roles. */
 export const roleSettings = {
   api: 'DATABASE_API_URL',
   system: 'DATABASE_SYSTEM_URL',
@@ -62,8 +62,8 @@ export type Role = keyof typeof roleSettings
 const everyRole: readonly Role[] = ['api', 'system', 'worker']
 
 /**
- * Reads the environment (names of settings, each also as NAME_FILE) into one frozen object; throws {@link ConfigError}.
- * `roles` are those that the process acts as: in production their addresses have to be there, and others need not.
+ * Reads the environment into one frozen object: each setting by its name, or from the file that NAME_FILE names.
+ * `roles` are the database roles that the process uses; production requires their addresses. Throws {@link ConfigError}.
  */
 export function readConfig(
   env: Record<string, string | undefined> = process.env,
@@ -81,7 +81,7 @@ export function readConfig(
   }
   for (const name of Object.keys(env))
     if (ourPrefixes.test(name) && !(name.replace(/_FILE$/, '') in settings))
-      faults.push(`${name} is not a setting of this service: look for a misspelling`)
+      faults.push(`${name} is not a setting of this service: check its spelling`)
   const config = derive(values as Values, env)
   faults.push(...contradictions(config, roles))
   if (faults.length > 0) throw new ConfigError(faults)
@@ -103,7 +103,7 @@ const derive = (values: Values, env: Record<string, string | undefined>): Config
     production,
     tracing,
     rateLimits: values.RATE_LIMIT_ENABLED ?? production,
-    // The first of those handed over; LISTEN_PID says for whom they are, since children inherit the environment.
+    // The first socket passed is 3. LISTEN_PID names the process it is for, because child processes inherit the environment.
     listenFd: env.LISTEN_PID === String(process.pid) && env.LISTEN_FDS === '1' ? 3 : undefined,
     shutdownDelayMs: (values.SHUTDOWN_DELAY_SECONDS ?? (production ? 5 : 0)) * 1_000,
   }
@@ -115,23 +115,23 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
   if (config.OTP_REQUIRED_FOR_LOGIN && !(config.OTP_ENABLED && channelOn))
     faults.push('OTP_REQUIRED_FOR_LOGIN needs OTP_ENABLED and one of OTP_EMAIL_ENABLED, OTP_TOTP_ENABLED')
   if (config.MANAGEMENT_PORT && config.MANAGEMENT_PORT === config.PORT)
-    faults.push('MANAGEMENT_PORT has to be another than PORT')
+    faults.push('MANAGEMENT_PORT must differ from PORT')
   if (config.JWT_AUDIENCE === (config.JWT_ISSUER ?? config.PUBLIC_URL))
     faults.push(
-      'JWT_AUDIENCE has to be another than the issuer, to which refresh tokens are addressed: name your applications',
+      'JWT_AUDIENCE must differ from the issuer, because refresh tokens have the issuer as audience: name your applications',
     )
   if (!config.production) return faults
   for (const name of roles.map((role) => roleSettings[role]))
     if (!config[name]) faults.push(`${name} is missing`)
   faults.push(...plainConnections(config))
-  // The sender of development reaches no reader anywhere else: naming it is as good as naming none.
+  // The fallback of MAIL_FROM works in development only, so an explicit value equal to it counts as missing, too.
   for (const name of ['SECRET_KEYS', 'SMTP_URL', 'MAIL_FROM', 'PUBLIC_URL'] as const)
     if (config[name] === settings[name].fallback)
       faults.push(`${name} is missing: in production it has no default`)
   return faults
 }
 
-/** Names each address through which production would send in clear over a network. */
+/** A fault for each address that production would reach unencrypted over a network. */
 function plainConnections(config: Config): string[] {
   const faults: string[] = []
   const databases = ['DATABASE_URL', ...Object.values(roleSettings)] as const
@@ -146,10 +146,10 @@ function plainConnections(config: Config): string[] {
   return faults
 }
 
-/** Neither on this machine by address, nor a socket in a folder, which has no host or an escaped path for one. */
+/** False for this machine and for a Unix socket, which has no host or an escaped path as its host. */
 const isRemote = ({ hostname }: URL) => !/^(%2f|$)/i.test(hostname) && !isLoopbackHost(hostname)
 
-/** The addresses of run-time roles, of all three unless some are named; throws {@link ConfigError} naming what lacks. */
+/** The addresses of the given run-time roles (default: all three). Throws {@link ConfigError} with the missing settings. */
 export function roleUrls<R extends Role = Role>(
   config: Config,
   roles: readonly R[] = everyRole as readonly R[],

@@ -24,16 +24,16 @@ export interface Deps {
   sealer: Sealer
   signer: TokenSigner
   access: AccessEngine
-  /** Paces the decisions of one request that makes many. */
+  /** For a request that makes many decisions. */
   newPace: () => DecisionPace
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
   approvals: Approvals
-  /** Limits of RATE_LIMIT_ENABLED on what anybody can ask for. */
+  /** Limits of RATE_LIMIT_ENABLED on requests that need no token. */
   limiters: Limiters
-  /** The same on the calls of people and tenants. */
+  /** Limits of RATE_LIMIT_ENABLED on the calls of users and tenants. */
   budget: CallBudget
-  /** Base of links and list URLs, without a trailing slash; known once the process listens. */
+  /** Base of links and list URLs, without a trailing slash. Known once the process listens. */
   publicUrl: () => string
   metrics: Metrics
   semaphores: Semaphores
@@ -43,6 +43,6 @@ export interface Deps {
 export interface Semaphores {
   /** Requests of one tenant. */
   perTenant: KeyedSemaphore
-  /** Sign-ins to one account from one address: many correct ones at once must not count as guesses. */
+  /** Sign-ins to one account from one address: many correct ones at the same time must not count as guesses. */
   perSignIn: KeyedSemaphore
 }

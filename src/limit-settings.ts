@@ -1,6 +1,6 @@
 import { boolean, count, days, setting, wholeNumber } from './setting-forms.ts'
 
-/** Settings that say how much is served, how many things there may be, and how long they are kept. */
+/** Settings of rate limits, quotas and retention. */
 export const limitSettings = {
   RATE_LIMIT_ENABLED: setting(boolean, undefined, 'Rate limits; attempt counters are always on', {
     shown: 'true in production',
@@ -16,89 +16,81 @@ export const limitSettings = {
   RATE_LIMIT_STRANGERS_PER_PERSON: setting(
     wholeNumber(1, 10_000),
     50,
-    'Different addresses a day that one person has mailed: those invited or added, and new ones of their own',
+    'Different addresses a day to which one user causes mail: invitations, added members, and own new addresses',
   ),
-  RATE_LIMIT_STRANGERS_PER_TENANT: setting(wholeNumber(1, 10_000), 500, 'The same from within one tenant'),
+  RATE_LIMIT_STRANGERS_PER_TENANT: setting(wholeNumber(1, 10_000), 500, 'The same for one tenant'),
   RATE_LIMIT_STRANGERS_PER_ADDRESS: setting(
     wholeNumber(1, 10_000),
     500,
-    'The same from one address of callers',
+    'The same for one address of callers',
   ),
   RATE_LIMIT_APPROVAL_MAILS_PER_HOUR: setting(
     count,
     10,
-    'Mails an hour to one approver about calls of one person; further requests wait without a mail',
+    'Mails an hour to one approver about calls of one user; further approval requests send no mail',
   ),
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
   RATE_LIMIT_REFRESH_PER_SESSION: setting(count, 60, 'Refreshes a minute of one session'),
-  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one person'),
+  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one user'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
-  LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Roles of its own that a tenant may have'),
+  LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Custom roles that a tenant can have'),
   LIMIT_PENDING_INVITATIONS: setting(
     wholeNumber(0, 1_000_000),
     1_000,
-    'Pending invitations that a tenant may have',
+    'Pending invitations that a tenant can have',
   ),
-  LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant may have'),
+  LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant can have'),
   LIMIT_DECISION_MS_PER_REQUEST: setting(
     wholeNumber(1, 60_000),
     1_000,
-    'Milliseconds that the decisions of one request may take (rows of a list, cases of a test); beyond, 503 `too_costly`',
+    'Milliseconds that the decisions of one request can take (rows of a list, cases of a test); beyond that, 503 `too_costly`',
   ),
   LIMIT_DECISION_MS_PER_SECOND: setting(
     wholeNumber(1, 1_000),
     500,
-    'Milliseconds of each second that a process decides for one tenant; beyond, 503 `too_costly`',
+    'Milliseconds of each second that a process spends on decisions for one tenant; beyond that, 503 `too_costly`',
   ),
-  LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant may have'),
+  LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant can have'),
   LIMIT_TENANTS_PER_PERSON: setting(
     wholeNumber(0, 1_000_000),
     20,
-    'Tenants that a person may create, deleted ones included until they are erased',
+    'Tenants that a user can create; deleted ones count until they are erased',
   ),
-  LIMIT_POLICY_VERSIONS: setting(wholeNumber(1, 1_000_000), 200, 'Versions kept of a policy, the newest'),
+  LIMIT_POLICY_VERSIONS: setting(wholeNumber(1, 1_000_000), 200, 'Newest versions of a policy that are kept'),
   LIMIT_DELIVERIES_PER_DAY: setting(
     wholeNumber(1, 1_000_000_000),
     100_000,
-    'Deliveries to webhooks made in a day (UTC) for a tenant; further events are in the feed alone',
+    'Webhook deliveries a day (UTC) for a tenant; further events are in the feed only',
   ),
   LIMIT_DECISIONS_PER_DAY: setting(
     wholeNumber(1, 1_000_000_000),
     100_000,
-    'Decisions kept in a day (UTC) for a tenant: at 80 % no allowed reads, then one in a hundred of the rest',
+    'Decisions logged a day (UTC) for a tenant: from 80 % no allowed reads, then one in a hundred of the rest',
   ),
   LIMIT_DECISION_FACTS_BYTES: setting(
     wholeNumber(256, 16_384),
     2_048,
-    'Bytes kept of the facts of a decision that an application asked for',
+    'Bytes of facts that are kept for a decision that an application asked for',
   ),
   WEBHOOK_ALLOW_PRIVATE: setting(
     boolean,
     false,
-    'Webhooks may use http and addresses inside your network: for trying them out, and where every tenant is your own',
+    'Webhooks can use http and addresses inside your network: for trials, and when every tenant is your own',
   ),
-  WEBHOOK_DELIVERY_RETENTION_DAYS: setting(
-    days,
-    30,
-    'How long deliveries that ended are kept, to be read and replayed',
-  ),
-  DECISION_RETENTION_DAYS: setting(
-    days,
-    90,
-    'How long decisions are kept, to be read, explained and tried again',
-  ),
+  WEBHOOK_DELIVERY_RETENTION_DAYS: setting(days, 30, 'How long finished deliveries can be read and replayed'),
+  DECISION_RETENTION_DAYS: setting(days, 90, 'How long decisions can be read, explained and tried again'),
   EVENT_RETENTION_DAYS: setting(days, 90, 'How long events are kept in the feed'),
   AUDIT_RETENTION_DAYS: setting(days, 400, 'How long rows of the audit log are kept'),
   APPROVAL_BODY_RETENTION_DAYS: setting(
     days,
     30,
-    'How long the body of a call that needed an approval is kept after the request ended',
+    'How long the body of a call that needed an approval is kept after its approval request ended',
   ),
   DEAD_LETTER_RETENTION_DAYS: setting(days, 90, 'How long messages that were given up are kept'),
-  MAIL_RETENTION_DAYS: setting(days, 30, 'How long it is kept that a mail was sent, or failed'),
+  MAIL_RETENTION_DAYS: setting(days, 30, 'How long the record of a sent or failed mail is kept'),
   SIGN_IN_PLACE_RETENTION_DAYS: setting(
     days,
     180,
-    'How long it is kept from where a person signed in, since they last did',
+    'How long a known sign-in address and device is kept after its last use',
   ),
 }

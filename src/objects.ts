@@ -4,7 +4,7 @@ import { identityObjects } from './identity/objects.ts'
 import type { ObjectFinders } from './platform/find-object.ts'
 import { tenancyObjects } from './tenancy/objects.ts'
 
-/** How the objects of the service are found, for questions about any of them. */
+/** Finds the objects that evaluation requests ask about, by resource type. */
 export const serviceObjects: ObjectFinders = {
   ...tenancyObjects,
   ...identityObjects,

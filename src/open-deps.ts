@@ -26,20 +26,20 @@ import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
 import { type AccessEngine, openAccessEngine } from './policy-engine/evaluate/engine.ts'
 import { version } from './version.ts'
 
-/** What a process may hand in; without it the API makes its own. */
+/** Parts that a process can supply. The API makes the others itself. */
 export interface Parts {
   clock?: () => number
-  /** Where the process counts for others, too. */
+  /** Metrics that the process shares with its workers. */
   metrics?: Metrics
-  /** A policy engine that the process shares; loading one takes 300 ms. */
+  /** A policy engine that the process shares. Loading one takes 300 ms. */
   engine?: AccessEngine
-  /** Of passwords; only tests hand in a cost below the recommended one. */
+  /** Cost of password hashes. Only tests set one below the recommended cost. */
   hashing?: HashLimits
 }
 
 /**
- * Opens what the API needs: pools, signing keys, the policies' engine. `settings` must name the databases and keys.
- * `close` ends it once nothing is in flight. Rejects where a dependency is away: nothing listens without all of them.
+ * Opens what the API needs: pools, signing keys, the policy engine. `settings` must name the databases and keys. Rejects
+ * when a dependency is unavailable, so the API never listens without one. Call `close` when no request is in flight.
  */
 export async function openDeps(
   settings: { config: Config; log: Logger; publicUrl: () => string } & Parts,
@@ -52,7 +52,7 @@ export async function openDeps(
     )
   const common = { prepared: config.DATABASE_PREPARED_STATEMENTS, applicationName: 'bailiwick-api' }
   const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
-  // Half of a role's connections are for reads of one statement, which leave them at once.
+  // Half of a role's connections are for reads of one statement, which hold a connection only briefly.
   const reading = { ...common, size: Math.floor(size / 2) }
   const writing = { ...common, size: size - reading.size }
   const as = (name: string) => ({ name, metrics })
@@ -101,7 +101,7 @@ export async function openDeps(
     publicUrl,
     metrics,
     semaphores: {
-      // More do not make it quicker: there are no more connections that serve them.
+      // More concurrent requests would be no faster, because a role has no more connections.
       perTenant: createKeyedSemaphore({
         maxConcurrent: size,
         maxWaiting: 1_000,

@@ -16,23 +16,24 @@ import { isTaken, listenOn, listenOnInherited, portTaken, urlOf } from './platfo
 /** The API, listening. */
 export interface Serving {
   url: string
-  /** Of MANAGEMENT_PORT, where it is set. */
+  /** URL of MANAGEMENT_PORT; undefined when that is not set. */
   managementUrl: string | undefined
   deps: Deps
   /**
-   * Says no at `/readyz` and serves on for SHUTDOWN_DELAY_SECONDS, then takes no more requests, lets those in flight
-   * end (25 s at most), and closes what was opened.
+   * Answers 503 at `/readyz` but serves other requests for SHUTDOWN_DELAY_SECONDS. Then it takes no more requests, waits
+   * for those in flight (25 s at most), and closes what it opened.
    */
   stop(): Promise<void>
 }
 
-// Room to tell a target that is too long from headers that are; a missing Host is refused like everything else.
+// With this header size a target that is too long reaches the service, which answers 414 instead of Node's 431. The
+// service also refuses a missing Host itself, with a body like that of other errors.
 const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
 /**
- * Opens everything, then listens: nobody is answered by half a service. `listQueues` is given where the process runs
- * the actors, too.
+ * Opens everything before it listens, so no request meets a half-open service. Pass `listQueues` when the process also
+ * runs the actors.
  */
 export async function serveApi(
   config: Config,
@@ -48,7 +49,7 @@ export async function serveApi(
     const server = createServer(limits, buildApp(deps, readiness).callback())
     answerBrokenRequests(server)
     const leaving = gracefulClose(server)
-    // Longer than a load balancer's idle time, so that it is never we who close under a request.
+    // Longer than a load balancer's idle timeout: otherwise we could close a connection while it sends a request.
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000
     server.requestTimeout = 30_000
@@ -77,7 +78,7 @@ export async function serveApi(
   }
 }
 
-/** The socket that was handed over; else PORT where it is given, else 3000 or the next free one. Gives the base URL. */
+/** Listens on the inherited socket, else on PORT, else on 3000 or the next free port. Gives the base URL. */
 async function listen(server: Server, { HOST, PORT, listenFd }: Config): Promise<string> {
   if (listenFd !== undefined) {
     await listenOnInherited(server, listenFd)

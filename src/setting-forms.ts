@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A setting: how its text is read, what it is when unset, and the sentence the README prints about it. */
+/** A setting: how its text is read, its default, and its description in docs/reference/settings.md. */
 export interface Setting<T> {
   read: (text: string) => T
   fallback: T
@@ -9,7 +9,7 @@ export interface Setting<T> {
   secret?: boolean
 }
 
-/** What a text has to be, after the name of its setting. */
+/** Why a text was refused. The message follows the name of the setting. */
 export class SettingError extends Error {}
 
 const fail = (wanted: string): never => {
@@ -49,8 +49,8 @@ export const url =
 const checkedModes = ['require', 'verify-ca', 'verify-full']
 
 /**
- * The address of a Postgres. All modes that ask for TLS check the certificate and its name here, and become
- * `sslmode=verify-full`, which every driver takes for that.
+ * The address of a Postgres. Every mode that asks for TLS becomes `sslmode=verify-full`, so the certificate and its host
+ * name are always checked and all drivers agree.
  */
 export const databaseUrl = (value: string) => {
   const address = url('postgres:', 'postgresql:')(value)
@@ -58,7 +58,7 @@ export const databaseUrl = (value: string) => {
   const mode = parameters.get('sslmode')
   if (parameters.has('ssl') || parameters.has('uselibpqcompat') || parameters.has('host'))
     fail(
-      'must not contain ssl, uselibpqcompat or host: say sslmode=verify-full, and the host before the slash',
+      'must not contain ssl, uselibpqcompat or host: use sslmode=verify-full, and put the host before the slash',
     )
   if (mode !== null && ![...checkedModes, 'no-verify', 'disable'].includes(mode))
     fail('must have sslmode=verify-full, no-verify or disable')
@@ -81,7 +81,7 @@ export const emailAddress = (value: string) =>
     ? value
     : fail('must be an e-mail address')
 
-/** Makes a setting; see {@link Setting}. */
+/** Makes a {@link Setting}. */
 export const setting = <T, F extends T | undefined>(
   read: (text: string) => T,
   fallback: F,

@@ -1,10 +1,10 @@
 const hardLimitMs = 30_000
-/** Ctrl-C arrives twice below npm: from the terminal, and passed on by npm. */
+/** Under npm, Ctrl-C arrives twice: from the terminal and from npm. */
 const sameSignalMs = 1_000
 
 /**
- * Runs `stop` once at the first SIGTERM or SIGINT, then exits 0. A second signal, a second or more after the first, exits
- * at once, and so do 30 s beyond `delayMs`, the time that `stop` spends serving.
+ * Runs `stop` at the first SIGTERM or SIGINT, then exits 0. A second signal that comes a second or more later exits at
+ * once. So does a `stop` that takes 30 s longer than `delayMs`, the time it goes on serving.
  */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>, delayMs = 0): void {
   let begun: number | undefined
@@ -23,7 +23,7 @@ export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>, de
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, begin)
 }
 
-/** Why something failed, for an operator: the message, and those of its causes. */
+/** Why something failed, for an operator: the message and those of its causes. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? [error.message, ...causes(error.cause)].join('\n  because: ') : String(error)
 
