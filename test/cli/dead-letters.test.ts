@@ -111,6 +111,17 @@ for (const { kind, skip } of backends)
     })
   })
 
+t.test('mails:discard deletes what waits to be sent, with its address and content', async (t) => {
+  const stage = await openStage(t)
+  const env = envOf(stage)
+  for (const name of ['ada', 'ben', 'cem']) await stage.post(stage.tenant, `${name}@example.test`)
+  t.match(await callCli(['mails:discard', '--yes'], { env }), { code: 0, out: 'Discarded: 3\n' })
+  t.equal(await stage.count('outbox'), 0)
+  const failed = { status: 'failed', content_sealed: null }
+  t.same(await stage.rows('select status, content_sealed from mails'), Array(3).fill(failed))
+  t.match(await callCli(['mails:discard', '--yes', '--json'], { env }), { out: '{"discarded":0}\n' })
+})
+
 t.test('what cannot be done dies again, and a replay of all comes to an end', async (t) => {
   const { stage } = await withDeadMails(t, 'postgres', 2)
   const env = envOf(stage)

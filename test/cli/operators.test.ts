@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
-import { startService } from '../helpers/service.ts'
+import { startService, tokenIn } from '../helpers/service.ts'
 import { enrol } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
@@ -184,6 +184,51 @@ t.test('keys are rotated, and sealed anew', async (t) => {
   await callCli(['keys:reseal'], {
     env: { ...env, SECRET_KEYS: `${keys},${fresh.SECRET_KEYS.split(',')[0]}` },
   })
+})
+
+t.test('keys are listed, and a leaked one is revoked', async (t) => {
+  const listed = async () => (await call('keys:list', '--json')).json().keys
+  const before = await listed()
+  t.match(before.at(-1), { kid: String, algorithm: 'ES256', signs_from: /Z$/ })
+  t.equal(before.filter(({ state }: { state: string }) => state === 'signing').length, 1)
+  const [{ kid }] = before
+  t.match(await call('keys:revoke', '--kid', kid, '--yes'), {
+    code: 0,
+    out: /^The key is revoked\. Every process/,
+  })
+  t.match(await call('keys:revoke', '--kid', kid, '--yes'), { code: 1, said: 'No key has that kid.' })
+  for (const left of await listed()) {
+    t.not(left.kid, kid)
+    const { json } = await call('keys:revoke', '--kid', left.kid, '--yes', '--json')
+    if (json().new_kid)
+      t.same(
+        (await listed()).map((key: { kid: string }) => key.kid),
+        [json().new_kid],
+      )
+  }
+  t.equal((await listed()).length, 1, 'a new key stands in for the last one')
+})
+
+t.test('sessions:end-all signs everyone out, and voids links and codes that were mailed', async (t) => {
+  const [ada, ben] = [await service.signUp(), await service.signUp()]
+  const verify = '/api/v1/auth/email/verify/'
+  await expect(200, ada.post(`${verify}send/`, {}))
+  const token = tokenIn(await service.mailTo(ada.email, 'Confirm'))
+  const { code, json } = await runCli(['sessions:end-all', '--yes', '--json'], { env })
+  t.equal(code, 0)
+  t.match(json(), { sessions: Number, pending_sign_ins: Number, links: Number, codes: Number })
+  t.ok(json().sessions >= 2 && json().links >= 1)
+  for (const person of [ada, ben]) {
+    t.match(await person.get('/api/v1/users/me/'), { status: 401, body: { code: 'session_revoked' } })
+    const refresh = await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: person.refresh } })
+    t.equal(refresh.status, 401)
+    t.equal((await logIn(person)).status, 200)
+  }
+  t.equal((await service.call('POST', `${verify}confirm/`, { body: { token } })).status, 400)
+  const audited =
+    "select actor_type, user_agent from audit_log where tenant_id = $1 and action = 'session:end_all'"
+  t.same(await rows(audited, [ben.tenantId]), [{ actor_type: 'system', user_agent: 'cli sessions:end-all' }])
+  t.match(await call('sessions:end-all', '--yes'), { code: 0, out: /^Ended: 2 sessions, 0 pending sign-ins/ })
 })
 
 t.test('the doctor finds a running service well', async (t) => {

@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import type { KeyRing, SigningKey } from '../../platform/crypto/token-signer.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { insertKey, installationId, type KeyRow, listKeys, lockKeys } from './store.ts'
+import { insertKey, installationId, type KeyRow, listKeys, lockKeys, type NewKey } from './store.ts'
 
 type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config'>
 
@@ -35,7 +35,7 @@ export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
 }
 
 /** The newest key that has been published long enough signs; the others verify. */
-function signerFirst(newestFirst: readonly KeyRow[], now: number): KeyRow[] {
+export function signerFirst(newestFirst: readonly KeyRow[], now: number): KeyRow[] {
   const signer = newestFirst.find((key) => key.created_at <= now - publishedMs) ?? newestFirst.at(-1)
   return signer ? [signer, ...newestFirst.filter((key) => key !== signer)] : []
 }
@@ -44,7 +44,7 @@ function signerFirst(newestFirst: readonly KeyRow[], now: number): KeyRow[] {
 export async function makeKey(
   { sealer, config }: Pick<Deps, 'sealer' | 'config'>,
   now: number,
-): Promise<KeyRow> {
+): Promise<NewKey> {
   const algorithm = config.JWT_ALGORITHM
   const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: 3072 })
   const privateJwk = await exportJWK(pair.privateKey)

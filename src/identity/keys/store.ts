@@ -8,19 +8,21 @@ const keyRow = z.object({
   public_jwk: z.custom<JWK>((value) => typeof value === 'object' && value !== null),
   private_jwk_sealed: z.instanceof(Buffer),
   created_at: z.number(),
+  retires_at: z.number().nullable(),
 })
 
 export type KeyRow = z.infer<typeof keyRow>
+export type NewKey = Omit<KeyRow, 'retires_at'>
 
 /** Keys whose tokens may be alive, newest first, of those of one moment the last to be made; as the system role. */
 export function listKeys(tx: Tx, now: number): Promise<readonly KeyRow[]> {
   return tx.any(sql.type(keyRow)`
-    select kid, algorithm, public_jwk, private_jwk_sealed, created_at from signing_keys
+    select kid, algorithm, public_jwk, private_jwk_sealed, created_at, retires_at from signing_keys
     where retires_at is null or retires_at > ${sql.timestamp(new Date(now))} order by created_at desc, retires_at desc nulls first, kid`)
 }
 
 /** Keeps a key; as the system role. */
-export async function insertKey(tx: Tx, key: KeyRow): Promise<void> {
+export async function insertKey(tx: Tx, key: NewKey): Promise<void> {
   await tx.query(sql.unsafe`
     insert into signing_keys (kid, algorithm, public_jwk, private_jwk_sealed, created_at)
     values (${key.kid}, ${key.algorithm}, ${sql.jsonb(key.public_jwk as never)}, ${sql.binary(key.private_jwk_sealed)},
@@ -31,6 +33,13 @@ export async function insertKey(tx: Tx, key: KeyRow): Promise<void> {
 export async function retireKeys(tx: Tx, at: number): Promise<void> {
   await tx.query(sql.unsafe`
     update signing_keys set retires_at = ${sql.timestamp(new Date(at))} where retires_at is null`)
+}
+
+/** Deletes a key; false where no key has the kid; as the system role. */
+export async function deleteKey(tx: Tx, kid: string): Promise<boolean> {
+  const gone = await tx.maybeOne(sql.type(z.object({ kid: z.string() }))`
+    delete from signing_keys where kid = ${kid} returning kid`)
+  return gone !== null
 }
 
 /** Deletes keys that verify nothing any more; as the system role. */

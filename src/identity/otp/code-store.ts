@@ -99,3 +99,11 @@ function touchDevice(tx: Tx, { userId, at }: Owner, id: string): Promise<z.infer
     update otp_devices set last_used_at = ${sql.timestamp(new Date(at))}
     where user_id = ${userId} and id = ${id} returning id, counts_from`)
 }
+
+/** Voids up to `limit` unused codes of the installation that were mailed; gives how many. As the system role. */
+export async function voidSomeCodes(tx: Tx, at: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update otp_email_codes set used_at = ${sql.timestamp(new Date(at))}
+    where used_at is null and id = any(array(select id from otp_email_codes where used_at is null limit ${limit}))`)
+  return rowCount
+}

@@ -248,6 +248,22 @@ export async function endSessionsOf(
   return ended
 }
 
+/** Ends up to `limit` live sessions of the installation; gives the tenant of each. As the system role. */
+export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
+    update sessions set ended_at = ${moment(at)}, end_reason = 'revoked'
+    where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
+    returning tenant_id`)
+}
+
+/** Ends up to `limit` sign-ins of the installation that wait for a second factor; gives how many. As the system role. */
+export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update pending_sessions set ended_at = ${moment(at)}
+    where ended_at is null and id = any(array(select id from pending_sessions where ended_at is null limit ${limit}))`)
+  return rowCount
+}
+
 /** Ends a person's sessions except the newest `kept`; returns their ids. As the system role. */
 export function endOldestSessions(
   tx: Tx,

@@ -14,6 +14,7 @@ type AuditAction =
   | 'user:erase'
   | 'session:create'
   | 'session:compromise'
+  | 'session:end_all'
   | 'email_verification:confirm'
   | 'email_verification:reject'
   | 'password:reset'

@@ -96,3 +96,11 @@ export async function endAllTokens(tx: Tx, userId: string, at: number): Promise<
   await tx.query(sql.unsafe`
     update link_tokens set used_at = ${moment(at)} where user_id = ${userId} and used_at is null`)
 }
+
+/** Voids up to `limit` unused links of the installation; gives how many. As the system role. */
+export async function voidSomeLinks(tx: Tx, at: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${moment(at)}
+    where used_at is null and id = any(array(select id from link_tokens where used_at is null limit ${limit}))`)
+  return rowCount
+}

@@ -6,6 +6,7 @@ import type { Delivery } from '../outbox/acknowledge.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 
 const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
+const discarded = z.object({ count: z.number() })
 const failed = z.object({ template: z.string() })
 const content = z.object({ to: z.string(), variables: z.unknown() })
 
@@ -50,6 +51,24 @@ export function markFailed(tx: Tx, tenantId: string, id: string): Promise<string
   return tx.maybeOneFirst(sql.type(failed)`
     update mails set status = 'failed' where tenant_id = ${tenantId} and id = ${id} and status <> 'sent'
     returning template`)
+}
+
+/**
+ * Takes up to `limit` mails off the outbox unsent, marks them as failed and erases their content; gives how many. A job
+ * that is left of one does nothing. As the worker role.
+ */
+export function discardUnsent(tx: Tx, limit: number): Promise<number> {
+  return tx.oneFirst(sql.type(discarded)`
+    with gone as (
+      delete from outbox o
+      using (select tenant_id, id from outbox where queue = 'email' order by id limit ${limit} for update skip locked) w
+      where o.tenant_id = w.tenant_id and o.id = w.id
+      returning o.tenant_id, o.payload ->> 'mail_id' as mail_id
+    ), failed as (
+      update mails m set status = 'failed', content_sealed = null
+      from gone where m.tenant_id = gone.tenant_id and m.id = gone.mail_id::uuid and m.status <> 'sent'
+    )
+    select count(*) from gone`)
 }
 
 /** Erases the content of mails that failed, once nothing can send them any more. */

@@ -1,0 +1,36 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { publishedMs, signerFirst } from './key-ring.ts'
+import { listKeys } from './store.ts'
+
+/** A signing key of the installation, without its private part. Times are in ms since 1970. */
+export interface ListedKey {
+  kid: string
+  algorithm: string
+  /** `signing`: signs and verifies. `published`: verifies, and signs from `signsFrom` on. `verifying`: verifies until `verifiesUntil`. */
+  state: 'signing' | 'published' | 'verifying'
+  createdAt: number
+  signsFrom: number
+  verifiesUntil: number | null
+}
+
+/** The signing keys in Postgres, newest first. */
+export async function listSigningKeys({
+  db,
+  clock,
+}: {
+  db: Pick<Deps['db'], 'system'>
+  clock: () => number
+}): Promise<ListedKey[]> {
+  const now = clock()
+  const rows = await asSystem(db, 'keys belong to no tenant', (tx) => listKeys(tx, now))
+  const [signer] = signerFirst(rows, now)
+  return rows.map((row) => ({
+    kid: row.kid,
+    algorithm: row.algorithm,
+    state: row === signer ? 'signing' : row.created_at > now - publishedMs ? 'published' : 'verifying',
+    createdAt: row.created_at,
+    signsFrom: row.created_at + publishedMs,
+    verifiesUntil: row.retires_at,
+  }))
+}
