@@ -1,19 +1,18 @@
-import { registerHooks } from 'node:module'
+import { flushCompileCache, registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
-import t from 'tap'
 
 // One process for many test files, because loading the service takes longer than most files do. It reads the names of
 // files from stdin, one a line, and runs each as one test. In a file `import t from 'tap'` gives that test, so that
 // what the file registers for its end, ends with it.
 
-const lane = { file: t as unknown }
-Object.assign(globalThis, { [Symbol.for('bailiwick.lane')]: lane })
+const uncaughtErrors = new URL('uncaught-errors.ts', import.meta.url).href
 
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL = '' } = context
+    if (specifier === 'async-hook-domain') return { url: uncaughtErrors, shortCircuit: true }
     if (specifier !== 'tap' || !parentURL.endsWith('.test.ts')) return next(specifier, context)
     // The comment makes it another module for each file.
     const code = `export default globalThis[Symbol.for('bailiwick.lane')].file // ${parentURL}`
@@ -21,10 +20,15 @@ registerHooks({
   },
 })
 
+const { default: t } = await import('tap')
+const lane = { file: t as unknown }
+Object.assign(globalThis, { [Symbol.for('bailiwick.lane')]: lane })
+
 for await (const file of createInterface({ input: process.stdin }))
   await t.test(file, async (t) => {
     lane.file = t
     await import(pathToFileURL(resolve(file)).href)
+    flushCompileCache() // for the processes that tests start, and the next run
   })
 t.end()
 process.exit() // whatever a file left open

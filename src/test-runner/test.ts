@@ -56,7 +56,7 @@ async function test(folder: string): Promise<number> {
     lanes: Math.min(Number(values.jobs), files.length),
     // What one process has compiled the others need not. No test has a limit of time: a slow machine is no fault.
     env: {
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...process.env,
       TEST_DATABASE_URL: url,
       TAP_TIMEOUT: '0',

@@ -15,6 +15,7 @@ import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps, type WorkerDeps } from '../../workers/deps.ts'
 import { answerJudge } from './answers.ts'
 import { type DatabaseUrls, disposableDatabase } from './database.ts'
+import { ask } from './http-client.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which say what they expect
 type Json = any
@@ -139,21 +140,19 @@ export async function startService(
   })
 
   const judge = answerJudge(listRoutes(serving.deps, { ready: async () => undefined, drain() {} }))
-  const call: Service['call'] = async (method, path, { token, body, headers = {} } = {}) => {
-    const response = await fetch(new URL(path, serving.url), {
+  const call: Service['call'] = async (method, path, { token, body, headers: more = {} } = {}) => {
+    const { status, headers, text } = await ask(new URL(path, serving.url), {
       method,
-      redirect: 'manual',
       headers: {
         ...(token && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
+        ...more,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      body: typeof body === 'string' ? body : JSON.stringify(body),
     })
-    const text = await response.text()
-    const fault = judge(method, path, response.status, text)
+    const fault = judge(method, path, status, text)
     if (fault) throw new Error(`The answer to ${method} ${path} ${fault}`)
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+    return { status, headers, body: text === '' ? null : JSON.parse(text) }
   }
   const succeed = async (answer: Promise<Answer>) => {
     const { status, body } = await answer

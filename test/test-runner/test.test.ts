@@ -37,6 +37,16 @@ const fixtures = {
   'dies.test.ts': `// own process: it ends it
     process.kill(process.pid, 'SIGKILL')`,
   'fails.test.ts': "import t from 'tap'\nt.equal(1 + 1, 3, 'sums up')",
+  'throws.test.ts': `import { setTimeout as sleep } from 'node:timers/promises'
+    import t from 'tap'
+    t.test('a timer', async () => {
+      setTimeout(() => { throw new Error('thrown late') }, 1)
+      await sleep(200)
+    })
+    t.test('a promise', async () => {
+      Promise.reject(new Error('rejected alone'))
+      await sleep(200)
+    })`,
   'waits.test.ts': `import t from 'tap'
     console.error('waiting on', process.env.TEST_DATABASE_URL)
     t.test('waits', () => new Promise((done) => setTimeout(done, 60_000)))`,
@@ -61,11 +71,15 @@ t.test('a skip is listed with its reason, and in CI it is a failure', async (t) 
   t.match(inCi, { code: 1, out: /\n0 passed, 0 failed, 1 skipped\nCI is set/ })
 })
 
-t.test('a failure is shown and makes the exit code', async (t) => {
-  const file = join(t.testdir(fixtures), 'fails.test.ts')
-  const { code, out } = await npmTest(file, { TEST_DATABASE_URL: 'postgres://given' })
+t.test('a failure is shown and makes the exit code, an error that nothing caught is one', async (t) => {
+  const folder = t.testdir(fixtures)
+  const files = ['fails', 'throws', 'passes'].map((name) => join(folder, `${name}.test.ts`))
+  const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
   t.equal(code, 1)
-  t.match(out, /✗ .*fails\.test\.ts > sums up\n[\s\S]*\n0 passed, 1 failed, 0 skipped\n$/)
+  t.match(out, /✗ .*fails\.test\.ts > sums up\n/)
+  t.match(out, /✗ .*throws\.test\.ts > a timer > thrown late\n/)
+  t.match(out, /✗ .*throws\.test\.ts > a promise > rejected alone\n/)
+  t.match(out, /\n1 passed, 3 failed, 0 skipped\n$/)
 })
 
 t.test(
