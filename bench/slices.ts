@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { cutPolicies } from '../src/authorization/policies/cut-slices.ts'
+import { slicePolicies } from '../src/authorization/policies/slice-policies.ts'
 import { compilePolicy } from '../src/policy-engine/compile/compile-policy.ts'
 import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'
 import { roleQuery } from '../src/policy-toolchain/role-table.ts'
@@ -37,7 +37,7 @@ function policy(index: number) {
 }
 const always = { valid_from: null, valid_until: null }
 
-const policies = cutPolicies(
+const policies = slicePolicies(
   'tenant',
   1,
   Array.from({ length: 8 }, (_none, index) => policy(index)),

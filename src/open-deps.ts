@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
-import { approvalGate } from './authorization/approvals/gate.ts'
+import { createApprovals } from './authorization/approvals/approvals.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
-import { policyLoader } from './authorization/policies/load-slice.ts'
+import { policyLoader } from './authorization/policies/load-policies.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
@@ -97,7 +97,7 @@ export async function openDeps(
     recordDecision,
     limiters,
     budget,
-    approvals: approvalGate({ config, db, sealer, publicUrl }),
+    approvals: createApprovals({ config, db, sealer, publicUrl }),
     publicUrl,
     metrics,
     semaphores: {

@@ -1,4 +1,4 @@
-import { dropBodiesBefore } from '../src/authorization/approvals/move-store.ts'
+import { dropBodiesBefore } from '../src/authorization/approvals/transition-store.ts'
 import { deleteDecisionsBefore } from '../src/authorization/decisions/store.ts'
 import {
   deleteDeliveriesOf,

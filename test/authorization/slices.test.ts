@@ -1,6 +1,6 @@
 import t from 'tap'
-import { cutPolicies } from '../../src/authorization/policies/cut-slices.ts'
 import { overBudget } from '../../src/authorization/policies/slice-budget.ts'
+import { slicePolicies } from '../../src/authorization/policies/slice-policies.ts'
 import { createLruCache } from '../../src/policy-engine/lru-cache.ts'
 import { built, now, type Written } from '../policies/stage.ts'
 
@@ -20,7 +20,7 @@ t.test('the slices kept for a tenant are bounded, those used longest ago leave f
     Array.from({ length: 600 }, (_none, n) => ({ effect: 'deny', actions: [`doc:x${n}`], conditions: wide })),
   )
   let grown = 0
-  const cut = cutPolicies('tenant', 1, policies, () => grown++)
+  const cut = slicePolicies('tenant', 1, policies, () => grown++)
   const base = cut.bytes()
   const first = cut.slice('doc', 'doc:x0', now)
   for (let n = 0; n < 600; n++) {

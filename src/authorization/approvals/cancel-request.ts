@@ -2,14 +2,14 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { markCancelled } from './move-store.ts'
+import { notifyRequester } from './notify.ts'
+import { contextOf, recordTransition } from './record-transition.ts'
 import { findRequest, type RequestRow } from './store.ts'
-import { tellRequester } from './tell.ts'
-import { moverOf, tellMove } from './tell-move.ts'
+import { markCancelled } from './transition-store.ts'
 
 /**
- * Cancels a request: the requester, an owner or an admin while it is pending, the requester also while it is approved
- * and unused. Any other state is 409 `invalid_state`.
+ * Cancels a pending request; the requester can also cancel an approved and unused one. Throws 409 `invalid_state` in
+ * any other state.
  */
 export async function cancelRequest(
   tx: Tx,
@@ -22,9 +22,9 @@ export async function cancelRequest(
   const { id } = request
   if (!(await markCancelled(tx, { tenantId, userId }, id, at)))
     throw invalidState(`This request is ${request.status}.`, request.status)
-  await tellMove(tx, moverOf(caller, at), { id, from: request.status, to: 'cancelled' })
+  await recordTransition(tx, contextOf(caller, at), { id, from: request.status, to: 'cancelled' })
   if (request.requester_id !== userId)
-    await tellRequester(tx, deps, {
+    await notifyRequester(tx, deps, {
       request,
       tenantId,
       outcome: 'cancelled',

@@ -1,12 +1,12 @@
 import { asWorker, type Databases } from '../../platform/db/transaction.ts'
-import { expireOverdue } from './move-store.ts'
-import { tellMove } from './tell-move.ts'
+import { recordTransition } from './record-transition.ts'
+import { expireOverdue } from './transition-store.ts'
 
 const batch = 500
 
 /**
- * Writes down which requests have expired by `now` (ms), each with its one event, whatever number of processes does
- * so; gives how many. Whether one has is read from its time, never from this having run.
+ * Marks the requests that have expired by `now` (ms) and records each with one event, even if several processes run
+ * this at the same time. Returns how many. Reads do not depend on it: they compare `expires_at` with the clock.
  */
 export async function expireRequests(
   db: Pick<Databases, 'worker'>,
@@ -18,8 +18,8 @@ export async function expireRequests(
     count = await asWorker(db, async (tx) => {
       const expired = await expireOverdue(tx, now, batch)
       for (const { tenant_id: tenantId, id, was } of expired) {
-        const mover = { tenantId, person: null, requestInfo: { requestId, ip: '', userAgent: '' }, at: now }
-        await tellMove(tx, mover, { id, from: was, to: 'expired' })
+        const context = { tenantId, person: null, requestInfo: { requestId, ip: '', userAgent: '' }, at: now }
+        await recordTransition(tx, context, { id, from: was, to: 'expired' })
       }
       return expired.length
     })

@@ -5,16 +5,15 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import { showRequest } from './show-request.ts'
 import {
+  canDecide,
   countRequests,
   findRequest,
   listRequests,
-  mayDecide,
   type Reader,
   requestList,
   type View,
 } from './store.ts'
 
-/** The caller as the store sees them. */
 export const readerOf = ({ tenantId, userId, auth }: Caller): Reader => ({
   tenantId,
   userId,
@@ -23,11 +22,11 @@ export const readerOf = ({ tenantId, userId, auth }: Caller): Reader => ({
 
 const readsAll = (caller: Caller) => caller.may({ type: 'approval_request' })
 
-/** A page of all requests, or for members of their own and those they may decide. */
+/** A page of all requests; for members, of their own and those that they can decide. */
 export const pageOfRequests = (deps: Deps, caller: Caller, query: ListQuery) =>
   pageOf(deps, caller, query, { path: '/api/v1/approval-requests', view: readsAll(caller) ? 'all' : 'own' })
 
-/** A page of what the caller may decide now: not their own, and not what they have voted on. */
+/** A page of the requests that the caller can decide now: not their own, and not voted on by them. */
 export const pageOfPending = (deps: Deps, caller: Caller, query: ListQuery) =>
   pageOf(deps, caller, query, { path: '/api/v1/approval-requests/pending', view: 'pending' })
 
@@ -42,13 +41,13 @@ function pageOf(deps: Deps, caller: Caller, query: ListQuery, { path, view }: { 
   return answerPage(deps, caller, requestList, { path, query }, load, showRequest)
 }
 
-/** One request, as one of the reader's own where they may decide it; null where it is neither theirs nor theirs to decide. */
+/** One request that the caller can read; null otherwise. To the policies it is the caller's own if they can decide it. */
 export async function loadReadable(deps: Deps, caller: Caller, id: string) {
   const now = deps.clock()
   const reader = readerOf(caller)
   const { row, decides } = await inTenant(deps.db, caller, async (tx) => ({
     row: await findRequest(tx, caller.tenantId, id, now),
-    decides: await mayDecide(tx, reader, id),
+    decides: await canDecide(tx, reader, id),
   }))
   if (!row || !(row.requester_id === caller.userId || decides || readsAll(caller))) return null
   return { row, ownerId: decides ? caller.userId : row.requester_id }

@@ -4,29 +4,28 @@ import { ApiError, unavailable } from '../../platform/errors.ts'
 import type { GatedDecision, GuardedCall } from '../../platform/http/approvals.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
-import { type Approver, listEligible } from './approver-store.ts'
+import { notifyApprovers } from './notify.ts'
+import { contextOfCall, recordTransition } from './record-transition.ts'
 import {
   type CallKey,
   countPendingOf,
   findOpen,
+  type GateRef,
   insertRequest,
   listMailed,
   lockRequester,
   type NewRequest,
   type OpenRow,
   retireStale,
-} from './open-store.ts'
-import type { GateRef } from './store.ts'
-import { tellApprovers } from './tell.ts'
-import { callerOf, tellMove } from './tell-move.ts'
+} from './store.ts'
+import { type Approver, listEligible } from './transition-store.ts'
 
-/** What making a request needs. */
-export type GateDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
+export type ApprovalDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
 
-/** A call that met gates, and what they ask for. */
-export interface Gated extends GatedDecision {
+/** A call that needs an approval, and what its gates require. */
+export interface GatedCall extends GatedDecision {
   call: GuardedCall
-  /** of the validated body */
+  /** of method, route and validated body */
   digest: string
 }
 
@@ -37,58 +36,59 @@ const hourMs = 3_600_000
 const maxTries = 3
 
 /**
- * Gives the request that is open for a call, or makes one and mails its approvers, each once an hour about the same
- * call; null where nobody is eligible. However often the same call is made, also at the same time, there is one. 409 `limit_reached` beyond 100 of a
- * person, 413 for a body that nobody would read.
+ * Returns the open request of a call, or creates one and mails its approvers, at most once an hour about the same call.
+ * Null if too few members are eligible. Repeated and simultaneous calls share one request. Throws 409 `limit_reached`
+ * above 100 pending requests of a person, and 413 if the body is too long for approvers to read.
  */
-export async function requestApproval(tx: Tx, deps: GateDeps, gated: Gated): Promise<OpenRow | null> {
+export async function requestApproval(tx: Tx, deps: ApprovalDeps, gated: GatedCall): Promise<OpenRow | null> {
   const { call, decision } = gated
   const { tenantId, userId, now } = call
   const spec = decision.approval
-  if (!spec) throw new Error('A gate asks for nothing')
+  if (!spec) throw new Error('A gate requires no approval')
   if (JSON.stringify(call.body).length > maxBody) throw tooLarge()
   const key = keyOf(gated)
   const gates = gatesOf(decision)
   const needed = gated.ownerRecovery ? spec.quorum : 1
-  const asked = { approvers: spec.approvers, requesterId: userId, most: maxMails }
+  const eligibility = { approvers: spec.approvers, requesterId: userId, limit: maxMails }
   for (let tries = 0; tries < maxTries; tries++) {
     const open = await findOpen(tx, key, gates, now)
     if (open?.status === 'approved') return open
-    const approvers = await listEligible(tx, tenantId, asked)
+    const approvers = await listEligible(tx, tenantId, eligibility)
     if (approvers.length < needed) return null
     if (open) return open
     await lockRequester(tx, key)
     await retire(tx, call, key, gates)
     if ((await countPendingOf(tx, key, now)) >= maxPending) throw tooMany()
-    const mailed = await notMailedLately(tx, deps, key, approvers, now)
+    const mailed = await mailableOf(tx, deps, key, approvers, now)
     const request = newRequest(gated, key, gates, mailed)
-    // The same call, made at the same time, may have been faster.
+    // The same call, made at the same time, can have created the request first.
     if (!(await insertRequest(tx, request))) continue
-    await tellMove(tx, callerOf(call), { id: request.id, from: null, to: 'pending' })
-    await tellApprovers(tx, deps, { request, approvers: mailed, requestId: call.requestInfo.requestId })
+    await recordTransition(tx, contextOfCall(call), { id: request.id, from: null, to: 'pending' })
+    await notifyApprovers(tx, deps, { request, approvers: mailed, requestId: call.requestInfo.requestId })
     return { id: request.id, status: 'pending', expires_at: request.expiresAt }
   }
-  throw unavailable('overloaded', 'Others decide about this call at the same time. Try again.', 1)
+  throw unavailable('overloaded', 'This approval request changes too often at the moment. Try again.', 1)
 }
 
 /**
- * Of the approvers, those whom neither this call mailed within the hour, nor, with rate limits on, the requester's
- * other calls too often. The others find the request where it waits: taking back and asking again is no way to mail.
+ * The approvers to mail. Within the last hour they got no mail about this call and, with rate limits on, not too many
+ * about the requester's other calls. The others see the request in the list of pending ones. So a requester cannot
+ * cause more mail by cancelling and repeating a call.
  */
-async function notMailedLately(
+async function mailableOf(
   tx: Tx,
-  { config }: GateDeps,
+  { config }: ApprovalDeps,
   key: CallKey,
   approvers: readonly Approver[],
   now: number,
 ): Promise<readonly Approver[]> {
-  const most = config.rateLimits ? config.RATE_LIMIT_APPROVAL_MAILS_PER_HOUR : Number.POSITIVE_INFINITY
+  const max = config.rateLimits ? config.RATE_LIMIT_APPROVAL_MAILS_PER_HOUR : Number.POSITIVE_INFINITY
   const mailed = await listMailed(tx, key, now - hourMs)
-  const enough = new Set(mailed.filter((row) => row.same_call || row.mails >= most).map(({ id }) => id))
+  const enough = new Set(mailed.filter((row) => row.same_call || row.mails >= max).map(({ id }) => id))
   return approvers.filter(({ id }) => !enough.has(id))
 }
 
-const keyOf = ({ call, resource, digest }: Gated): CallKey => ({
+const keyOf = ({ call, resource, digest }: GatedCall): CallKey => ({
   tenantId: call.tenantId,
   requesterId: call.userId,
   action: call.action,
@@ -101,7 +101,7 @@ const gatesOf = ({ matched }: Decision): GateRef[] =>
   matched.map(({ policy_id, version }) => ({ policy_id, version }))
 
 function newRequest(
-  { call, decision }: Gated,
+  { call, decision }: GatedCall,
   key: CallKey,
   gates: GateRef[],
   mailed: readonly Approver[],
@@ -120,7 +120,7 @@ function newRequest(
       request_id: requestInfo.requestId,
       decision_id: decisionId,
     },
-    reason: `Asked for by ${decision.matched.map(({ name }) => `“${name}”`).join(', ')}.`,
+    reason: `Required by ${decision.matched.map(({ name }) => `“${name}”`).join(', ')}.`,
     gates,
     approvers,
     quorum,
@@ -131,23 +131,24 @@ function newRequest(
   }
 }
 
-/** A request whose time is over, or that other policies asked for, stands in the way of the next. */
+/** Ends a pending request of this call that is expired or of other policies: only one can be pending. */
 async function retire(tx: Tx, call: GuardedCall, key: CallKey, gates: GateRef[]): Promise<void> {
   const stale = await retireStale(tx, key, gates, call.now)
-  if (stale) await tellMove(tx, callerOf(call), { id: stale.id, from: 'pending', to: stale.status })
+  if (stale)
+    await recordTransition(tx, contextOfCall(call), { id: stale.id, from: 'pending', to: stale.status })
 }
 
-/** Approvers have to see what they approve, all of it. */
+// Approvers must be able to see the whole body.
 const tooLarge = () =>
   new ApiError(
     413,
     'payload_too_large',
-    `A call that needs an approval may have a body of ${maxBody} characters at most.`,
+    `The body of a call that needs an approval can have at most ${maxBody} characters.`,
   )
 
 const tooMany = () =>
   new ApiError(
     409,
     'limit_reached',
-    `${maxPending} of your calls wait for an approval. Cancel some, or wait until they are decided.`,
+    `${maxPending} of your calls are waiting for an approval. Cancel some of them, or wait until they are decided.`,
   )

@@ -5,10 +5,10 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
 import { cancelRequest } from './cancel-request.ts'
-import { lockRequest } from './move-store.ts'
 import { loadReadable, pageOfPending, pageOfRequests } from './read-requests.ts'
 import { requestSchema, showRequest } from './show-request.ts'
 import { findRequest, type RequestRow, requestList } from './store.ts'
+import { lockRequest } from './transition-store.ts'
 import { vote } from './vote.ts'
 
 const voteBody = z.object({
@@ -29,7 +29,7 @@ const requestResource = ({ id, requester_id: ownerId }: RequestRow) => ({
 })
 
 export function approvalRoutes(deps: Deps): Route[] {
-  /** The request of the path, which nobody else moves until the transaction ends. */
+  /** The request of the path, locked until the transaction ends. */
   const lockedRequest = async (tx: Tx, { caller, params }: Target): Promise<RequestRow | null> => {
     const id = pathId(params.id)
     await lockRequest(tx, caller.tenantId, id)
@@ -42,7 +42,7 @@ export function approvalRoutes(deps: Deps): Route[] {
       action: 'approval_request:list',
       tag,
       summary: 'List approval requests',
-      description: 'Members see their own, and those they may decide.',
+      description: 'Members see their own requests, and those that they can decide.',
       query: requestList.query,
       status: 200,
       answer: pageOf(requestSchema),
@@ -53,7 +53,7 @@ export function approvalRoutes(deps: Deps): Route[] {
       path: `${list}/pending`,
       action: 'approval_request:list_pending',
       tag,
-      summary: 'List the approval requests that you may decide now',
+      summary: 'List the approval requests that you can decide now',
       query: requestList.query,
       status: 200,
       answer: pageOf(requestSchema),
@@ -100,7 +100,8 @@ export function approvalRoutes(deps: Deps): Route[] {
       action: 'approval_request:cancel',
       tag,
       summary: 'Cancel a request',
-      description: 'The requester, an owner or an admin; once it is approved, the requester alone.',
+      description:
+        'The requester, an owner or an admin can cancel a pending request; only the requester can cancel an approved one.',
       body: voteBody.pick({}),
       status: 200,
       answer: requestSchema,
@@ -113,6 +114,6 @@ export function approvalRoutes(deps: Deps): Route[] {
 }
 
 const voteTexts = {
-  approve: 'It is approved once as many as the policy asks for, who still may, have said so.',
-  reject: 'The first rejection decides.',
+  approve: 'The request is approved when enough members who are still eligible have approved it.',
+  reject: 'One rejection rejects the request.',
 }

@@ -22,8 +22,8 @@ export const requestSchema = z
         request_id: z.string(),
         decision_id: z.string(),
       })
-      .meta({ description: 'The call that waits: what is approved is this and nothing else' }),
-    reason: z.string().meta({ description: 'Which policies asked' }),
+      .meta({ description: 'The waiting call. The approval is for this call only' }),
+    reason: z.string().meta({ description: 'The policies that require the approval' }),
     policy_id: z.uuid().nullable(),
     policy_version: z.int().nullable(),
     required_approvals: z.int(),
@@ -36,7 +36,7 @@ export const requestSchema = z
       }),
     ),
     expires_at: timestamp.meta({
-      description: 'Until when it can be decided; once it is approved, until when it can be used',
+      description: 'The end of the time to decide; after an approval, the end of the time to use it',
     }),
     decided_at: timestamp.nullable(),
     executed_at: timestamp.nullable(),
@@ -44,7 +44,7 @@ export const requestSchema = z
   })
   .meta({ id: 'ApprovalRequest' })
 
-/** A request as people read it. */
+/** A request as callers read it. */
 export const showRequest = (row: RequestRow): z.input<typeof requestSchema> => ({
   id: row.id,
   status: row.status,
@@ -66,6 +66,6 @@ export const showRequest = (row: RequestRow): z.input<typeof requestSchema> => (
 
 const momentOf = (ms: number | null) => (ms === null ? null : rfc3339(ms))
 
-/** Where a request is read. */
+/** The API address of a request. */
 export const requestUrl = ({ publicUrl }: Pick<Deps, 'publicUrl'>, id: string): string =>
   `${publicUrl()}/api/v1/approval-requests/${id}/`

@@ -4,9 +4,9 @@ import { countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
-// pending → approved → executed, pending → rejected, pending or approved → cancelled or expired. Every move is one
-// conditional statement; whoever finds no row came too late. Expiry is computed from expires_at wherever a request is
-// read, so that nothing depends on when the caller writes it down.
+// pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
+// conditional statement, which finds no row if another transition came first. Every read computes expiry from
+// expires_at, so it does not depend on when the expiry job runs.
 
 export const statuses = ['pending', 'approved', 'rejected', 'cancelled', 'expired', 'executed'] as const
 export type Status = (typeof statuses)[number]
@@ -20,13 +20,13 @@ const vote = z.object({
   at: z.number(),
 })
 
-/** A policy that asked, in the version that did. */
+/** A policy that required the approval, and its version. */
 export interface GateRef {
   policy_id: string
   version: number
 }
 
-/** The call that waits, as approvers see it. */
+/** The waiting call as approvers see it. */
 export interface CallContext {
   method: string
   path: string
@@ -60,8 +60,9 @@ const requestRow = z.object({
 export type RequestRow = z.infer<typeof requestRow>
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
+const jsonb = (value: unknown) => sql.jsonb(value as never)
 
-/** The requests of a tenant, each with the status that it has at `now` (ms). */
+/** The requests of a tenant, each with its status at `now` (ms). */
 const requests = (tenantId: string, now: number) => sql.fragment`(
   select r.tenant_id, r.id, r.requester_id, r.requester_email, r.action, r.resource_type, r.resource_id, r.digest,
          r.context, r.reason, r.gates, r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at,
@@ -92,23 +93,23 @@ export const requestList = defineList({
   },
 })
 
-/** A member as approvals see them: role ids, of system roles, too. */
+/** A member who reads requests. `roleIds` includes system roles. */
 export interface Reader {
   tenantId: string
   userId: string
   roleIds: readonly string[]
 }
 
-/** Whom the policy names, the requester left out. */
+// The reader has a role of each list, and is not the requester.
 const decidable = ({ userId, roleIds }: Reader) => sql.fragment`
   r.requester_id <> ${userId} and not exists (
     select from jsonb_array_elements(r.approvers) needed
     where not needed ?| ${sql.array(roleIds, 'text')})`
 
-/** Which requests a reader is shown: all, those about them and those they may decide, or those they may decide now. */
+/** `own`: the reader's requests and those that they can decide. `pending`: those that they can decide now. */
 export type View = 'all' | 'own' | 'pending'
 
-function seen(view: View, reader: Reader): FragmentSqlToken {
+function visible(view: View, reader: Reader): FragmentSqlToken {
   if (view === 'all') return sql.fragment``
   if (view === 'own') return sql.fragment`and (r.requester_id = ${reader.userId} or (${decidable(reader)}))`
   return sql.fragment`and r.status = 'pending' and ${decidable(reader)} and not exists (
@@ -116,18 +117,18 @@ function seen(view: View, reader: Reader): FragmentSqlToken {
     where v.tenant_id = r.tenant_id and v.request_id = r.id and v.approver_id = ${reader.userId})`
 }
 
-/** A page of what a reader is shown. */
+/** A page of the requests that the reader can see. */
 export function listRequests(
   tx: Tx,
   reader: Reader,
-  asked: { view: View; now: number; page: ListPage },
+  { view, now, page }: { view: View; now: number; page: ListPage },
 ): Promise<readonly RequestRow[]> {
   return tx.any(sql.type(requestRow)`
-    select ${columns} from ${requests(reader.tenantId, asked.now)} r
-    where true ${seen(asked.view, reader)} ${asked.page.tail}`)
+    select ${columns} from ${requests(reader.tenantId, now)} r
+    where true ${visible(view, reader)} ${page.tail}`)
 }
 
-/** How many requests a reader is shown, as far as the filters leave them. */
+/** How many requests the reader can see with these filters. */
 export function countRequests(
   tx: Tx,
   reader: Reader,
@@ -136,17 +137,129 @@ export function countRequests(
   if (view === 'all' && !page.filtered) return countRows(tx, reader.tenantId, 'approval_requests')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from ${requests(reader.tenantId, now)} r
-    where true ${seen(view, reader)} ${page.conditions}`)
+    where true ${visible(view, reader)} ${page.conditions}`)
 }
 
-/** One request of the tenant as it is at `now`, or null. */
+/** One request of the tenant with its status at `now` (ms), or null. */
 export function findRequest(tx: Tx, tenantId: string, id: string, now: number): Promise<RequestRow | null> {
   return tx.maybeOne(sql.type(requestRow)`
     select ${columns} from ${requests(tenantId, now)} r where r.id = ${id}`)
 }
 
-/** Whether a reader is one of those whom the request's policies name. */
-export function mayDecide(tx: Tx, reader: Reader, id: string): Promise<boolean> {
+/** Whether the reader has the roles to decide the request and is not its requester. */
+export function canDecide(tx: Tx, reader: Reader, id: string): Promise<boolean> {
   return tx.exists(sql.unsafe`
     select from approval_requests r where r.tenant_id = ${reader.tenantId} and r.id = ${id} and ${decidable(reader)}`)
+}
+
+/** Two calls with the same key are the same call. */
+export interface CallKey {
+  tenantId: string
+  requesterId: string
+  action: string
+  resourceType: string
+  resourceId: string | null
+  digest: string
+}
+
+const sameCall = (key: CallKey) => sql.fragment`
+  tenant_id = ${key.tenantId} and requester_id = ${key.requesterId} and action = ${key.action}
+  and resource_type = ${key.resourceType} and resource_id is not distinct from ${key.resourceId}
+  and digest = ${key.digest}`
+
+const sameGates = (gates: readonly GateRef[]) =>
+  sql.fragment`(gates @> ${jsonb(gates)} and gates <@ ${jsonb(gates)})`
+
+const openRow = z.object({ id: z.uuid(), status: z.enum(['pending', 'approved']), expires_at: z.number() })
+export type OpenRow = z.infer<typeof openRow>
+
+/** The pending or approved request for a call and its gates, approved ones first; or null. */
+export function findOpen(
+  tx: Tx,
+  key: CallKey,
+  gates: readonly GateRef[],
+  now: number,
+): Promise<OpenRow | null> {
+  return tx.maybeOne(sql.type(openRow)`
+    select id, status, expires_at from approval_requests
+    where ${sameCall(key)} and ${sameGates(gates)} and status in ('pending', 'approved') and expires_at > ${moment(now)}
+    order by status, created_at, id limit 1`)
+}
+
+/** Ends the pending request of a call if it has expired or its policies have changed; returns it, or null. */
+export function retireStale(
+  tx: Tx,
+  key: CallKey,
+  gates: readonly GateRef[],
+  now: number,
+): Promise<{ id: string; status: 'expired' | 'cancelled' } | null> {
+  const at = moment(now)
+  return tx.maybeOne(sql.type(z.object({ id: z.uuid(), status: z.enum(['expired', 'cancelled']) }))`
+    update approval_requests set status = case when expires_at <= ${at} then 'expired' else 'cancelled' end
+    where ${sameCall(key)} and status = 'pending' and (expires_at <= ${at} or not ${sameGates(gates)})
+    returning id, status`)
+}
+
+/** How many requests of a person are pending. */
+export function countPendingOf(
+  tx: Tx,
+  { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
+  now: number,
+): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from approval_requests
+    where tenant_id = ${tenantId} and requester_id = ${requesterId} and status = 'pending' and expires_at > ${moment(now)}`)
+}
+
+/** Serialises transactions that create requests of a person, so that their count stays exact. */
+export async function lockRequester(
+  tx: Tx,
+  { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    select from memberships where tenant_id = ${tenantId} and user_id = ${requesterId} for no key update`)
+}
+
+const mailedRow = z.object({ id: z.uuid(), mails: z.number(), same_call: z.boolean() })
+
+/** Who got mail about a person's requests since `since` (ms): how often, and whether about this call. */
+export function listMailed(
+  tx: Tx,
+  key: CallKey,
+  since: number,
+): Promise<readonly z.infer<typeof mailedRow>[]> {
+  return tx.any(sql.type(mailedRow)`
+    select a as id, count(*) as mails, bool_or(${sameCall(key)}) as same_call
+    from approval_requests cross join lateral unnest(mailed_to) a
+    where tenant_id = ${key.tenantId} and requester_id = ${key.requesterId} and created_at > ${moment(since)}
+      and mailed_to <> '{}'
+    group by a`)
+}
+
+/** A new request; times in ms, `validFor` in seconds. */
+export interface NewRequest extends CallKey {
+  id: string
+  requesterEmail: string
+  context: CallContext
+  reason: string
+  gates: readonly GateRef[]
+  approvers: readonly (readonly string[])[]
+  quorum: number
+  validFor: number
+  mailedTo: readonly string[]
+  at: number
+  expiresAt: number
+}
+
+/** Inserts a request; false if the same call has a pending one. */
+export async function insertRequest(tx: Tx, r: NewRequest): Promise<boolean> {
+  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    insert into approval_requests (tenant_id, id, requester_id, requester_email, action, resource_type, resource_id,
+                                   digest, context, reason, gates, approvers, required_approvals, valid_for,
+                                   mailed_to, expires_at, created_at)
+    values (${r.tenantId}, ${r.id}, ${r.requesterId}, ${r.requesterEmail}, ${r.action}, ${r.resourceType},
+            ${r.resourceId}, ${r.digest}, ${jsonb(r.context)}, ${r.reason}, ${jsonb(r.gates)}, ${jsonb(r.approvers)},
+            ${r.quorum}, ${r.validFor}, ${sql.array(r.mailedTo, 'uuid')}, ${moment(r.expiresAt)}, ${moment(r.at)})
+    on conflict do nothing returning id`)
+  return inserted !== null
 }

@@ -2,83 +2,84 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidState } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { listEligible } from './approver-store.ts'
-import { insertVote, markApproved, markRejected } from './move-store.ts'
+import { notifyRequester } from './notify.ts'
 import { readerOf } from './read-requests.ts'
-import { findRequest, mayDecide, type RequestRow } from './store.ts'
-import { tellRequester } from './tell.ts'
-import { auditVote, moverOf, tellMove } from './tell-move.ts'
+import { auditVote, contextOf, recordTransition } from './record-transition.ts'
+import { canDecide, findRequest, type RequestRow } from './store.ts'
+import { insertVote, listEligible, markApproved, markRejected } from './transition-store.ts'
 
 const selfApproval = () =>
-  new ApiError(403, 'self_approval_forbidden', 'Nobody decides about their own request. Ask somebody else.')
+  new ApiError(403, 'self_approval_forbidden', 'You cannot decide your own request. Ask another approver.')
 
 const notEligible = () =>
-  new ApiError(403, 'permission_denied', 'The policy that asked for this approval names others to decide.')
+  new ApiError(403, 'permission_denied', 'You have no role that can decide this request.')
 
-/** What somebody says about a request. */
 export interface Vote {
   decision: 'approve' | 'reject'
   comment: string
 }
 
 /**
- * Votes on a request. The first rejection decides; an approval does once as many voters as the policy asks for, who
- * are still eligible, have given theirs. 404; 403 `self_approval_forbidden` or for whom the policy does not name;
- * 409 `invalid_state` for a second, contrary vote and once it is decided. The same vote again changes nothing.
+ * Votes on a request. One rejection rejects it. It is approved when the quorum of voters who are still eligible has
+ * approved. Repeating the same vote changes nothing. Throws 403 `self_approval_forbidden`, 403 `permission_denied` for
+ * callers that the policy does not name, and 409 `invalid_state` for an opposite vote or a decided request.
  */
 export async function vote(
   tx: Tx,
   deps: Deps,
   caller: Caller,
   request: RequestRow,
-  said: Vote,
+  cast: Vote,
 ): Promise<RequestRow> {
   const { tenantId } = caller
   const { id } = request
   const at = deps.clock()
-  await assertMayVote(tx, caller, request)
-  if (repeats(request, caller, said)) return request
+  await assertCanVote(tx, caller, request)
+  if (repeats(request, caller, cast)) return request
   if (request.status !== 'pending') throw invalidState(`This request is ${request.status}.`, request.status)
   const approver = { id: caller.userId, email: caller.auth.user.email }
-  await insertVote(tx, { ...said, tenantId, requestId: id, approver, at })
-  await decide(tx, deps, caller, { request, said, at })
+  await insertVote(tx, { ...cast, tenantId, requestId: id, approver, at })
+  await decide(tx, deps, caller, { request, decision: cast.decision, at })
   return (await findRequest(tx, tenantId, id, at)) ?? request
 }
 
-async function assertMayVote(tx: Tx, caller: Caller, request: RequestRow): Promise<void> {
+async function assertCanVote(tx: Tx, caller: Caller, request: RequestRow): Promise<void> {
   if (request.requester_id === caller.userId) throw selfApproval()
-  if (!(await mayDecide(tx, readerOf(caller), request.id))) throw notEligible()
+  if (!(await canDecide(tx, readerOf(caller), request.id))) throw notEligible()
 }
 
-/** Whether this was said before; throws 409 where the contrary was. */
+/** Whether the caller has voted the same before; throws 409 if they voted the opposite. */
 function repeats({ votes, status }: RequestRow, caller: Caller, { decision }: Vote): boolean {
   const earlier = votes.find(({ approver }) => approver.id === caller.userId)
   if (!earlier) return false
   if (earlier.decision === decision) return true
-  throw invalidState(`You have said ${earlier.decision} already.`, status)
+  throw invalidState(`You have already voted: ${earlier.decision}.`, status)
 }
 
-interface Cast {
+interface Deciding {
   request: RequestRow
-  said: Vote
+  decision: Vote['decision']
   at: number
 }
 
-async function decide(tx: Tx, deps: Deps, caller: Caller, { request, said, at }: Cast): Promise<void> {
+async function decide(
+  tx: Tx,
+  deps: Deps,
+  caller: Caller,
+  { request, decision, at }: Deciding,
+): Promise<void> {
   const { tenantId } = caller
   const { id } = request
-  if (said.decision === 'approve' && !(await isQuorum(tx, tenantId, request, caller.userId)))
-    return auditVote(tx, moverOf(caller, at), id)
+  if (decision === 'approve' && !(await isQuorum(tx, tenantId, request, caller.userId)))
+    return auditVote(tx, contextOf(caller, at), id)
   const [mark, outcome] =
-    said.decision === 'approve'
-      ? ([markApproved, 'approved'] as const)
-      : ([markRejected, 'rejected'] as const)
-  if (!(await mark(tx, tenantId, id, at))) throw new Error('A locked request was moved by somebody else')
-  await tellMove(tx, moverOf(caller, at), { id, from: 'pending', to: outcome })
-  await tellRequester(tx, deps, { request, tenantId, outcome, requestId: caller.requestInfo.requestId, at })
+    decision === 'approve' ? ([markApproved, 'approved'] as const) : ([markRejected, 'rejected'] as const)
+  if (!(await mark(tx, tenantId, id, at))) throw new Error('A locked request has changed')
+  await recordTransition(tx, contextOf(caller, at), { id, from: 'pending', to: outcome })
+  await notifyRequester(tx, deps, { request, tenantId, outcome, requestId: caller.requestInfo.requestId, at })
 }
 
-/** Whether enough of those who have approved, the present one included, may still do so. */
+/** Whether enough voters who approved, this one included, are still eligible. */
 async function isQuorum(tx: Tx, tenantId: string, request: RequestRow, voterId: string): Promise<boolean> {
   const { approvers, requester_id: requesterId, required_approvals: required } = request
   const voters = [
@@ -89,7 +90,7 @@ async function isQuorum(tx: Tx, tenantId: string, request: RequestRow, voterId: 
     approvers,
     requesterId,
     among: voters,
-    most: voters.length,
+    limit: voters.length,
   })
   return eligible.length >= required
 }

@@ -9,7 +9,7 @@ import type { ActionName, ApplicationAction } from '../../policy-engine/catalogu
 import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { type Hints, hintsOf } from '../decisions/hints.ts'
-import { type AskedObject, findAskedObject } from './find-asked-object.ts'
+import { findQuestionObject, type QuestionObject } from './find-question-object.ts'
 import { actionOf, isOfMembers, type Question, queryOf } from './question.ts'
 import { findSubject, type KnownSubject, namedByRoles } from './store.ts'
 
@@ -18,7 +18,7 @@ export interface LoadedQuestion {
   action: ActionName | ApplicationAction
   /** the subject, where it is a member */
   known: KnownSubject | null
-  object: AskedObject
+  object: QuestionObject
 }
 
 /** Finds whom and what a question is about. */
@@ -35,7 +35,7 @@ export function loadQuestion(
   return inTenant(deps.db, caller, async (tx) => {
     const known = isOfMembers(asked.subject.type) ? await findSubject(tx, tenantId, asked.subject.id) : null
     const scope = { tenantId, userId, now: deps.clock(), subjectId: known?.id ?? '' }
-    return { action, known, object: await findAskedObject(tx, objects, scope, { action, type, id }) }
+    return { action, known, object: await findQuestionObject(tx, objects, scope, { action, type, id }) }
   })
 }
 

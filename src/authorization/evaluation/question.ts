@@ -8,7 +8,7 @@ import {
 } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import type { AnyQuery, Resource, SessionFacts } from '../../policy-engine/evaluate/query.ts'
-import type { AskedObject } from './find-asked-object.ts'
+import type { QuestionObject } from './find-question-object.ts'
 import type { KnownSubject } from './store.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
@@ -58,7 +58,7 @@ export function actionOf(name: string, resourceType: string): ActionName | Appli
 export interface Asking {
   caller: Caller
   known: KnownSubject | null
-  object?: AskedObject
+  object?: QuestionObject
   slice: Slice
   now: number
 }
@@ -112,7 +112,7 @@ export function queryOf(asked: Question, { caller, known, object, slice, now }: 
 /** An object that the tenant does not have lies in no tenant: whatever the policies say, isolation denies it. */
 function resourceOf(
   { resource }: Question,
-  object: AskedObject,
+  object: QuestionObject,
   subjectId: string,
   tenantId: string,
 ): Resource {

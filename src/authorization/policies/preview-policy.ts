@@ -7,7 +7,7 @@ import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import { replayDecisions } from './replay.ts'
-import { replayApart } from './replay-apart.ts'
+import { replayInThread } from './replay-apart.ts'
 import { startTrial } from './trial.ts'
 
 /** What to try, and on how many of the newest decisions. */
@@ -48,7 +48,7 @@ export async function previewPolicy(
   const replay = { ...trial.replay, rows }
   const effects =
     rows.length > maxOnLoop
-      ? await replayApart(replay)
+      ? await replayInThread(replay)
       : await replayDecisions(replay, deps.access, deps.newPace())
   const flips = rows.flatMap((row, index) => {
     const after = effects[index] ?? null

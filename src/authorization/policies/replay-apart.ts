@@ -13,5 +13,5 @@ const thread = new URL('./replay-thread.ts', import.meta.url)
  * Replays decisions in a thread of their own, so that requests are answered meanwhile; one thread at a time in the
  * process. Throws 503 `too_costly` where it takes too long, `overloaded` where too many wait.
  */
-export const replayApart = (replay: Replay): Promise<(Effect | null)[]> =>
+export const replayInThread = (replay: Replay): Promise<(Effect | null)[]> =>
   oneAtATime('replay', () => runThread(thread, replay, maxMs, () => tooCostly(30)))

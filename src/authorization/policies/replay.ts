@@ -3,7 +3,7 @@ import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import { queryFrom } from '../decisions/facts.ts'
 import type { DecisionRow } from '../decisions/store.ts'
-import { cutPolicies } from './cut-slices.ts'
+import { slicePolicies } from './slice-policies.ts'
 import type { PolicyInStore } from './store.ts'
 
 /** Recorded decisions to be made again with other policies. */
@@ -20,7 +20,7 @@ export async function replayDecisions(
   access: Pick<AccessEngine, 'decide'>,
   pace?: DecisionPace,
 ): Promise<(Effect | null)[]> {
-  const cut = cutPolicies(tenantId, revision, policies)
+  const cut = slicePolicies(tenantId, revision, policies)
   const effects: (Effect | null)[] = []
   for (const row of rows) {
     await pace?.next()

@@ -5,7 +5,6 @@ import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { ExplainedPolicy } from '../../policy-engine/evaluate/explain.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
-import { cutPolicies } from './cut-slices.ts'
 import { draftOf } from './draft-of.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import type { Draft } from './policy-body.ts'
@@ -13,6 +12,7 @@ import type { PolicySchema } from './policy-schema.ts'
 import type { PolicyTarget } from './policy-target.ts'
 import type { Replay } from './replay.ts'
 import { overBudget } from './slice-budget.ts'
+import { slicePolicies } from './slice-policies.ts'
 import { listActivePolicies } from './store.ts'
 
 /** A policy being tried, among the others of its tenant, as if it were active and enforced. Nothing of it is kept. */
@@ -50,7 +50,7 @@ export async function startTrial(
   return {
     tested: { id, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,
-    policies: cutPolicies(tenantId, active.revision, [...others, tried]),
+    policies: slicePolicies(tenantId, active.revision, [...others, tried]),
     replay: { tenantId, revision: active.revision, policies: [...others, tried] },
     schema,
   }

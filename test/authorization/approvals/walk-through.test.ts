@@ -53,7 +53,7 @@ t.test('a gated call is refused, approved, repeated once, and written down', asy
     resource_type: 'department',
     resource_id: null,
     context: { method: 'POST', path: departments, body },
-    reason: 'Asked for by “Four eyes”.',
+    reason: 'Required by “Four eyes”.',
     policy_id: policy.id,
     policy_version: 1,
     required_approvals: 1,

@@ -3,7 +3,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { LoadPolicies, PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
-import { type CutPolicies, cutPolicies } from './cut-slices.ts'
+import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
 import { listActivePolicies } from './store.ts'
 
 const maxBytes = 64 * 1024 * 1024
@@ -14,7 +14,7 @@ const maxBytes = 64 * 1024 * 1024
  * again, once for all who ask at the same time.
  */
 export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPolicies {
-  const kept = createLruCache<CutPolicies>(limit)
+  const kept = createLruCache<SlicedPolicies>(limit)
   const loading = new Map<string, Promise<PoliciesInForce>>()
 
   const load = async (scope: { tenantId: string; userId: string }, revision: number) => {
@@ -22,7 +22,7 @@ export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPo
     const read = await inTenant(db, scope, (tx) => listActivePolicies(tx, tenantId))
     // A later revision is as good: it was committed before this request is decided.
     if (read.revision < revision) throw new AuthorizationUnavailable(new Error('policies of the past'))
-    const policies: CutPolicies = cutPolicies(tenantId, read.revision, read.policies, () => {
+    const policies: SlicedPolicies = slicePolicies(tenantId, read.revision, read.policies, () => {
       if (kept.get(tenantId) === policies) kept.set(tenantId, policies, policies.bytes())
     })
     kept.set(tenantId, policies, policies.bytes())

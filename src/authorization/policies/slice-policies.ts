@@ -18,7 +18,7 @@ interface Cut {
 }
 
 /** A tenant's policies at one revision, and the slices that were asked for last. */
-export interface CutPolicies extends PoliciesInForce {
+export interface SlicedPolicies extends PoliciesInForce {
   /** memory taken, in bytes */
   bytes(): number
 }
@@ -27,17 +27,17 @@ export interface CutPolicies extends PoliciesInForce {
  * Cuts slices out of a tenant's active policies. Questions that meet the same policies share a slice, whatever their
  * actions and types are; those used longest ago make room for new ones. `grown` is called when `bytes` changed.
  */
-export function cutPolicies(
+export function slicePolicies(
   tenantId: string,
   revision: number,
   stored: readonly PolicyInStore[],
   grown: () => void = () => undefined,
-): CutPolicies {
+): SlicedPolicies {
   const enforced = stored.filter((policy) => policy.mode === 'enforce')
   const kindOf = questionKinds(enforced)
   const cuts = createLruCache<Cut>(maxBytes / 8)
   const slices = createLruCache<Slice>(maxBytes)
-  let names: CutPolicies['names'] | undefined
+  let names: SlicedPolicies['names'] | undefined
   const base = 1_000 + stored.reduce((sum, policy) => sum + 2 * policy.bytes, 0)
 
   const cutOf = (resourceType: string, action: string, now: number): Cut => {

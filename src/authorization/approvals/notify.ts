@@ -1,20 +1,22 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { type Approver, findTenantName } from './approver-store.ts'
-import type { NewRequest } from './open-store.ts'
 import { requestUrl } from './show-request.ts'
-import type { RequestRow } from './store.ts'
+import type { NewRequest, RequestRow } from './store.ts'
+import { type Approver, findTenantName } from './transition-store.ts'
 
-type TellDeps = Pick<Deps, 'sealer' | 'publicUrl'>
+type NotifyDeps = Pick<Deps, 'sealer' | 'publicUrl'>
 
-/** Tells those who may approve that somebody waits for them. */
-export async function tellApprovers(
+/** Mails the approvers that a request waits for them. */
+export async function notifyApprovers(
   tx: Tx,
-  deps: TellDeps,
-  told: { request: NewRequest; approvers: readonly Approver[]; requestId: string },
+  deps: NotifyDeps,
+  {
+    request,
+    approvers,
+    requestId,
+  }: { request: NewRequest; approvers: readonly Approver[]; requestId: string },
 ): Promise<void> {
-  const { request, approvers, requestId } = told
   const { tenantId, at, action } = request
   const tenantName = await findTenantName(tx, tenantId)
   const variables = {
@@ -35,13 +37,18 @@ export async function tellApprovers(
     })
 }
 
-/** Tells the requester what became of their request. */
-export async function tellRequester(
+/** Mails the requester the outcome of their request. */
+export async function notifyRequester(
   tx: Tx,
-  deps: TellDeps,
-  told: { request: RequestRow; tenantId: string; outcome: Outcome; requestId: string; at: number },
+  deps: NotifyDeps,
+  {
+    request,
+    tenantId,
+    outcome,
+    requestId,
+    at,
+  }: { request: RequestRow; tenantId: string; outcome: Outcome; requestId: string; at: number },
 ): Promise<void> {
-  const { request, tenantId, outcome, requestId, at } = told
   const tenantName = await findTenantName(tx, tenantId)
   await sendMail(tx, deps.sealer, {
     tenantId,

@@ -8,15 +8,14 @@ import {
   type Presented,
 } from '../../platform/http/approvals.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
-import { lockRequest, markExecuted } from './move-store.ts'
-import type { OpenRow } from './open-store.ts'
-import { type GateDeps, requestApproval } from './request-approval.ts'
+import { contextOfCall, recordTransition } from './record-transition.ts'
+import { type ApprovalDeps, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
-import { findRequest, type RequestRow } from './store.ts'
-import { callerOf, tellMove } from './tell-move.ts'
+import { findRequest, type OpenRow, type RequestRow } from './store.ts'
+import { lockRequest, markExecuted } from './transition-store.ts'
 
-/** Approvals as the path of a request needs them. */
-export function approvalGate(deps: GateDeps): Approvals {
+/** The approvals port of the request path. */
+export function createApprovals(deps: ApprovalDeps): Approvals {
   const open = (row: OpenRow): OpenRequest => ({
     id: row.id,
     status: row.status,
@@ -29,14 +28,14 @@ export function approvalGate(deps: GateDeps): Approvals {
       const row = await findRequest(tx, call.tenantId, id, call.now)
       return row && isFor(call, row) ? presented(row, open) : null
     },
-    async request(tx, call, met) {
-      const row = await requestApproval(tx, deps, { ...met, call, digest: digestOf(call) })
+    async request(tx, call, gate) {
+      const row = await requestApproval(tx, deps, { ...gate, call, digest: digestOf(call) })
       return row && open(row)
     },
     async consume(tx, call, id) {
       const { tenantId, decisionId, now } = call
       if (!(await markExecuted(tx, tenantId, { id, decisionId, at: now }))) throw approvalInvalid()
-      await tellMove(tx, callerOf(call), { id, from: 'approved', to: 'executed' })
+      await recordTransition(tx, contextOfCall(call), { id, from: 'approved', to: 'executed' })
     },
   }
 }
@@ -44,7 +43,7 @@ export function approvalGate(deps: GateDeps): Approvals {
 const isFor = (call: GuardedCall, row: RequestRow): boolean =>
   row.requester_id === call.userId && row.action === call.action && row.digest === digestOf(call)
 
-/** SHA-256 (hex) over the method, the route and the validated body, in the one form of RFC 8785. */
+/** SHA-256 (hex) of the method, the route and the validated body, in the canonical form of RFC 8785. */
 const digestOf = ({ method, route, body }: GuardedCall): string =>
   createHash('sha256').update(canonicalJson({ method, route, body })).digest('hex')
 

@@ -10,18 +10,18 @@ import {
 } from '../../policy-engine/catalogue/actions.ts'
 
 /** What a question is about: an object of the service, one that this tenant does not have, or an application's own. */
-export type AskedObject = FoundObject | 'missing' | 'of the application'
+export type QuestionObject = FoundObject | 'missing' | 'of the application'
 
 /**
  * Looks up what a question is about, where that is of the service. Every object of the service has a UUID: any other id
  * stands for the collection of what is made or listed, or for what is the subject's own.
  */
-export async function findAskedObject(
+export async function findQuestionObject(
   tx: Tx,
   finders: ObjectFinders,
   scope: ObjectScope & { subjectId: string },
   asked: { action: ActionName | ApplicationAction; type: string; id: string },
-): Promise<AskedObject> {
+): Promise<QuestionObject> {
   const { action, type } = asked
   const service = isServiceAction(action)
   if (!serviceResources.has(type)) return service ? 'missing' : 'of the application'

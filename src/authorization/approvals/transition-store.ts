@@ -1,12 +1,52 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import type { Approver } from './approver-store.ts'
 import type { Reader } from './store.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
+const jsonb = (value: unknown) => sql.jsonb(value as never)
 
-/** Waits for whoever moves the request, and lets nobody until the transaction ends. */
+const approver = z.object({ id: z.uuid(), email: z.string() })
+export type Approver = z.infer<typeof approver>
+
+interface Eligibility {
+  /** Lists of role ids; an approver has a role of each list. */
+  approvers: readonly (readonly string[])[]
+  requesterId: string
+  /** If given, only these users. */
+  among?: readonly string[]
+  limit: number
+}
+
+/** Members who can approve now: active, with a role of each list, and not the requester; at most `limit`. */
+export function listEligible(
+  tx: Tx,
+  tenantId: string,
+  { approvers, requesterId, among: users, limit }: Eligibility,
+): Promise<readonly Approver[]> {
+  const [first = []] = approvers
+  const among = users ? sql.fragment`and m.user_id = any(${sql.array(users, 'uuid')})` : sql.fragment``
+  return tx.any(sql.type(approver)`
+    select m.user_id as id, m.email from memberships m join users u on u.id = m.user_id and u.is_active
+    where m.tenant_id = ${tenantId} and m.status = 'active' and m.user_id <> ${requesterId}
+      and m.id in (select mr.membership_id from membership_roles mr
+                   where mr.tenant_id = ${tenantId} and mr.role_id = any(${sql.array(first, 'uuid')}))
+      ${among}
+      and not exists (
+        select from jsonb_array_elements(${jsonb(approvers)}) needed where not exists (
+          select from membership_roles mr
+          where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and needed ? mr.role_id::text))
+    order by m.joined_at, m.id limit ${limit}`)
+}
+
+/** The name of the tenant, for mails. */
+export function findTenantName(tx: Tx, tenantId: string): Promise<string> {
+  return tx.oneFirst(
+    sql.type(z.object({ name: z.string() }))`select name from tenants where id = ${tenantId}`,
+  )
+}
+
+/** Locks a request until the transaction ends. */
 export async function lockRequest(tx: Tx, tenantId: string, id: string): Promise<void> {
   await tx.query(sql.unsafe`
     select from approval_requests where tenant_id = ${tenantId} and id = ${id} for update`)
@@ -21,7 +61,7 @@ interface NewVote {
   at: number
 }
 
-/** Writes down what a person said; false where they have said something already. */
+/** Inserts a vote; false if the person has voted on this request. */
 export async function insertVote(tx: Tx, v: NewVote): Promise<boolean> {
   const inserted = await tx.maybeOne(sql.type(z.object({ decision: z.string() }))`
     insert into approval_votes (tenant_id, request_id, approver_id, approver_email, decision, comment, at)
@@ -31,9 +71,9 @@ export async function insertVote(tx: Tx, v: NewVote): Promise<boolean> {
   return inserted !== null
 }
 
-/** pending → approved, usable from now on for as long as the policies say; false where it is not pending. */
+/** pending → approved, usable for `valid_for` seconds from `at` on; false if it is not pending. */
 export async function markApproved(tx: Tx, tenantId: string, id: string, at: number): Promise<boolean> {
-  return moved(
+  return changesRow(
     tx,
     sql.fragment`
     update approval_requests set status = 'approved', decided_at = ${moment(at)},
@@ -42,9 +82,9 @@ export async function markApproved(tx: Tx, tenantId: string, id: string, at: num
   )
 }
 
-/** pending → rejected; false where it is not pending. */
+/** pending → rejected; false if it is not pending. */
 export async function markRejected(tx: Tx, tenantId: string, id: string, at: number): Promise<boolean> {
-  return moved(
+  return changesRow(
     tx,
     sql.fragment`
     update approval_requests set status = 'rejected', decided_at = ${moment(at)}
@@ -52,14 +92,14 @@ export async function markRejected(tx: Tx, tenantId: string, id: string, at: num
   )
 }
 
-/** pending → cancelled, and for the requester approved → cancelled; false where neither is the case. */
+/** pending → cancelled, and for the requester also approved → cancelled; false if neither applies. */
 export async function markCancelled(
   tx: Tx,
   { tenantId, userId }: Pick<Reader, 'tenantId' | 'userId'>,
   id: string,
   at: number,
 ): Promise<boolean> {
-  return moved(
+  return changesRow(
     tx,
     sql.fragment`
     update approval_requests set status = 'cancelled'
@@ -68,13 +108,13 @@ export async function markCancelled(
   )
 }
 
-/** approved → executed, under a decision; false where it is not approved (any more). */
+/** approved → executed, by the call with this decision; false if it is no longer approved. */
 export async function markExecuted(
   tx: Tx,
   tenantId: string,
   use: { id: string; decisionId: string; at: number },
 ): Promise<boolean> {
-  return moved(
+  return changesRow(
     tx,
     sql.fragment`
     update approval_requests set status = 'executed', executed_at = ${moment(use.at)}, executed_decision = ${use.decisionId}
@@ -82,35 +122,35 @@ export async function markExecuted(
   )
 }
 
-async function moved(tx: Tx, update: FragmentSqlToken): Promise<boolean> {
+async function changesRow(tx: Tx, update: FragmentSqlToken): Promise<boolean> {
   return (await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`${update} returning id`)) !== null
 }
 
 const expiredRow = z.object({ tenant_id: z.uuid(), id: z.uuid(), was: z.enum(['pending', 'approved']) })
 
-/** Writes down at most `most` expiries of all tenants; gives the requests, each to one caller; as the worker role. */
+/** Marks at most `limit` overdue requests of all tenants as expired. Each is returned to one caller. As the worker role. */
 export function expireOverdue(
   tx: Tx,
   now: number,
-  most: number,
+  limit: number,
 ): Promise<readonly z.infer<typeof expiredRow>[]> {
   return tx.any(sql.type(expiredRow)`
     update approval_requests r set status = 'expired'
     from (select tenant_id, id, status from approval_requests
           where status in ('pending', 'approved') and expires_at <= ${moment(now)}
-          order by expires_at limit ${most} for update of approval_requests skip locked) overdue
+          order by expires_at limit ${limit} for update of approval_requests skip locked) overdue
     where r.tenant_id = overdue.tenant_id and r.id = overdue.id and r.status = overdue.status
     returning r.tenant_id, r.id, overdue.status as was`)
 }
 
-/** Drops the bodies of calls whose request ended before `before` (ms since 1970), of `most` requests; gives how many. As the worker role. */
-export async function dropBodiesBefore(tx: Tx, before: number, most: number): Promise<number> {
+/** Removes the bodies of at most `limit` requests that ended before `before` (ms); returns how many. As the worker role. */
+export async function dropBodiesBefore(tx: Tx, before: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
     update approval_requests set context = context || '{"body": null}'
     where (tenant_id, id) in (
       select tenant_id, id from approval_requests
       where status not in ('pending', 'approved') and jsonb_typeof(context -> 'body') <> 'null'
         and coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at) < ${moment(before)}
-      order by coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at) limit ${most})`)
+      order by coalesce(executed_at, case when status = 'rejected' then decided_at end, expires_at) limit ${limit})`)
   return rowCount
 }

@@ -1,0 +1,100 @@
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { GuardedCall } from '../../platform/http/approvals.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import type { Status } from './store.ts'
+
+/** Who changes an approval request (null: the service), in which HTTP request and under which decision; `at` in ms. */
+export interface ChangeContext {
+  tenantId: string
+  person: { id: string; email: string } | null
+  requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'> & Partial<Pick<RequestInfo, 'traceparent'>>
+  decisionId?: string
+  at: number
+}
+
+export const contextOf = (
+  { tenantId, userId, auth, requestInfo, decisionId }: Caller,
+  at: number,
+): ChangeContext => ({
+  tenantId,
+  person: { id: userId, email: auth.user.email },
+  requestInfo,
+  decisionId,
+  at,
+})
+
+export const contextOfCall = ({
+  tenantId,
+  userId,
+  email,
+  requestInfo,
+  decisionId,
+  now,
+}: GuardedCall): ChangeContext => ({
+  tenantId,
+  person: { id: userId, email },
+  requestInfo,
+  decisionId,
+  at: now,
+})
+
+/** The event and the audited action of the transition to each status. */
+const transitions = {
+  pending: { event: 'authorization.approval_requested', action: 'approval_request:request' },
+  approved: { event: 'authorization.approval_approved', action: 'approval_request:approve' },
+  rejected: { event: 'authorization.approval_rejected', action: 'approval_request:reject' },
+  cancelled: { event: 'authorization.approval_cancelled', action: 'approval_request:cancel' },
+  expired: { event: 'authorization.approval_expired', action: 'approval_request:expire' },
+  executed: { event: 'authorization.approval_executed', action: 'approval_request:execute' },
+} as const
+
+interface Transition {
+  id: string
+  from: Status | null
+  to: Status
+}
+
+/** Appends the event and the audit row of a transition, in the transaction of the transition. */
+export async function recordTransition(
+  tx: Tx,
+  context: ChangeContext,
+  { id, from, to }: Transition,
+): Promise<void> {
+  const { tenantId, person, requestInfo, at } = context
+  await appendEvent(tx, {
+    type: transitions[to].event,
+    tenantId,
+    subject: id,
+    data: { approval_request_id: id },
+    actorId: person?.id ?? null,
+    requestId: requestInfo.requestId,
+    traceparent: requestInfo.traceparent ?? undefined,
+    at,
+  })
+  await audit(tx, context, id, transitions[to].action, { status: { before: from, after: to } })
+}
+
+/** Audits an approving vote that does not reach the quorum yet. */
+export const auditVote = (tx: Tx, context: ChangeContext, id: string): Promise<void> =>
+  audit(tx, context, id, 'approval_request:approve', { vote: { before: null, after: 'approve' } })
+
+const audit = (
+  tx: Tx,
+  { tenantId, person, requestInfo, decisionId, at }: ChangeContext,
+  id: string,
+  action: (typeof transitions)[Status]['action'],
+  changes: Parameters<typeof appendAudit>[1]['changes'] & object,
+) =>
+  appendAudit(tx, {
+    tenantId,
+    actor: person,
+    requestInfo,
+    ...(decisionId && { decisionId }),
+    action,
+    target: { type: 'approval_request', id },
+    changes,
+    at,
+  })
