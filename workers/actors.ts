@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import { measureCircuits } from '../src/events/webhooks/circuit-store.ts'
+import { measureCircuits } from '../src/events/webhooks/store.ts'
 import { describeError, serverOf } from '../src/platform/describe-error.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import { queues } from '../src/platform/jobs/queues.ts'

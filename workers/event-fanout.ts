@@ -1,4 +1,4 @@
-import { handOnEvents } from '../src/events/webhooks/hand-on-events.ts'
+import { createDeliveries } from '../src/events/webhooks/create-deliveries.ts'
 import { acknowledgeTogether } from '../src/platform/outbox/acknowledge-together.ts'
 import { listEventsOf } from '../src/platform/outbox/event-store.ts'
 import { sumPerMinute } from '../src/platform/sum-per-minute.ts'
@@ -28,7 +28,7 @@ export const eventFanout = defineActor({
       const events = await listEventsOf(tx, messages)
       if (events.some(({ sequence }) => sequence === null)) throw new EventWithoutSequence()
       const now = clock()
-      for (const { tenantId, count } of await handOnEvents(
+      for (const { tenantId, count } of await createDeliveries(
         tx,
         messages,
         now,

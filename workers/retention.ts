@@ -4,8 +4,8 @@ import {
   deleteDeliveriesOf,
   deleteEndedBefore,
   giveUpWithoutEvent,
-  listGone,
-} from '../src/events/webhooks/retention-store.ts'
+  listDeletedWebhooks,
+} from '../src/events/webhooks/delivery-store.ts'
 import { deletePlacesBefore } from '../src/identity/expiry-store.ts'
 import { deleteAuditBefore } from '../src/platform/audit/erase-audit.ts'
 import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
@@ -64,7 +64,7 @@ export async function deleteOutdated(deps: RetentionDeps): Promise<Record<string
 /** Deliveries do not go with their webhook: deleting it would take as long as it has deliveries. */
 async function deleteDeliveriesOfGone(deps: RetentionDeps): Promise<number> {
   let count = 0
-  for (const webhook of await asWorker(deps.db, listGone))
+  for (const webhook of await asWorker(deps.db, listDeletedWebhooks))
     count += await inBatches(deps, (tx, most) => deleteDeliveriesOf(tx, webhook, most))
   return count
 }

@@ -1,4 +1,4 @@
-import { killOnce } from '../src/events/webhooks/attempt-store.ts'
+import { giveUpOnce } from '../src/events/webhooks/attempt-store.ts'
 import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
@@ -29,5 +29,5 @@ export const webhookOnce = defineActor({
   onDeath:
     ({ webhook_id: webhookId, delivery_id }, { tenantId }) =>
     (tx) =>
-      killOnce(tx, { tenantId, webhookId }, delivery_id),
+      giveUpOnce(tx, { tenantId, webhookId }, delivery_id),
 })

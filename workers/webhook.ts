@@ -1,5 +1,5 @@
+import { renewMessage } from '../src/events/webhooks/attempt-store.ts'
 import { deliverInOrder } from '../src/events/webhooks/deliver-in-order.ts'
-import { renewMessage } from '../src/events/webhooks/delivery-store.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
 import { asWorker } from '../src/platform/db/transaction.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'

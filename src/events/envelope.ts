@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { sql } from '../platform/db/transaction.ts'
 
-/** What an envelope is made of. */
+/** The columns of an event. */
 export const eventRow = z.object({
   tenant_id: z.uuid(),
   id: z.uuid(),
@@ -16,11 +16,11 @@ export const eventRow = z.object({
 
 export type EventRow = z.infer<typeof eventRow>
 
-/** The columns of {@link eventRow}, of the table events under the alias `e`. */
+/** The columns of {@link eventRow}, with the table events as `e`. */
 export const eventColumns = sql.fragment`
   e.tenant_id, e.id, e.type, e.subject, e.data, e.actor_id, e.traceparent, e.occurred_at, e.sequence`
 
-/** An event as it leaves the service: CloudEvents 1.0 in JSON, with the type repeated as `event_type`. */
+/** An event in the feed and in deliveries: CloudEvents 1.0 in JSON, with the type repeated as `event_type`. */
 export interface CloudEvent {
   specversion: '1.0'
   id: string
@@ -37,7 +37,7 @@ export interface CloudEvent {
   data: Record<string, unknown>
 }
 
-/** The envelope of an event: the same in the feed and in every delivery, whatever address the service has by then. */
+/** The envelope of an event. It is the same in the feed and in every delivery, also when the service's URL changes. */
 export const envelopeOf = (row: EventRow): CloudEvent => ({
   specversion: '1.0',
   id: row.id,

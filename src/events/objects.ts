@@ -1,12 +1,12 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
-import { showEntry } from './audit-log/show-entry.ts'
+import { showEntry } from './audit-log/audit-schemas.ts'
 import { findAuditEntry } from './audit-log/store.ts'
 import { envelopeOf } from './envelope.ts'
 import { findEvent } from './feed/store.ts'
 import { findWebhook } from './webhooks/store.ts'
 import { webhookResource } from './webhooks/webhook-schemas.ts'
 
-/** The objects of this context, as decisions about them see them. */
+/** Loads the objects of this context as resources for decisions. */
 export const eventObjects: ObjectFinders = {
   async webhook(tx, { tenantId }, id) {
     const webhook = await findWebhook(tx, tenantId, id)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Test } from 'tap'
-import { secretContext } from '../../src/events/webhooks/new-secret.ts'
+import { secretContext } from '../../src/events/webhooks/webhook-secret.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
 import type { Stage } from './stage.ts'
 

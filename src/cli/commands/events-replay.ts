@@ -1,4 +1,4 @@
-import { findReach, type Replay, replayDeliveries } from '../../events/webhooks/delivery-store.ts'
+import { findReplayScope, type Replay, replayDeliveries } from '../../events/webhooks/delivery-store.ts'
 import { asWorker, type Databases } from '../../platform/db/transaction.ts'
 import { defineCommand, Refused } from '../command.ts'
 import { id, Misuse, optional, required, wholeNumber } from '../options.ts'
@@ -23,7 +23,7 @@ export const eventsReplay = defineCommand({
   async run({ config, options: { tenant: tenantId, from, to: given, webhook: webhookId } }) {
     if (given !== undefined && given < from) throw new Misuse('--to lies before --from.')
     return withPools(config, roles, async (db) => {
-      const reach = await asWorker(db, (tx) => findReach(tx, { tenantId, webhookId }))
+      const reach = await asWorker(db, (tx) => findReplayScope(tx, { tenantId, webhookId }))
       const { webhooks, last, deleted_up_to } = reach
       if (webhooks === 0) throw new Refused('not_found', 'There is no active webhook of this tenant and id.')
       if (from <= deleted_up_to)

@@ -5,25 +5,25 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { envelopeOf } from '../envelope.ts'
 import { listEventsAfter } from './store.ts'
 
-/** The sequence of the last event that was seen (absent: none), and how many are wanted. */
+/** The sequence of the last event that the caller has seen (absent: none), and the page size. */
 interface FeedPosition {
   after?: number | undefined
   page_size: number
 }
 
 /**
- * The events after a position in the tenant's sequence, which has no gaps and grows at its end alone: whoever goes on
- * from the last one they saw misses none. Without a position it begins with the oldest event that is kept. `next` is
- * null at the present end. 410 `gone` for a position behind which events were deleted.
+ * Reads the events after a position in the tenant's sequence. The sequence has no gaps and grows only at its end, so a
+ * caller who continues from the last event seen misses none. Without a position the feed starts with the oldest event
+ * that is kept. `next` is null at the end. 410 `gone` when events after the position were deleted.
  */
-export async function readFeed(deps: Deps, caller: Caller, { after: asked, page_size }: FeedPosition) {
+export async function readFeed(deps: Deps, caller: Caller, { after: given, page_size }: FeedPosition) {
   const { tenantId } = caller
   const { events, deletedUpTo } = await readInTenant(deps.db, caller, (read) =>
-    listEventsAfter(read, tenantId, asked ?? null, page_size + 1),
+    listEventsAfter(read, tenantId, given ?? null, page_size + 1),
   )
-  const after = asked ?? deletedUpTo
+  const after = given ?? deletedUpTo
   if (after < deletedUpTo)
-    throw gone(`Events up to ${deletedUpTo} are no longer kept. Go on with after=${deletedUpTo}.`, {
+    throw gone(`Events up to ${deletedUpTo} are no longer kept. Continue with after=${deletedUpTo}.`, {
       oldest: deletedUpTo,
     })
   const page = events.slice(0, page_size)

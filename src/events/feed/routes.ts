@@ -9,35 +9,37 @@ import { readFeed } from './read-feed.ts'
 const cloudEvent = z
   .object({
     specversion: z.literal('1.0'),
-    id: z.uuid().meta({ description: 'The same however often it is sent: drop what you have seen' }),
+    id: z
+      .uuid()
+      .meta({ description: 'Unique. An event can be sent more than once: ignore ids that you have seen' }),
     type: z.string().meta({ example: 'identity.user_created' }),
     event_type: z.string().meta({ description: 'As `type`' }),
     source: z.string().meta({ description: '`urn:bailiwick:tenant:` and the id of the tenant' }),
-    subject: z.string().meta({ description: 'Id of what it happened to' }),
+    subject: z.string().meta({ description: 'Id of the object of the event' }),
     time: timestamp,
     datacontenttype: z.literal('application/json'),
     tenantid: z.uuid(),
     sequence: z
       .int()
       .nullable()
-      .meta({ description: 'Place among the events of the tenant, from 1, without gaps' }),
+      .meta({ description: 'Position among the events of the tenant, from 1, without gaps' }),
     actorid: z.uuid().nullable().meta({ description: 'Who did it; null for the service itself' }),
     traceparent: z.string().nullable(),
     data: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'Event', description: 'CloudEvents 1.0 in JSON' })
 
-const place = 'after has to be a whole number from 0: the sequence of the last event you have seen.'
+const badAfter = 'after must be a whole number from 0: the sequence of the last event you have seen.'
 
 const feedQuery = z.object({
   after: z
     .string()
-    .regex(/^\d{1,16}$/, place)
+    .regex(/^\d{1,16}$/, badAfter)
     .transform(Number)
-    .refine(Number.isSafeInteger, place)
+    .refine(Number.isSafeInteger, badAfter)
     .optional()
     .meta({
-      description: 'Events with a sequence above this; left out, from the oldest that is kept',
+      description: 'Events with a sequence above this; without it, from the oldest that is kept',
       override: { type: 'integer', pattern: undefined, minimum: 0 },
     }),
   page_size: listQuery.shape.page_size,
@@ -49,9 +51,9 @@ export const feedRoutes = (deps: Deps): Route[] => [
     path: '/api/v1/events',
     action: 'event:list',
     tag: 'Events',
-    summary: 'Read the events of your tenant in their order',
+    summary: 'Read the events of your tenant in order',
     description:
-      'Follow `next` until it is null, keep the sequence of the last event, and ask again with it as `after`. Events are kept for `EVENT_RETENTION_DAYS` (90); an `after` behind which events were deleted is 410 `gone`, with the lowest `after` that is answered in `oldest`.',
+      'Follow `next` until it is null, keep the sequence of the last event, and send it as `after` in your next request. Events are kept for `EVENT_RETENTION_DAYS` (90). If events after your `after` were deleted, the answer is 410 `gone`, with the lowest valid `after` in `oldest`.',
     query: feedQuery,
     status: 200,
     answer: uncountedPageOf(cloudEvent),

@@ -5,34 +5,34 @@ import { type EventRow, eventColumns, eventRow } from '../envelope.ts'
 
 const deletedUpTo = z.object({ deleted_up_to: z.number() })
 const withEvent = eventRow.extend(deletedUpTo.shape)
-// Where there is no event to show, one row tells how far events were deleted.
+// Without events, a single row holds `deleted_up_to`.
 const row = z.union([withEvent, deletedUpTo.extend({ id: z.null() })])
 
-/** Events of the feed from one moment: which they are, and the highest sequence that is no longer kept (0: none). */
+/** Events of the feed and, read at the same moment, the highest sequence that is no longer kept (0: none). */
 export interface FeedPage {
   events: readonly EventRow[]
   deletedUpTo: number
 }
 
 /**
- * Up to `most` events of the tenant with a sequence above `after` (null: from the oldest that is kept), in its order.
- * One statement, for between two of them events could be deleted.
+ * Up to `limit` events of the tenant with a sequence above `after` (null: from the oldest that is kept), in order. One
+ * statement, because events could be deleted between two.
  */
 export async function listEventsAfter(
   read: Read,
   tenantId: string,
   after: number | null,
-  most: number,
+  limit: number,
 ): Promise<FeedPage> {
   const rows = await read.any(sql.type(row)`
     select k.deleted_up_to, ${eventColumns}
     from (select coalesce((select deleted_up_to from event_sequences where tenant_id = ${tenantId}), 0) as deleted_up_to) k
     left join lateral (
       select * from events where tenant_id = ${tenantId} and sequence > coalesce(${after}, k.deleted_up_to)
-      order by sequence limit ${most}) e on true`)
+      order by sequence limit ${limit}) e on true`)
   const events = rows.filter((row): row is z.infer<typeof withEvent> => row.id !== null)
   return {
-    // The join keeps their order, and nothing promises that it does.
+    // The join happens to keep the order, but SQL does not guarantee it.
     events: events.toSorted((one, other) => (one.sequence ?? 0) - (other.sequence ?? 0)),
     deletedUpTo: rows[0]?.deleted_up_to ?? 0,
   }

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Delivery } from '../../platform/outbox/acknowledge.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { eventColumns, eventRow } from '../envelope.ts'
-import type { WebhookKey } from './delivery-store.ts'
+import type { WebhookKey } from './store.ts'
 
 const claimedRow = z.object({
   delivery_id: z.string(),
@@ -13,31 +15,31 @@ const claimedRow = z.object({
   ...eventRow.shape,
 })
 
-/** A delivery to be tried, with all that takes, its event's columns among them. Times in ms since 1970. */
+/** A claimed delivery with what an attempt needs: its event, URL and sealed secrets. Times in ms since 1970. */
 export type Claimed = z.output<typeof claimedRow>
 
-/** ms in which nobody else tries a delivery that was claimed: far more than an attempt takes. */
-const claimed = 30_000
+/** ms for which a claim is exclusive: far longer than an attempt takes. */
+const claimDuration = 30_000
 
-/** Secrets of the webhook `w`: the one before the last signs, too, until it expires. */
-const sent = (now: number) => sql.fragment`
+/** The delivery `d`, and URL and secrets of the webhook `w`. The previous secret also signs until it expires. */
+const claimedColumns = (now: number) => sql.fragment`
   d.id as delivery_id, d.attempt, d.retry_until, w.url, w.secret_sealed,
   case when w.previous_secret_expires_at > ${sql.timestamp(new Date(now))} then w.previous_secret_sealed end
     as previous_secret_sealed`
 
-/** Ids and sequences are of one order but for transactions that took long: among so many the lowest is found. */
-const lookedAt = 1_000
+/** Ids and sequences have the same order, except after long transactions: the lowest sequence is among this many ids. */
+const frontierWindow = 1_000
 
 /**
- * Every event of a tenant below this sequence has its deliveries by now: fan-outs run side by side, and the later
- * event may be through with its own first. What waits for its fan-out has its row in the outbox until then.
+ * Every event of the tenant below this sequence has its deliveries. Fan-outs run concurrently, so the deliveries of a
+ * later event can exist before those of an earlier one. An event has a row in the outbox until its fan-out is done.
  */
 export async function findFrontier(tx: Tx, tenantId: string): Promise<number> {
   const { frontier } = await tx.one(sql.type(z.object({ frontier: z.number() }))`
     select coalesce(
       (select min(e.sequence) from (
          select tenant_id, id from outbox
-         where tenant_id = ${tenantId} and queue = 'event-fanout' order by id limit ${lookedAt}) o
+         where tenant_id = ${tenantId} and queue = 'event-fanout' order by id limit ${frontierWindow}) o
        join events e on e.tenant_id = o.tenant_id and e.id = o.id),
       (select last + 1 from event_sequences where tenant_id = ${tenantId}),
       0) as frontier`)
@@ -45,8 +47,8 @@ export async function findFrontier(tx: Tx, tenantId: string): Promise<number> {
 }
 
 /**
- * Claims the first open delivery of a webhook, where it is due, below the frontier, and webhook and tenant are active:
- * one conditional statement, so of those who come at once one gets it. Null where there is none, or not yet.
+ * Claims the first open delivery of a webhook if it is due and below the frontier, and if webhook and tenant are active.
+ * One conditional statement, so only one of several concurrent claims succeeds. Else null.
  */
 export function claimHead(
   tx: Tx,
@@ -62,20 +64,19 @@ export function claimHead(
       order by sequence limit 1
     )
     update webhook_deliveries d
-    set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimed))}
+    set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimDuration))}
     from head h, webhooks w, tenants t, events e
     where d.tenant_id = ${tenantId} and d.id = h.id and h.sequence < ${frontier}
       and d.in_order and d.status in ('pending', 'failed') and d.next_attempt_at <= ${at}
       and w.tenant_id = ${tenantId} and w.id = ${webhookId} and w.is_active and w.disabled_reason is null
       and t.id = ${tenantId} and t.status = 'active' and t.deleted_at is null
       and e.tenant_id = ${tenantId} and e.id = d.event_id
-    returning ${sent(now)}, ${eventColumns}`)
+    returning ${claimedColumns(now)}, ${eventColumns}`)
 }
 
 /**
- * Claims a delivery that is tried once, a test or a replay, where it waits and its tenant is active; of webhooks that
- * are inactive or disabled, too. A test has no event: what is sent of it names the webhook. A replay whose event was
- * deleted meanwhile is not sent.
+ * Claims a test or a replay, which is tried once, if it waits and its tenant is active; the webhook can be inactive or
+ * disabled. A test has no event: it is sent with the webhook as subject. A replay whose event was deleted is not sent.
  */
 export function claimOnce(
   tx: Tx,
@@ -91,13 +92,13 @@ export function claimOnce(
       where o.tenant_id = ${tenantId} and o.id = ${deliveryId} and (o.sequence is null or e.id is not null)
     )
     update webhook_deliveries d
-    set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimed))}
+    set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimDuration))}
     from once e, webhooks w, tenants t
     where d.tenant_id = ${tenantId} and d.id = e.delivery_id and d.webhook_id = ${webhookId}
       and not d.in_order and d.status = 'pending' and d.next_attempt_at <= ${at}
       and w.tenant_id = ${tenantId} and w.id = ${webhookId}
       and t.id = ${tenantId} and t.status = 'active' and t.deleted_at is null
-    returning ${sent(now)}, d.tenant_id, d.event_id as id, d.event_type as type,
+    returning ${claimedColumns(now)}, d.tenant_id, d.event_id as id, d.event_type as type,
       coalesce(e.subject, d.webhook_id::text) as subject,
       coalesce(e.data, jsonb_build_object('webhook_id', d.webhook_id)) as data, e.actor_id, e.traceparent,
       coalesce(e.occurred_at, e.created_at) as occurred_at, e.sequence`)
@@ -105,7 +106,7 @@ export function claimOnce(
 
 const openOnce = z.object({ next_attempt_at: z.number(), tenant_active: z.boolean() })
 
-/** What a test or a replay that could not be claimed waits for; null where it is over, or webhook or tenant are gone. */
+/** What an unclaimed test or replay waits for; null when it has ended, or when webhook or tenant are deleted. */
 export function findOpenOnce(tx: Tx, { tenantId, webhookId }: WebhookKey, deliveryId: string) {
   return tx.maybeOne(sql.type(openOnce)`
     select d.next_attempt_at, t.status = 'active' as tenant_active
@@ -115,19 +116,8 @@ export function findOpenOnce(tx: Tx, { tenantId, webhookId }: WebhookKey, delive
       and not d.in_order and d.status = 'pending' and t.deleted_at is null`)
 }
 
-/** Notes a test or replay that failed, which says nothing about the order. */
-export async function noteFailedOnce(
-  tx: Tx,
-  { tenantId, webhookId }: WebhookKey,
-  now: number,
-): Promise<void> {
-  await tx.query(sql.unsafe`
-    update webhooks set last_failure_at = ${sql.timestamp(new Date(now))}
-    where tenant_id = ${tenantId} and id = ${webhookId}`)
-}
-
-/** Gives up a test or a replay whose message became a dead letter, as of the moment it was to be tried next. */
-export async function killOnce(
+/** Gives up a test or a replay whose message became a dead letter. It ends at its planned next attempt. */
+export async function giveUpOnce(
   tx: Tx,
   { tenantId, webhookId }: WebhookKey,
   deliveryId: string,
@@ -138,27 +128,27 @@ export async function killOnce(
       and not in_order and status = 'pending'`)
 }
 
-/** Names an attempt: nobody has claimed the delivery again since. */
+/** Identifies the last attempt of a delivery; a later claim makes it outdated. */
 export interface Attempt extends WebhookKey {
   deliveryId: string
   attempt: number
 }
 
-/** What is kept of an attempt. `at` is in ms since 1970. */
+/** The stored result of an attempt. `at` is in ms since 1970. */
 export interface Result {
   status: number | null
   duration: number
-  trouble: string | null
+  error: string | null
   at: number
 }
 
-const still = ({ tenantId, deliveryId, attempt }: Attempt) => sql.fragment`
+const isLast = ({ tenantId, deliveryId, attempt }: Attempt) => sql.fragment`
   tenant_id = ${tenantId} and id = ${deliveryId} and attempt = ${attempt} and status in ('pending', 'failed')`
-const kept = ({ status, duration, trouble }: Result) => sql.fragment`
-  response_status = ${status}, duration_ms = ${duration}, error = ${trouble}`
+const resultColumns = ({ status, duration, error }: Result) => sql.fragment`
+  response_status = ${status}, duration_ms = ${duration}, error = ${error}`
 const found = z.object({ id: z.string() })
 
-/** Ends a delivery; false where the attempt is no longer the last. */
+/** Ends a delivery; false when the attempt is no longer its last. */
 export async function endDelivery(
   tx: Tx,
   attempt: Attempt,
@@ -167,22 +157,27 @@ export async function endDelivery(
 ): Promise<boolean> {
   const row = await tx.maybeOne(sql.type(found)`
     update webhook_deliveries
-    set status = ${status}, next_attempt_at = null, ended_at = ${sql.timestamp(new Date(result.at))}, ${kept(result)}
-    where ${still(attempt)} returning id`)
+    set status = ${status}, next_attempt_at = null, ended_at = ${sql.timestamp(new Date(result.at))}, ${resultColumns(result)}
+    where ${isLast(attempt)} returning id`)
   return row !== null
 }
 
-/** Puts a delivery off until `next` (ms since 1970); false where the attempt is no longer the last. */
-export async function putOff(tx: Tx, attempt: Attempt, next: number, result: Result): Promise<boolean> {
+/** Delays a delivery until `next` (ms since 1970); false when the attempt is no longer its last. */
+export async function delayDelivery(
+  tx: Tx,
+  attempt: Attempt,
+  next: number,
+  result: Result,
+): Promise<boolean> {
   const row = await tx.maybeOne(sql.type(found)`
     update webhook_deliveries
-    set status = 'failed', next_attempt_at = ${sql.timestamp(new Date(next))}, ${kept(result)}
-    where ${still(attempt)} returning id`)
+    set status = 'failed', next_attempt_at = ${sql.timestamp(new Date(next))}, ${resultColumns(result)}
+    where ${isLast(attempt)} returning id`)
   return row !== null
 }
 
-/** Gives up all that is open and past its time, and has the first of the rest tried at `next` (ms since 1970). */
-export async function giveUpOverdue(
+/** Gives up all open deliveries past their retry time, and schedules the first remaining one at `next` (ms since 1970). */
+export async function giveUpExpired(
   tx: Tx,
   { tenantId, webhookId }: WebhookKey,
   now: number,
@@ -202,42 +197,85 @@ export async function giveUpOverdue(
 }
 
 /**
- * Has what was put off tried at once, for its webhook answers again. What is put off by less than a claim may be under
- * way, and is left alone.
+ * Makes a delayed delivery due now, because its webhook answers again. A delivery delayed by less than a claim lasts can
+ * be under way and stays as it is.
  */
-export async function hurry(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
+export async function retryNow(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
   await tx.query(sql.unsafe`
     update webhook_deliveries set next_attempt_at = ${sql.timestamp(new Date(now))}
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status = 'failed'
-      and next_attempt_at > ${sql.timestamp(new Date(now + claimed))}`)
+      and next_attempt_at > ${sql.timestamp(new Date(now + claimDuration))}`)
 }
 
-/** Closes the circuit of a webhook. */
-export async function noteSuccess(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
-  await tx.query(sql.unsafe`
-    update webhooks set failures = 0, failing_since = null, last_success_at = ${sql.timestamp(new Date(now))}
-    where tenant_id = ${tenantId} and id = ${webhookId}`)
+/** Replaces a message that its queue gave up by a new one; false when it no longer exists. */
+export async function renewMessage(tx: Tx, { tenantId, id }: Delivery, now: number): Promise<boolean> {
+  const row = await tx.maybeOne(sql.type(found)`
+    update outbox set id = ${timeOrderedId(now)}, enqueued_at = null
+    where tenant_id = ${tenantId} and id = ${id} and queue = 'webhook' returning id`)
+  return row !== null
 }
 
-const health = z.object({ failures: z.number(), failing_since: z.number() })
+const deliveringWebhook = z.object({ tenant_active: z.boolean() })
+const openHead = z.object({ id: z.string(), next_attempt_at: z.number(), sequence: z.number() })
 
-/** Counts one more failure; gives how many in a row and since when (ms), null where the webhook is gone. */
-export function noteFailure(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number) {
-  const at = sql.timestamp(new Date(now))
-  return tx.maybeOne(sql.type(health)`
-    update webhooks set failures = failures + 1, failing_since = coalesce(failing_since, ${at}), last_failure_at = ${at}
-    where tenant_id = ${tenantId} and id = ${webhookId}
-    returning failures, failing_since`)
-}
+/** What a webhook without a claimable delivery waits for: nothing, its tenant, or its first open delivery. */
+export type WaitsFor = 'nothing' | 'tenant' | { dueAt: number; sequence: number }
 
-/** Ends the delivering of a webhook until it is activated anew; false where that was done before. */
-export async function disable(
+/**
+ * Deletes the message of a webhook that has no open delivery or does not deliver; else returns what it waits for.
+ *
+ * Adding a delivery locks the message, activating a webhook locks the webhook. This function locks both first and reads
+ * in later statements, which see what other transactions committed while it waited for the locks.
+ */
+export async function deleteMessageIfIdle(
   tx: Tx,
   { tenantId, webhookId }: WebhookKey,
-  reason: 'gone' | 'failing',
-): Promise<boolean> {
-  const row = await tx.maybeOne(sql.type(found)`
-    update webhooks set disabled_reason = ${reason}
-    where tenant_id = ${tenantId} and id = ${webhookId} and disabled_reason is null returning id`)
-  return row !== null
+  id: string,
+): Promise<WaitsFor> {
+  await tx.query(sql.unsafe`
+    select from webhooks where tenant_id = ${tenantId} and id = ${webhookId} for no key update`)
+  const message = await tx.maybeOne(sql.type(found)`
+    select id from outbox where tenant_id = ${tenantId} and id = ${id} for update`)
+  if (!message) return 'nothing'
+  const delivering = await tx.maybeOne(sql.type(deliveringWebhook)`
+    select t.status = 'active' as tenant_active from webhooks w join tenants t on t.id = w.tenant_id
+    where w.tenant_id = ${tenantId} and w.id = ${webhookId} and w.is_active and w.disabled_reason is null
+      and t.deleted_at is null`)
+  const head = delivering && (await findHead(tx, { tenantId, webhookId }))
+  if (head)
+    return delivering.tenant_active ? { dueAt: head.next_attempt_at, sequence: head.sequence } : 'tenant'
+  await tx.query(sql.unsafe`delete from outbox where tenant_id = ${tenantId} and id = ${id}`)
+  return 'nothing'
+}
+
+/** The first open delivery in the order of a webhook, or null. */
+const findHead = (tx: Tx, { tenantId, webhookId }: WebhookKey) =>
+  tx.maybeOne(sql.type(openHead)`
+    select id, next_attempt_at, sequence from webhook_deliveries
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status in ('pending', 'failed')
+    order by sequence limit 1`)
+
+/**
+ * Resumes the deliveries of a webhook that was inactive or failing: resets its failures and makes its first open
+ * delivery due at `now` (ms since 1970).
+ */
+export async function resumeDeliveries(
+  tx: Tx,
+  { tenantId, webhookId, wasActive, now }: WebhookKey & { wasActive: boolean; now: number },
+): Promise<void> {
+  const wasFailing = await tx.maybeOne(sql.type(found)`
+    update webhooks set failures = 0, failing_since = null
+    where tenant_id = ${tenantId} and id = ${webhookId} and failures > 0 returning id`)
+  if (wasActive && !wasFailing) return
+  const at = sql.timestamp(new Date(now))
+  const head = await findHead(tx, { tenantId, webhookId })
+  if (!head) return
+  await tx.query(sql.unsafe`
+    update webhook_deliveries set next_attempt_at = ${at}
+    where tenant_id = ${tenantId} and id = ${head.id} and status in ('pending', 'failed') and next_attempt_at > ${at}`)
+  await tx.query(sql.unsafe`
+    insert into outbox (tenant_id, id, queue, payload, created_at)
+    values (${tenantId}, ${timeOrderedId(now)}, 'webhook', ${sql.jsonb({ v: 1, webhook_id: webhookId })}, ${at})
+    on conflict (tenant_id, (payload ->> 'webhook_id')) where queue = 'webhook'
+    do update set id = ${timeOrderedId(now)}, created_at = ${at}, enqueued_at = null`)
 }

@@ -5,12 +5,12 @@ import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { version } from '../../version.ts'
 import { envelopeOf } from '../envelope.ts'
 import type { Attempt, Claimed, Result } from './attempt-store.ts'
-import type { WebhookKey } from './delivery-store.ts'
-import { secretContext } from './new-secret.ts'
-import type { Answer, Poster } from './post-event.ts'
-import { signWebhook } from './sign-webhook.ts'
 
-/** What delivering takes. */
+import type { Answer, Poster } from './post-event.ts'
+import type { WebhookKey } from './store.ts'
+import { secretContext, signWebhook } from './webhook-secret.ts'
+
+/** What delivering needs. */
 export interface DeliverDeps {
   db: Pick<Databases, 'worker'>
   /** ms since 1970 */
@@ -22,12 +22,12 @@ export interface DeliverDeps {
 }
 
 /**
- * Posts a claimed event: the body is its envelope, signed by the webhook's secrets as Standard Webhooks says. Never
- * throws: that no key of SECRET_KEYS opens the secret is a failure of this webhook, and of no other.
+ * Posts a claimed event: the body is its envelope, signed with the webhook's secrets (Standard Webhooks). Never throws:
+ * a secret that no key of SECRET_KEYS opens is a failure of this webhook only.
  */
 export async function attempt(deps: DeliverDeps, webhook: WebhookKey, claimed: Claimed): Promise<Answer> {
   const secrets = openSecrets(deps.sealer, webhook, claimed)
-  if (!secrets) return { status: null, trouble: 'secret', retryAfter: null, duration: 0 }
+  if (!secrets) return { status: null, reason: 'secret', retryAfter: null, duration: 0 }
   const { id } = claimed
   const body = JSON.stringify(envelopeOf(claimed))
   const timestamp = Math.floor(deps.clock() / 1_000)
@@ -51,30 +51,32 @@ function openSecrets(sealer: Sealer, { tenantId, webhookId }: WebhookKey, claime
   }
 }
 
-/** Any 2xx: the receiver has it. */
-export const wasTaken = ({ status }: Answer) => status !== null && status >= 200 && status < 300
+/** Whether the receiver accepted the event: any 2xx. */
+export const wasAccepted = ({ status }: Answer) => status !== null && status >= 200 && status < 300
 
-/** The attempt that a claim made, and what is kept of how it ended, at `at` (ms). */
+/** The attempt that a claim began. */
 export const attemptOf = (webhook: WebhookKey, { delivery_id, attempt }: Claimed): Attempt => ({
   ...webhook,
   deliveryId: delivery_id,
   attempt,
 })
-export const resultOf = ({ status, trouble, duration }: Answer, at: number): Result => ({
+
+/** What is stored of an answer that came at `at` (ms since 1970). */
+export const resultOf = ({ status, reason, duration }: Answer, at: number): Result => ({
   status,
-  trouble,
+  error: reason,
   duration,
   at,
 })
 
-/** Counts an attempt, and tells the log of it: ids and figures, never the address, which may hold a secret of the receiver's. */
-export function noteAttempt(
+/** Counts an attempt and logs ids and figures, never the URL, which can contain a secret of the receiver. */
+export function logAttempt(
   { log, metrics }: DeliverDeps,
   { webhookId }: WebhookKey,
   claimed: Claimed,
   answer: Answer,
 ) {
-  const { status, trouble, duration } = answer
+  const { status, reason, duration } = answer
   const facts = {
     tenant_id: claimed.tenant_id,
     webhook_id: webhookId,
@@ -83,9 +85,9 @@ export function noteAttempt(
     attempt: claimed.attempt,
     response_status: status,
     duration_ms: duration,
-    ...(trouble && { error: trouble }),
+    ...(reason && { error: reason }),
   }
-  const outcome = wasTaken(answer) ? 'succeeded' : status === null ? 'unreachable' : 'refused'
+  const outcome = wasAccepted(answer) ? 'succeeded' : status === null ? 'unreachable' : 'refused'
   metrics.webhookAttempt(outcome, duration / 1_000)
   if (outcome === 'succeeded') log.debug(facts, 'event delivered')
   else log.info(facts, 'event not delivered')

@@ -1,32 +1,24 @@
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import { attemptOf, resultOf, wasTaken } from './attempt.ts'
-import {
-  type Claimed,
-  disable,
-  endDelivery,
-  giveUpOverdue,
-  noteFailure,
-  noteSuccess,
-  putOff,
-} from './attempt-store.ts'
-import type { WebhookKey } from './delivery-store.ts'
+import { attemptOf, resultOf, wasAccepted } from './attempt.ts'
+import { type Claimed, delayDelivery, endDelivery, giveUpExpired } from './attempt-store.ts'
 import { failingLimit, firstWait, waitAfter } from './next-attempt.ts'
 import type { Answer } from './post-event.ts'
+import { disable, recordFailure, recordSuccess, type WebhookKey } from './store.ts'
 
 // Every change locks the webhook first and its deliveries afterwards, as deleting a webhook does.
 
-/** How an attempt ended: the next one may be made at once, or not; `gone` and `failing`: none any more. */
-export type Concluded = 'taken' | 'waits' | 'gone' | 'failing'
+/** How an attempt ended. `accepted`: the next delivery is due at once; `delayed`: later; else the webhook is disabled. */
+export type Concluded = 'accepted' | 'delayed' | 'gone' | 'failing'
 
-/** Somebody has claimed the delivery since, or it is over: what this attempt would change is undone. */
-export class AttemptOverdue extends Error {
-  override name = 'AttemptOverdue'
+/** The delivery has ended, or another process has claimed it again: the transaction of this attempt rolls back. */
+export class AttemptOutdated extends Error {
+  override name = 'AttemptOutdated'
 }
 
 /**
- * Records how the attempt of a delivery that is in order ended, at `now` (ms), with what it says about the webhook.
- * Throws {@link AttemptOverdue}, and changes nothing, where the attempt is no longer the last.
+ * Records the result of an attempt of an ordered delivery at `now` (ms since 1970), and its effect on the webhook.
+ * Throws {@link AttemptOutdated} when the attempt is no longer the last.
  */
 export async function concludeAttempt(
   tx: Tx,
@@ -35,10 +27,10 @@ export async function concludeAttempt(
   answer: Answer,
   now: number,
 ): Promise<Concluded> {
-  if (!wasTaken(answer)) return concludeFailure(tx, webhook, claimed, answer, now)
-  await noteSuccess(tx, webhook, now)
-  mustBeLast(await endDelivery(tx, attemptOf(webhook, claimed), 'succeeded', resultOf(answer, now)))
-  return 'taken'
+  if (!wasAccepted(answer)) return concludeFailure(tx, webhook, claimed, answer, now)
+  await recordSuccess(tx, webhook, now)
+  assertLast(await endDelivery(tx, attemptOf(webhook, claimed), 'succeeded', resultOf(answer, now)))
+  return 'accepted'
 }
 
 async function concludeFailure(
@@ -50,26 +42,27 @@ async function concludeFailure(
 ): Promise<Concluded> {
   const attempt = attemptOf(webhook, claimed)
   const result = resultOf(answer, now)
-  const health = await noteFailure(tx, webhook, now)
-  if (!health) throw new AttemptOverdue()
+  const health = await recordFailure(tx, webhook, now)
+  if (!health) throw new AttemptOutdated()
   if (answer.status === 410) {
-    mustBeLast(await endDelivery(tx, attempt, 'dead', result))
+    assertLast(await endDelivery(tx, attempt, 'dead', result))
     await disableWebhook(tx, webhook, 'gone', now)
     return 'gone'
   }
-  const wait = waitAfter(health.failures, asksToWait(answer))
-  mustBeLast(await putOff(tx, attempt, now + wait, result))
-  if (claimed.retry_until <= now) await giveUpOverdue(tx, webhook, now, now + firstWait)
-  if (now - health.failing_since < failingLimit) return 'waits'
+  const wait = waitAfter(health.failures, requestedWait(answer))
+  assertLast(await delayDelivery(tx, attempt, now + wait, result))
+  if (claimed.retry_until <= now) await giveUpExpired(tx, webhook, now, now + firstWait)
+  if (now - health.failing_since < failingLimit) return 'delayed'
   await disableWebhook(tx, webhook, 'failing', now)
   return 'failing'
 }
 
-/** Those who are busy may say for how long (RFC 9110 §15.6.4, RFC 6585 §4). */
-const asksToWait = ({ status, retryAfter }: Answer) => (status === 429 || status === 503 ? retryAfter : null)
+/** Busy receivers can ask for a wait (RFC 9110 §15.6.4, RFC 6585 §4). */
+const requestedWait = ({ status, retryAfter }: Answer) =>
+  status === 429 || status === 503 ? retryAfter : null
 
-function mustBeLast(changed: boolean): void {
-  if (!changed) throw new AttemptOverdue()
+function assertLast(changed: boolean): void {
+  if (!changed) throw new AttemptOutdated()
 }
 
 async function disableWebhook(tx: Tx, webhook: WebhookKey, reason: 'gone' | 'failing', now: number) {

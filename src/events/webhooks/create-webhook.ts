@@ -4,11 +4,11 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { newSecret } from './new-secret.ts'
 import { countWebhooks, findWebhook, insertWebhook, type WebhookRow } from './store.ts'
 import { auditedWebhook, type NewWebhook } from './webhook-schemas.ts'
+import { newSecret } from './webhook-secret.ts'
 
-/** Creates a webhook, which gets what happens from now on; 409 `limit_reached`. The secret is told this once. */
+/** Creates a webhook, which receives events from now on. Returns the secret, which is not shown again. 409 `limit_reached`. */
 export async function createWebhook(
   tx: Tx,
   { clock, config, sealer }: Deps,
@@ -21,9 +21,9 @@ export async function createWebhook(
   const { secret, sealed } = newSecret(sealer, tenantId, id)
   await insertWebhook(tx, { ...body, tenantId, id, secretSealed: sealed, at })
   if ((await countWebhooks(tx, tenantId)) > config.LIMIT_WEBHOOKS)
-    throw new ApiError(409, 'limit_reached', `A tenant may have ${config.LIMIT_WEBHOOKS} webhooks.`)
+    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${config.LIMIT_WEBHOOKS} webhooks.`)
   const row = await findWebhook(tx, tenantId, id)
-  if (!row) throw new Error('The webhook just made cannot be seen')
+  if (!row) throw new Error('The new webhook cannot be read')
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: 'webhook:create',

@@ -7,7 +7,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { deleteWebhook, type WebhookRow } from './store.ts'
 import { auditedWebhook } from './webhook-schemas.ts'
 
-/** Deletes a webhook with what waits for it: nothing is sent there any more but what is on its way. */
+/** Deletes a webhook and its waiting deliveries. A request that is already under way is still sent. */
 export async function removeWebhook(
   tx: Tx,
   { clock }: Deps,

@@ -1,40 +1,40 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
-import { attempt, type DeliverDeps, noteAttempt } from './attempt.ts'
-import { type Claimed, claimHead, findFrontier } from './attempt-store.ts'
-import { AttemptOverdue, type Concluded, concludeAttempt } from './conclude-attempt.ts'
-import { type Rest, settleIfIdle, type WebhookKey } from './delivery-store.ts'
+import { attempt, type DeliverDeps, logAttempt } from './attempt.ts'
+import { type Claimed, claimHead, deleteMessageIfIdle, findFrontier, type WaitsFor } from './attempt-store.ts'
+import { AttemptOutdated, type Concluded, concludeAttempt } from './conclude-attempt.ts'
+import type { WebhookKey } from './store.ts'
 
-/** The message of a webhook: `id` is its outbox row's. */
+/** The message of a webhook; `id` is the id of its outbox row. */
 export interface WebhookMessage extends WebhookKey {
   id: string
 }
 
-/** What a run does at most before others have their turn: deliveries, and ms, which a stop of the process awaits. */
-const most = 100
-const longest = 5_000
+/** Limits of one run, in deliveries and ms. Then other webhooks have their turn; a stopping process waits this long. */
+const maxDeliveries = 100
+const maxRun = 5_000
 
-/** What is put off is looked at again after a minute at the latest: an activation changes when it is due. */
-const longestWait = 60_000
+/** ms until a waiting webhook is looked at again, at most: an activation can make it due earlier. */
+const maxWait = 60_000
 const fanOutWait = 250
 
 /**
- * Delivers what is open for a webhook, one after the other in the order of their sequence, until nothing is due. Gives
- * the ms after which the message is to come again, or null where it is settled.
+ * Delivers the open deliveries of a webhook, one at a time in the order of their sequence, until none is due. Returns the
+ * ms after which the message must come again, or null when it is done.
  */
 export async function deliverInOrder(deps: DeliverDeps, message: WebhookMessage): Promise<number | null> {
   const { db, clock } = deps
-  const begun = performance.now()
+  const started = performance.now()
   const next = claimer(message, clock)
   let claimed = await asWorker(db, next)
   for (let count = 1; claimed; count++) {
-    const full = count >= most || performance.now() - begun > longest
+    const full = count >= maxDeliveries || performance.now() - started > maxRun
     claimed = await deliverOne(deps, message, claimed, full ? async () => null : next)
     if (full) return 0
   }
-  return rest(deps, message)
+  return finish(deps, message)
 }
 
-/** Claims the next delivery; where the events up to the known frontier are through, it looks for the new one. */
+/** Claims the next delivery. Reads the frontier again when no delivery below the known one is left. */
 function claimer(webhook: WebhookKey, clock: () => number) {
   let frontier = 0
   return async (tx: Tx): Promise<Claimed | null> => {
@@ -45,7 +45,7 @@ function claimer(webhook: WebhookKey, clock: () => number) {
   }
 }
 
-/** Tries a delivery, records how that ended, and claims the next one in the same transaction where it was taken. */
+/** Tries a delivery, records the result, and, if it was accepted, claims the next delivery in the same transaction. */
 async function deliverOne(
   deps: DeliverDeps,
   webhook: WebhookKey,
@@ -53,37 +53,37 @@ async function deliverOne(
   next: (tx: Tx) => Promise<Claimed | null>,
 ): Promise<Claimed | null> {
   const answer = await attempt(deps, webhook, claimed)
-  noteAttempt(deps, webhook, claimed, answer)
+  logAttempt(deps, webhook, claimed, answer)
   const after = await asWorker(deps.db, async (tx) => {
     const concluded = await concludeAttempt(tx, webhook, claimed, answer, deps.clock())
-    return { concluded, claimed: concluded === 'taken' ? await next(tx) : null }
-  }).catch(unlessOverdue)
-  if (after) tellDisabled(deps, webhook, after.concluded)
+    return { concluded, claimed: concluded === 'accepted' ? await next(tx) : null }
+  }).catch(unlessOutdated)
+  if (after) logDisabled(deps, webhook, after.concluded)
   return after?.claimed ?? null
 }
 
-function unlessOverdue(error: unknown): null {
-  if (error instanceof AttemptOverdue) return null
+function unlessOutdated(error: unknown): null {
+  if (error instanceof AttemptOutdated) return null
   throw error
 }
 
-function tellDisabled({ log }: DeliverDeps, { tenantId, webhookId }: WebhookKey, concluded: Concluded) {
+function logDisabled({ log }: DeliverDeps, { tenantId, webhookId }: WebhookKey, concluded: Concluded) {
   if (concluded === 'gone' || concluded === 'failing')
     log.warn({ tenant_id: tenantId, webhook_id: webhookId, reason: concluded }, 'a webhook was disabled')
 }
 
-async function rest({ db, clock }: DeliverDeps, message: WebhookMessage): Promise<number | null> {
+async function finish({ db, clock }: DeliverDeps, message: WebhookMessage): Promise<number | null> {
   return asWorker(db, async (tx) => {
-    const rest = await settleIfIdle(tx, message, message.id)
-    const frontier = typeof rest === 'string' ? 0 : await findFrontier(tx, message.tenantId)
-    return waitFor(rest, frontier, clock())
+    const waitsFor = await deleteMessageIfIdle(tx, message, message.id)
+    const frontier = typeof waitsFor === 'string' ? 0 : await findFrontier(tx, message.tenantId)
+    return msUntil(waitsFor, frontier, clock())
   })
 }
 
-/** Due and yet not claimed: it became so a moment ago, or an earlier event is still on its way to its deliveries. */
-function waitFor(rest: Rest, frontier: number, now: number): number | null {
-  if (rest === 'settled') return null
-  if (rest === 'tenant') return longestWait
-  if (rest.dueAt > now) return Math.min(rest.dueAt - now, longestWait)
-  return rest.sequence < frontier ? 0 : fanOutWait
+/** A due delivery that was not claimed either became due just now, or waits for the fan-out of an earlier event. */
+function msUntil(waitsFor: WaitsFor, frontier: number, now: number): number | null {
+  if (waitsFor === 'nothing') return null
+  if (waitsFor === 'tenant') return maxWait
+  if (waitsFor.dueAt > now) return Math.min(waitsFor.dueAt - now, maxWait)
+  return waitsFor.sequence < frontier ? 0 : fanOutWait
 }

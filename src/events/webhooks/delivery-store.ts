@@ -1,15 +1,11 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { addToDay } from '../../platform/db/daily-counts.ts'
+import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Delivery } from '../../platform/outbox/acknowledge.ts'
-import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-
-/** Names a webhook. */
-export interface WebhookKey {
-  tenantId: string
-  webhookId: string
-}
+import { earliestId, timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import type { WebhookKey } from './store.ts'
 
 const day = 86_400_000
 const subscription = z.object({
@@ -21,12 +17,12 @@ const subscription = z.object({
 })
 
 /**
- * Makes a delivery of each of these numbered events for each webhook that wants it, and sees to it that the outbox
- * holds a message for each of these webhooks. `now` in ms. Both are there once the caller's transaction commits. Gives
- * what was not made because its tenant has `maxPerDay` on that day (UTC): those of the latest events.
+ * Inserts a delivery of each of these numbered events for each webhook that subscribes to it, and an outbox message for
+ * each of these webhooks that has none. `now` in ms since 1970. Returns the deliveries that were dropped because their
+ * tenant has reached `maxPerDay` on this day (UTC): those of the latest events.
  *
- * The message that is there already is locked, so that whoever is about to settle it waits, and then finds what was
- * added; one that is being settled is waited for, and made anew. Webhooks are locked against being deleted meanwhile.
+ * The upsert locks a message that exists. A worker that is about to delete it waits, and then finds the new deliveries;
+ * a message that is being deleted is inserted again. The webhooks are locked against deletion.
  */
 export async function insertDeliveries(
   tx: Tx,
@@ -49,14 +45,14 @@ export async function insertDeliveries(
 
 type Subscription = z.infer<typeof subscription>
 
-/** Deliveries that are not made; `isFirst`: the tenant had some left until now. */
+/** Deliveries that were dropped. `isFirst`: the first ones of this tenant on this day. */
 export interface DroppedDeliveries {
   tenantId: string
   count: number
   isFirst: boolean
 }
 
-/** Counts deliveries that are wanted; gives how many of each tenant are too many. */
+/** Counts wanted deliveries against the daily limit; returns how many of each tenant exceed it. */
 async function countDeliveries(
   tx: Tx,
   wanted: readonly Subscription[],
@@ -72,19 +68,19 @@ async function countDeliveries(
   })
 }
 
-/** What is left of `wanted`, in its order, without the last events of the tenants that want too many. */
+/** The `wanted` deliveries, in their order, without the latest ones of tenants that exceed their limit. */
 function withoutLatest(wanted: readonly Subscription[], dropped: readonly DroppedDeliveries[]) {
-  const left = new Set(wanted)
+  const kept = new Set(wanted)
   for (const { tenantId, count } of dropped)
     for (const row of wanted
       .filter((row) => row.tenant_id === tenantId)
       .toSorted((one, other) => other.sequence - one.sequence)
       .slice(0, count))
-      left.delete(row)
-  return wanted.filter((row) => left.has(row))
+      kept.delete(row)
+  return wanted.filter((row) => kept.has(row))
 }
 
-/** Numbered events of a tenant, `from` and `to` included, for one of its webhooks or for all. */
+/** The events of a tenant with sequences `from` to `to`, inclusive, for one of its webhooks or for all. */
 export interface Replay {
   tenantId: string
   from: number
@@ -93,8 +89,8 @@ export interface Replay {
 }
 
 /**
- * Hands events again to the webhooks that want them, in their order and as if they were new; those that are still to
- * be delivered stay as they are. Gives how many deliveries wait anew. As the worker role.
+ * Delivers events again, in order and as if they were new, to the webhooks that subscribe to them. Deliveries that are
+ * still open stay as they are. Returns the number of reopened and new deliveries. As the worker role.
  */
 export async function replayDeliveries(
   tx: Tx,
@@ -116,17 +112,17 @@ export async function replayDeliveries(
   )
 }
 
-const reach = z.object({ webhooks: z.number(), last: z.number(), deleted_up_to: z.number() })
+const replayScope = z.object({ webhooks: z.number(), last: z.number(), deleted_up_to: z.number() })
 
 /**
- * How many webhooks a replay is for (of a tenant, or that one), the last sequence that its tenant has given, and the
- * highest that is no longer kept (0: none).
+ * What a replay can cover: the number of active webhooks of the tenant (or 1 or 0 for one webhook), the tenant's latest
+ * sequence, and the highest sequence whose event was deleted (0: none).
  */
-export function findReach(
+export function findReplayScope(
   tx: Tx,
   { tenantId, webhookId }: Pick<Replay, 'tenantId' | 'webhookId'>,
-): Promise<z.infer<typeof reach>> {
-  return tx.one(sql.type(reach)`
+): Promise<z.infer<typeof replayScope>> {
+  return tx.one(sql.type(replayScope)`
     select (select count(*) from webhooks w where w.tenant_id = ${tenantId} and w.is_active and w.disabled_reason is null
               and (${webhookId ?? null}::uuid is null or w.id = ${webhookId ?? null})) as webhooks,
            coalesce((select max(e.sequence) from events e where e.tenant_id = ${tenantId}), 0) as last,
@@ -155,16 +151,16 @@ async function openDeliveries(
     select n.*, true, ${at}, ${sql.timestamp(new Date(now + day))}, ${at}
     from ${sql.unnest(rows, ['uuid', 'uuid', 'uuid', 'uuid', 'text', 'int8'])} as n
     on conflict (tenant_id, webhook_id, event_id) ${onConflict}`)
-  const concerned = new Map(wanted.map((row) => [row.webhook_id, row.tenant_id]))
+  const webhooks = new Map(wanted.map((row) => [row.webhook_id, row.tenant_id]))
   await ensureMessages(
     tx,
-    [...concerned].map(([webhookId, tenantId]) => ({ tenantId, webhookId })),
+    [...webhooks].map(([webhookId, tenantId]) => ({ tenantId, webhookId })),
     now,
   )
   return rowCount
 }
 
-/** Which of these events (rows e) each webhook wants, in the order in which the webhooks' messages have to be locked. */
+/** The webhooks that subscribe to these events (rows `e`), in the order in which their messages must be locked. */
 function listSubscriptions(tx: Tx, events: FragmentSqlToken, webhookId: string | null = null) {
   return tx.any(sql.type(subscription)`
     select e.tenant_id, w.id as webhook_id, e.id as event_id, e.type as event_type, e.sequence
@@ -178,6 +174,7 @@ function listSubscriptions(tx: Tx, events: FragmentSqlToken, webhookId: string |
     for key share of w`)
 }
 
+/** Inserts or locks the outbox message of each webhook. */
 async function ensureMessages(tx: Tx, webhooks: readonly WebhookKey[], now: number): Promise<void> {
   const rows = webhooks.map(({ tenantId, webhookId }) => [tenantId, timeOrderedId(now), webhookId])
   await tx.query(sql.unsafe`
@@ -190,47 +187,165 @@ async function ensureMessages(tx: Tx, webhooks: readonly WebhookKey[], now: numb
     do update set created_at = outbox.created_at`)
 }
 
-const found = z.object({ id: z.string() })
+export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'dead'] as const
 
-/** Puts a new message in the place of one that its queue gave up; false where it is gone. */
-export async function renewMessage(tx: Tx, { tenantId, id }: Delivery, now: number): Promise<boolean> {
-  const row = await tx.maybeOne(sql.type(found)`
-    update outbox set id = ${timeOrderedId(now)}, enqueued_at = null
-    where tenant_id = ${tenantId} and id = ${id} and queue = 'webhook' returning id`)
-  return row !== null
+const deliveryRow = z.object({
+  id: z.uuid(),
+  event_id: z.uuid(),
+  event_type: z.string(),
+  attempt: z.number(),
+  status: z.enum(deliveryStatuses),
+  response_status: z.number().nullable(),
+  duration_ms: z.number().nullable(),
+  error: z.string().nullable(),
+  next_attempt_at: z.number().nullable(),
+  created_at: z.number(),
+})
+
+export type DeliveryRow = z.infer<typeof deliveryRow>
+
+const columns = sql.fragment`
+  id, event_id, event_type, attempt, status, response_status, duration_ms, error, next_attempt_at, created_at`
+
+const typeText = z
+  .string()
+  .min(1, 'Give an event type.')
+  .max(128, 'An event type can have at most 128 characters.')
+
+/** The deliveries of a webhook, newest first. */
+export const deliveryList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
+  newestFirst: true,
+  filters: {
+    status: byWord(sql.fragment`status`, deliveryStatuses),
+    event_type: byText(sql.fragment`event_type`, typeText),
+  },
+})
+
+/** A page of the deliveries of a webhook. */
+export function listDeliveries(
+  tx: Tx,
+  tenantId: string,
+  webhookId: string,
+  page: ListPage,
+): Promise<readonly DeliveryRow[]> {
+  return tx.any(sql.type(deliveryRow)`
+    select ${columns} from webhook_deliveries
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} ${page.tail}`)
 }
 
-const auth = z.object({ tenant_active: z.boolean() })
-const openHead = z.object({ next_attempt_at: z.number(), sequence: z.number() })
+/** Identifies a delivery of a webhook; `at` in ms since 1970. */
+interface DeliveryKey {
+  tenantId: string
+  webhookId: string
+  id: string
+  at: number
+}
 
-/** What a webhook without a delivery to claim waits for: nothing any more, its tenant, or its first delivery. */
-export type Rest = 'settled' | 'tenant' | { dueAt: number; sequence: number }
+const state = deliveryRow.pick({ status: true }).extend({ event_is_kept: z.boolean() })
+
+/** The status of a delivery, and whether its event still exists (true for tests, which have none); or null. */
+export function findDeliveryState(tx: Tx, { tenantId, webhookId, id }: Omit<DeliveryKey, 'at'>) {
+  return tx.maybeOne(sql.type(state)`
+    select status, sequence is null
+      or exists (select from events e where e.tenant_id = ${tenantId} and e.id = event_id) as event_is_kept
+    from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId} and id = ${id}`)
+}
+
+/** Reopens a delivery that has ended for one more attempt, outside the order; false when it has not ended. */
+export async function reopenDelivery(tx: Tx, { tenantId, webhookId, id, at }: DeliveryKey): Promise<boolean> {
+  const moment = sql.timestamp(new Date(at))
+  const reopened = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update webhook_deliveries
+    set status = 'pending', in_order = false, next_attempt_at = ${moment}, retry_until = ${moment}, ended_at = null
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and id = ${id} and status in ('succeeded', 'dead')
+    returning id`)
+  return reopened !== null
+}
+
+/** Counts the tests and replays of a webhook that wait. Reliable only while the webhook is locked. */
+export function countWaitingOnce(tx: Tx, tenantId: string, webhookId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from webhook_deliveries
+    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and not in_order and status = 'pending'`)
+}
+
+/** Inserts a test, a delivery without an event that is tried once; returns its id. */
+export async function insertTest(
+  tx: Tx,
+  test: { tenantId: string; webhookId: string; eventType: string; at: number },
+): Promise<string> {
+  const id = timeOrderedId(test.at)
+  const at = sql.timestamp(new Date(test.at))
+  await tx.query(sql.unsafe`
+    insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, in_order, next_attempt_at, retry_until,
+                                    created_at)
+    values (${test.tenantId}, ${id}, ${test.webhookId}, ${timeOrderedId(test.at)}, ${test.eventType}, false, ${at}, ${at},
+            ${at})`)
+  return id
+}
+
+/** Deletes at most `limit` deliveries that ended before `before` (ms); returns how many. As the worker role. */
+export async function deleteEndedBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from webhook_deliveries where (tenant_id, id) in (
+      select tenant_id, id from webhook_deliveries where ended_at < ${sql.timestamp(new Date(before))}
+      order by ended_at limit ${limit})`)
+  return rowCount
+}
 
 /**
- * Deletes the message of a webhook that has nothing open, or delivers no more; else says what is waited for.
- *
- * Whoever adds a delivery holds the message, whoever activates a webhook the webhook: both are locked here first, and
- * looked at in statements of their own, which see what was committed while these locks were waited for.
+ * Gives up at most `limit` open deliveries whose event happened before `before` (ms since 1970) and is about to be
+ * deleted; their tenant was suspended for that long. They end at `now`. Returns how many. As the worker role.
  */
-export async function settleIfIdle(tx: Tx, { tenantId, webhookId }: WebhookKey, id: string): Promise<Rest> {
-  await tx.query(sql.unsafe`
-    select from webhooks where tenant_id = ${tenantId} and id = ${webhookId} for no key update`)
-  const held = await tx.maybeOne(sql.type(found)`
-    select id from outbox where tenant_id = ${tenantId} and id = ${id} for update`)
-  if (!held) return 'settled'
-  const delivering = await tx.maybeOne(sql.type(auth)`
-    select t.status = 'active' as tenant_active from webhooks w join tenants t on t.id = w.tenant_id
-    where w.tenant_id = ${tenantId} and w.id = ${webhookId} and w.is_active and w.disabled_reason is null
-      and t.deleted_at is null`)
-  const head = delivering && (await findHead(tx, { tenantId, webhookId }))
-  if (head)
-    return delivering.tenant_active ? { dueAt: head.next_attempt_at, sequence: head.sequence } : 'tenant'
-  await tx.query(sql.unsafe`delete from outbox where tenant_id = ${tenantId} and id = ${id}`)
-  return 'settled'
+export async function giveUpWithoutEvent(
+  tx: Tx,
+  before: number,
+  now: number,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update webhook_deliveries d set status = 'dead', next_attempt_at = null, ended_at = ${sql.timestamp(new Date(now))}
+    from (
+      select o.tenant_id, o.id from webhooks w cross join lateral (
+        select tenant_id, id from webhook_deliveries e
+        where e.tenant_id = w.tenant_id and e.webhook_id = w.id and e.status in ('pending', 'failed')
+          and e.event_id < ${earliestId(before)}
+        limit ${limit}) o
+      limit ${limit}) old
+    where d.tenant_id = old.tenant_id and d.id = old.id and d.status in ('pending', 'failed')`)
+  return rowCount
 }
 
-const findHead = (tx: Tx, { tenantId, webhookId }: WebhookKey) =>
-  tx.maybeOne(sql.type(openHead)`
-    select next_attempt_at, sequence from webhook_deliveries
-    where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status in ('pending', 'failed')
-    order by sequence limit 1`)
+const deletedWebhook = z.object({ tenant_id: z.string(), webhook_id: z.string() })
+
+/**
+ * The deleted webhooks that still have deliveries. As the worker role. Skips from webhook to webhook along the index, so
+ * the number of deliveries does not matter.
+ */
+export function listDeletedWebhooks(tx: Tx): Promise<readonly z.infer<typeof deletedWebhook>[]> {
+  return tx.any(sql.type(deletedWebhook)`
+    with recursive known as (
+      (select tenant_id, webhook_id from webhook_deliveries order by tenant_id, webhook_id limit 1)
+      union all
+      select next.tenant_id, next.webhook_id from known k cross join lateral (
+        select tenant_id, webhook_id from webhook_deliveries d
+        where (d.tenant_id, d.webhook_id) > (k.tenant_id, k.webhook_id) order by tenant_id, webhook_id limit 1) next
+    )
+    select tenant_id, webhook_id from known k
+    where not exists (select from webhooks w where w.tenant_id = k.tenant_id and w.id = k.webhook_id)`)
+}
+
+/** Deletes at most `limit` deliveries of a webhook; returns how many. As the worker role. */
+export async function deleteDeliveriesOf(
+  tx: Tx,
+  { tenant_id, webhook_id }: z.infer<typeof deletedWebhook>,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from webhook_deliveries where (tenant_id, id) in (
+      select tenant_id, id from webhook_deliveries
+      where tenant_id = ${tenant_id} and webhook_id = ${webhook_id} limit ${limit})`)
+  return rowCount
+}

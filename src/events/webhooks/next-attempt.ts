@@ -3,24 +3,24 @@ import { randomInt } from 'node:crypto'
 const second = 1_000
 const minute = 60 * second
 const steps = [5 * second, 30 * second, 2 * minute, 10 * minute]
-const longestAsked = 60 * minute
+const maxRequestedWait = 60 * minute
 
-/** Failures in a row from which on a circuit is open. */
+/** The number of failures in a row that opens the circuit of a webhook. */
 export const openAfter = steps.length + 1
 
-/** The wait after the first failure, and before the next event where one is given up. */
+/** ms to wait before the next event after one was given up. */
 export const firstWait = 5 * second
 
 /**
- * ms to wait after so many failures in a row of a webhook: 5 s, 30 s, 2 min and 10 min, up to a tenth longer, so that
- * not everybody comes back at once. Then its circuit is open: one event is tried every 30 to 60 minutes. What the
- * receiver asks for (ms) is waited at least, up to an hour.
+ * ms to wait after this many failures in a row of a webhook: 5 s, 30 s, 2 min and 10 min, plus up to a tenth, so that
+ * retries spread out. Then the circuit is open: one event is tried every 30 to 60 minutes. The wait is at least what
+ * the receiver requests (ms), up to an hour.
  */
-export function waitAfter(failures: number, asked: number | null): number {
+export function waitAfter(failures: number, requested: number | null): number {
   const step = steps[failures - 1]
   const own = step === undefined ? randomInt(30 * minute, 60 * minute) : step + randomInt(step / 10)
-  return Math.max(own, Math.min(asked ?? 0, longestAsked))
+  return Math.max(own, Math.min(requested ?? 0, maxRequestedWait))
 }
 
-/** ms of failures in a row after which a webhook is disabled. */
+/** ms of uninterrupted failures after which a webhook is disabled. */
 export const failingLimit = 5 * 24 * 60 * minute

@@ -1,50 +1,56 @@
 import http from 'node:http'
 import https from 'node:https'
-import { whyRefused } from './public-address.ts'
-import { PrivateAddress, publicLookup, type Resolve } from './public-lookup.ts'
+import { PrivateAddressError, publicLookup, type Resolve, whyRefused } from './public-address.ts'
 
-/** Why there was no answer: a word of ours, for what the other side says is not ours to repeat. */
-export type Trouble = 'timeout' | 'private_address' | 'dns' | 'connection' | 'tls' | 'bad_answer' | 'secret'
+/** Why there was no answer. A fixed word, because the receiver's own text must not reach our callers. */
+export type FailureReason =
+  | 'timeout'
+  | 'private_address'
+  | 'dns'
+  | 'connection'
+  | 'tls'
+  | 'bad_answer'
+  | 'secret'
 
-/** How a request ended: with the status of an answer, or without one. Times in ms. */
+/** The result of a request: the status of an answer, or the reason why there is none. Times in ms. */
 export interface Answer {
   status: number | null
-  trouble: Trouble | null
-  /** What `Retry-After` asks to wait, not yet bounded; null where it asks for nothing. */
+  reason: FailureReason | null
+  /** The wait that `Retry-After` requests, not yet bounded; null without the header. */
   retryAfter: number | null
   duration: number
 }
 
-/** Posts to URLs that tenants give, over connections that are kept for the next event. */
+/** Posts to URLs of tenants. Connections are kept alive for the next event. */
 export interface Poster {
   /** Never rejects. */
   post(url: string, headers: Record<string, string>, body: string): Promise<Answer>
   close(): void
 }
 
-/** `limit`: ms for a request from the look-up of the name to the end of the answer. */
+/** `limit`: ms for a request, from the DNS lookup to the end of the answer. */
 export interface PosterOptions {
   allowPrivate: boolean
   resolve?: Resolve
   limit?: number
-  /** Certificates that are trusted in place of the system's. */
+  /** Trusted certificates, instead of the system's. */
   ca?: string
-  /** ms since 1970, to read a Retry-After that is a date */
+  /** ms since 1970, for a `Retry-After` with a date. */
   clock: () => number
 }
 
-type Ended = Pick<Answer, 'status' | 'trouble'> & { retryAfter?: string | undefined; stale?: boolean }
+type Ended = Pick<Answer, 'status' | 'reason'> & { retryAfter?: string | undefined; stale?: boolean }
 
 const maxRead = 64 * 1024
 const maxHints = 10
 
 /**
- * Opens a poster. Redirects are not followed: they would lead where nobody looked. Of an answer, its status is read
- * and at most 64 KiB more, which are thrown away.
+ * Opens a poster. It does not follow redirects, whose targets were not checked. It reads the status of an answer and
+ * discards the body, of which it reads at most 64 KiB.
  */
 export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }: PosterOptions): Poster {
   const lookup = publicLookup(allowPrivate, resolve)
-  // An idle connection is closed before the usual server does it, in the moment in which the next event is sent.
+  // Idle connections close after 4 s, before most servers close them, which could happen just as the next event is sent.
   const kept = { keepAlive: true, timeout: 4_000, maxFreeSockets: 256 }
   const agents = { 'http:': new http.Agent(kept), 'https:': new https.Agent(kept) }
 
@@ -56,22 +62,22 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
       const request = secure
         ? https.request(url, { ...options, rejectUnauthorized: true, ...(ca && { ca }) })
         : http.request(url, options)
-      // What has come of an answer when the time is over counts: the status is the answer.
-      let ended: Ended = { status: null, trouble: 'connection' }
+      // A status received before the time limit counts, even if the body is incomplete.
+      let ended: Ended = { status: null, reason: 'connection' }
       const timer = setTimeout(() => {
-        if (ended.status === null) ended = { status: null, trouble: 'timeout' }
+        if (ended.status === null) ended = { status: null, reason: 'timeout' }
         request.destroy()
       }, ms)
       let hints = 0
       request.on('information', () => {
         if (++hints <= maxHints) return
-        ended = { status: null, trouble: 'bad_answer' }
+        ended = { status: null, reason: 'bad_answer' }
         request.destroy()
       })
       request.on('response', (response) => {
         ended = {
           status: response.statusCode ?? null,
-          trouble: null,
+          reason: null,
           retryAfter: response.headers['retry-after'],
         }
         let read = 0
@@ -82,8 +88,8 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
         response.on('error', () => undefined)
       })
       request.on('error', (error) => {
-        if (ended.trouble !== 'connection') return // decided before
-        ended = { status: null, trouble: troubleOf(error), stale: request.reusedSocket && wasCut(error) }
+        if (ended.reason !== 'connection') return // already decided
+        ended = { status: null, reason: reasonOf(error), stale: request.reusedSocket && wasReset(error) }
       })
       request.on('close', () => {
         clearTimeout(timer)
@@ -94,17 +100,17 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
 
   return {
     async post(url, headers, body) {
-      const begun = performance.now()
-      const spent = () => performance.now() - begun
+      const started = performance.now()
+      const spent = () => performance.now() - started
       const refused = whyRefused(url, allowPrivate) !== undefined
-      let ended: Ended = { status: null, trouble: 'private_address' }
+      let ended: Ended = { status: null, reason: 'private_address' }
       if (!refused) ended = await send(new URL(url), headers, body, limit)
-      // The server closed the kept connection as it was used: that says nothing about the event.
+      // The server closed the kept connection just as it was used, so try once more on a new connection.
       if (ended.stale) ended = await send(new URL(url), headers, body, Math.max(1, limit - spent()), true)
-      const { status, trouble } = ended
+      const { status, reason } = ended
       return {
         status,
-        trouble,
+        reason,
         retryAfter: waitOf(ended.retryAfter, clock()),
         duration: Math.round(spent()),
       }
@@ -117,10 +123,10 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
 }
 
 const codeOf = (error: Error) => String((error as NodeJS.ErrnoException).code ?? '')
-const wasCut = (error: Error) => ['ECONNRESET', 'EPIPE'].includes(codeOf(error))
+const wasReset = (error: Error) => ['ECONNRESET', 'EPIPE'].includes(codeOf(error))
 
-function troubleOf(error: Error): Trouble {
-  if (error instanceof PrivateAddress) return 'private_address'
+function reasonOf(error: Error): FailureReason {
+  if (error instanceof PrivateAddressError) return 'private_address'
   const code = codeOf(error)
   if (/^(ENOTFOUND|EAI_|ENODATA)/.test(code)) return 'dns'
   if (/^HPE_/.test(code)) return 'bad_answer'
@@ -129,7 +135,7 @@ function troubleOf(error: Error): Trouble {
   return 'connection'
 }
 
-/** RFC 9110 §10.2.3: seconds or a date, as ms from `now`. */
+/** Reads `Retry-After` (RFC 9110 §10.2.3), seconds or a date, as ms from `now`. */
 function waitOf(header: string | undefined, now: number): number | null {
   if (header === undefined) return null
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now

@@ -1,8 +1,9 @@
-import { BlockList, isIP } from 'node:net'
+import { lookup as systemLookup } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-// A webhook makes the service send requests where a tenant says: never into its own network. What may be reached is
-// what the registries of IANA for special-purpose addresses (RFC 6890 and its successors) call globally reachable.
-// Of IPv6 that is 2000::/3 alone, so anything outside it, yet to be invented or mapped from IPv4, is refused unread.
+// Tenants choose where webhooks send requests, so requests into the service's own network must be impossible (SSRF).
+// Allowed are the addresses that the IANA special-purpose registries (RFC 6890 and successors) list as globally
+// reachable. For IPv6 these lie in 2000::/3: everything outside, such as addresses mapped from IPv4, is refused.
 
 const special = listOf('ipv4', [
   '0.0.0.0/8', // this network, unspecified
@@ -24,13 +25,13 @@ const special = listOf('ipv4', [
 const global6 = listOf('ipv6', ['2000::/3'])
 
 const special6 = listOf('ipv6', [
-  '2001::/23', // protocol assignments, Teredo among them: a tunnel to an IPv4 address that is hidden in it
+  '2001::/23', // protocol assignments; Teredo among them tunnels to an embedded IPv4 address
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4: a tunnel, too
+  '2002::/16', // 6to4: tunnels to an embedded IPv4 address
   '3fff::/20', // documentation
 ])
 
-/** RFC 6052: behind a translator the whole IPv4 internet is here, and with it what is private in IPv4. */
+/** RFC 6052: a NAT64 translator maps all of IPv4 to this prefix, private addresses included. */
 const nat64 = listOf('ipv6', ['64:ff9b::/96'])
 
 function listOf(family: 'ipv4' | 'ipv6', nets: string[]): BlockList {
@@ -42,7 +43,7 @@ function listOf(family: 'ipv4' | 'ipv6', nets: string[]): BlockList {
   return list
 }
 
-/** Whether an IP address, in any spelling that a URL may have, is globally reachable; false for what is none. */
+/** Whether a text is a globally reachable IP address, in any spelling that URLs allow. */
 export function isPublicAddress(address: string): boolean {
   const plain = plainAddress(address)
   if (isIP(plain) === 4) return !special.check(plain, 'ipv4')
@@ -51,17 +52,17 @@ export function isPublicAddress(address: string): boolean {
   return global6.check(plain, 'ipv6') && !special6.check(plain, 'ipv6')
 }
 
-/** The one spelling of an address: 127.1, 0x7f000001 and 2130706433 are all 127.0.0.1. */
+/** The canonical spelling of an address: 127.1, 0x7f000001 and 2130706433 are all 127.0.0.1. '' for other texts. */
 function plainAddress(address: string): string {
   if (!/^\[?[\da-fx.:]+\]?$/i.test(address)) return ''
   const host = address.includes(':') && !address.startsWith('[') ? `[${address}]` : address
   return bare(URL.parse(`http://${host}/`)?.hostname ?? '')
 }
 
-/** A host as it stands in a URL, without the brackets of IPv6 and the dot of the root. */
+/** The host of a URL without the brackets of IPv6 and the trailing dot of the DNS root. */
 const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 
-/** The IPv4 address in the last 32 bits of one under 64:ff9b::/96, which a URL spells with one `::` and in hex. */
+/** The IPv4 address in the last 32 bits of an address in 64:ff9b::/96. A URL spells them in hex, with one `::`. */
 function translated(address: string): string {
   const [high = '', low = ''] = address
     .replace(/^64:ff9b::/, '')
@@ -76,30 +77,60 @@ const word = (hex: string) => {
   return `${value >> 8}.${value & 255}`
 }
 
-const longest = 2_000
+const maxLength = 2_000
 const insideNames = /(^|\.)(localhost|local|internal)$/
 
 /**
- * Why events are not sent to a URL, as a sentence for whoever gave it; undefined where they are. With `allowPrivate`
- * http and addresses inside are let pass. A name is not looked up: that is done, and judged, when it is connected to.
+ * Why events cannot be sent to a URL, as a sentence for the caller; undefined when they can. `allowPrivate` also allows
+ * http and private addresses. Host names are not resolved here: {@link publicLookup} checks them at each connection.
  */
 export function whyRefused(url: string, allowPrivate: boolean): string | undefined {
-  if (url.length > longest) return `Give an address of at most ${longest} characters.`
+  if (url.length > maxLength) return `Give a URL of at most ${maxLength} characters.`
   const parsed = URL.parse(url)
-  // What a URL parser drops without a word would be read otherwise by the next one.
-  if (!parsed || /[\s\p{Cc}\\]/u.test(url)) return 'Give a whole URL, such as https://example.com/events.'
+  // URL parsers silently drop these characters, and different parsers then read different URLs.
+  if (!parsed || /[\s\p{Cc}\\]/u.test(url)) return 'Give a complete URL, such as https://example.com/events.'
   if (parsed.protocol !== 'https:' && !(allowPrivate && parsed.protocol === 'http:'))
-    return 'Give a URL that begins with https://.'
+    return 'Give a URL that starts with https://.'
   if (parsed.username !== '' || parsed.password !== '')
-    return 'Give the URL without a user name and password: requests are signed instead.'
+    return 'Give the URL without user name and password: requests are signed instead.'
   if (bare(parsed.hostname) === '') return 'Give a URL with a host.'
   return allowPrivate ? undefined : whyInside(bare(parsed.hostname))
 }
 
 function whyInside(host: string): string | undefined {
   if (insideNames.test(host))
-    return 'Give a host of the public internet: this name is for one inside a network.'
+    return 'Give a host on the public internet: this name belongs to a private network.'
   if (isIP(host) !== 0 && !isPublicAddress(host))
-    return 'Give a host of the public internet: this address is private or reserved.'
+    return 'Give a host on the public internet: this address is private or reserved.'
   return undefined
 }
+
+/** Finds all addresses of a host: the shape of dns.lookup with `all`. */
+export type Resolve = (
+  host: string,
+  options: { all: true; family?: number | 'IPv4' | 'IPv6' },
+  done: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
+) => void
+
+/** A host resolves to an address that is not public. */
+export class PrivateAddressError extends Error {
+  override name = 'PrivateAddressError'
+}
+
+/**
+ * The lookup function of a connection. It checks the same addresses that the connection uses, so a name that was public
+ * when the webhook was created and is private now is refused. One private address refuses the whole host.
+ */
+export const publicLookup =
+  (allowPrivate: boolean, resolve: Resolve = systemLookup as Resolve): LookupFunction =>
+  (host, { family, all }, done) => {
+    const options = family === undefined ? { all: true as const } : { all: true as const, family }
+    resolve(host, options as Parameters<Resolve>[1], (error, addresses = []) => {
+      const [first] = addresses
+      if (error) return done(error, '')
+      if (!first) return done(Object.assign(new Error('No address'), { code: 'ENOTFOUND' }), '')
+      if (!allowPrivate && !addresses.every(({ address }) => isPublicAddress(address)))
+        return done(new PrivateAddressError(), '')
+      return all ? done(null, addresses) : done(null, first.address, first.family)
+    })
+  }

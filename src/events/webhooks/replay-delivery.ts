@@ -3,15 +3,15 @@ import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { gone, invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { findState, reopenDelivery } from './asked-store.ts'
+import { findDeliveryState, reopenDelivery } from './delivery-store.ts'
 import { sendOnce } from './send-once.ts'
 import type { WebhookRow } from './store.ts'
 import { stateOf } from './webhook-schemas.ts'
 
 /**
- * Sends the event of a delivery that has ended once more, beside the order. 409 `invalid_state` for one that has not,
- * and where the webhook is inactive or disabled; 409 `limit_reached` where too many tests and replays wait; 410 `gone`
- * where the event was deleted after `EVENT_RETENTION_DAYS`.
+ * Sends the event of an ended delivery once more, outside the order. 409 `invalid_state` when the delivery has not ended
+ * or the webhook is inactive or disabled, 409 `limit_reached` when too many tests and replays wait, 410 `gone` when the
+ * event was deleted after `EVENT_RETENTION_DAYS`.
  */
 export async function replayDelivery(
   tx: Tx,
@@ -23,17 +23,17 @@ export async function replayDelivery(
   const { tenantId } = caller
   const at = clock()
   const { id: webhookId } = webhook
-  const asked = { tenantId, webhookId, id, at }
-  const delivery = await findState(tx, asked)
+  const key = { tenantId, webhookId, id, at }
+  const delivery = await findDeliveryState(tx, key)
   if (!delivery) throw notFound()
   if (!delivery.event_is_kept) throw gone('The event of this delivery is no longer kept.')
   const state = stateOf(webhook)
   if (state !== 'active')
     throw invalidState(`The webhook is ${state}. Set is_active to true, then replay.`, state)
-  if (!(await reopenDelivery(tx, asked)))
+  if (!(await reopenDelivery(tx, key)))
     throw invalidState(
       'This delivery has not ended yet.',
-      (await findState(tx, asked))?.status ?? delivery.status,
+      (await findDeliveryState(tx, key))?.status ?? delivery.status,
     )
   await sendOnce(tx, { tenantId, webhookId, deliveryId: id, requestId: caller.requestInfo.requestId, at })
   await appendAudit(tx, {

@@ -3,13 +3,13 @@ import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
-import { newSecret } from './new-secret.ts'
 import { replaceSecret, type WebhookRow } from './store.ts'
+import { newSecret } from './webhook-secret.ts'
 
-/** How long both secrets sign. */
+/** ms for which both secrets sign. */
 const overlap = 24 * 3_600_000
 
-/** Gives a webhook a new secret, told this once; the one before signs, too, for 24 hours, and any older one no more. */
+/** Gives a webhook a new secret, shown only once. The previous one also signs for 24 hours; older ones stop signing. */
 export async function rotateSecret(tx: Tx, { clock, sealer }: Deps, caller: Caller, { id }: WebhookRow) {
   const { tenantId } = caller
   const at = clock()

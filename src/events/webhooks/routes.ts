@@ -1,44 +1,38 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { pageOf, uncountedPageOf } from '../../platform/http/lists.ts'
+import { answerPage, pageOf, uncountedPageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
-import { timestamp } from '../../platform/http/schemas.ts'
-import { deliveryList, deliveryStatuses } from './asked-store.ts'
 import { createWebhook } from './create-webhook.ts'
 import { removeWebhook } from './delete-webhook.ts'
-import { loadWebhook, pageOfDeliveries, pageOfWebhooks } from './read-webhooks.ts'
+import { deliveryList, listDeliveries } from './delivery-store.ts'
 import { replayDelivery } from './replay-delivery.ts'
 import { rotateSecret } from './rotate-secret.ts'
-import { holdWebhook, type WebhookRow, webhookList } from './store.ts'
+import {
+  countMatching,
+  findWebhook,
+  listWebhooks,
+  lockWebhook,
+  type WebhookRow,
+  webhookList,
+} from './store.ts'
 import { testWebhook } from './test-webhook.ts'
 import { updateWebhook } from './update-webhook.ts'
 import {
   createdWebhook,
+  deliverySchema,
   rotatedSecret,
   showChangedWebhook,
+  showDelivery,
   showWebhook,
   webhookBodies,
   webhookResource,
   webhookSchema,
 } from './webhook-schemas.ts'
-
-const deliverySchema = z
-  .object({
-    id: z.uuid(),
-    event_id: z.uuid().meta({ description: 'Sent as `webhook-id`' }),
-    event_type: z.string(),
-    attempt: z.int().meta({ description: 'How often it was tried' }),
-    status: z.enum(deliveryStatuses),
-    response_status: z.int().nullable(),
-    duration_ms: z.int().nullable(),
-    error: z.string().nullable().meta({ description: 'Why there was no answer' }),
-    next_attempt_at: timestamp.nullable(),
-    created_at: timestamp,
-  })
-  .meta({ id: 'Delivery', description: 'One event for one webhook, with its last attempt' })
 
 const deliveryId = z.object({ delivery_id: z.uuid() })
 
@@ -46,13 +40,34 @@ const tag = 'Webhooks'
 const all = '/api/v1/webhooks'
 const one = `${all}/:id`
 
-/** Where a URL leads is for approvers to see; its path and query may be a secret of the receiver's. */
+/** Approvers see the origin of a URL. Its path and query can contain a secret of the receiver. */
 const withOriginOnly = <Body extends { url?: string | undefined }>(body: Body): Body =>
   body.url === undefined ? body : { ...body, url: new URL(body.url).origin }
 
-/** The webhook of the path, which nobody else changes until the transaction ends. */
-const heldWebhook = (tx: Tx, { caller, params }: Target): Promise<WebhookRow | null> =>
-  holdWebhook(tx, caller.tenantId, pathId(params.id))
+const loadWebhook = (deps: Deps, caller: Caller, id: string): Promise<WebhookRow | null> =>
+  inTenant(deps.db, caller, (tx) => findWebhook(tx, caller.tenantId, id))
+
+function pageOfWebhooks(deps: Deps, caller: Caller, query: ListQuery) {
+  const { tenantId } = caller
+  const load = (page: ListPage) =>
+    inTenant(deps.db, caller, async (tx) => ({
+      rows: await listWebhooks(tx, tenantId, page),
+      count: await countMatching(tx, tenantId, page),
+    }))
+  return answerPage(deps, caller, webhookList, { path: '/api/v1/webhooks', query }, load, showWebhook)
+}
+
+function pageOfDeliveries(deps: Deps, caller: Caller, id: string, query: ListQuery) {
+  const { tenantId } = caller
+  const load = (page: ListPage) =>
+    inTenant(deps.db, caller, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
+  const asked = { path: `/api/v1/webhooks/${id}/deliveries`, query }
+  return answerPage(deps, caller, deliveryList, asked, load, showDelivery)
+}
+
+/** Loads the webhook of the path and locks it until the transaction ends. */
+const lockedWebhook = (tx: Tx, { caller, params }: Target): Promise<WebhookRow | null> =>
+  lockWebhook(tx, caller.tenantId, pathId(params.id))
 
 export const webhookRoutes = (deps: Deps): Route[] => {
   const { newWebhook, webhookChange } = webhookBodies(deps.config.WEBHOOK_ALLOW_PRIVATE)
@@ -74,7 +89,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       action: 'webhook:create',
       tag,
       summary: 'Have events sent to a URL',
-      description: 'The answer holds the secret that signs them, which is not shown again.',
+      description: 'The answer contains the secret that signs them. It is not shown again.',
       body: newWebhook,
       shownBody: withOriginOnly,
       status: 201,
@@ -106,13 +121,13 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         action: 'webhook:update',
         tag,
         summary: 'Change a webhook',
-        description: '`is_active: true` opens one again that the service has disabled.',
+        description: '`is_active: true` also enables a webhook that the service disabled.',
         body: webhookChange,
         shownBody: withOriginOnly,
         status: 200,
         answer: webhookSchema,
         versioned: true,
-        load: heldWebhook,
+        load: lockedWebhook,
         resource: webhookResource,
         act: async (tx, ask, webhook) =>
           showChangedWebhook(await updateWebhook(tx, deps, ask.caller, webhook, ask)),
@@ -127,7 +142,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 204,
       answer: null,
       versioned: true,
-      load: heldWebhook,
+      load: lockedWebhook,
       resource: webhookResource,
       act: (tx, { caller, ifMatch }, webhook) => removeWebhook(tx, deps, caller, webhook, ifMatch),
     }),
@@ -138,11 +153,11 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       tag,
       summary: 'Send a test to a webhook',
       description:
-        'One attempt, of an event of the type `events.webhook_tested`: what became of it is in its deliveries.',
+        'Makes one attempt, with an event of the type `events.webhook_tested`. The list of deliveries shows the result.',
       status: 200,
       answer: deliveryId,
       refusals: [409],
-      load: heldWebhook,
+      load: lockedWebhook,
       resource: webhookResource,
       act: async (tx, { caller }, webhook) => ({ delivery_id: await testWebhook(tx, deps, caller, webhook) }),
     }),
@@ -152,11 +167,11 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       action: 'webhook:rotate',
       tag,
       summary: 'Give a webhook a new secret',
-      description: 'For 24 hours both sign, so that receivers can change over.',
+      description: 'Both secrets sign for 24 hours, so that receivers can switch.',
       status: 200,
       answer: rotatedSecret,
       secret: true,
-      load: heldWebhook,
+      load: lockedWebhook,
       resource: webhookResource,
       act: (tx, { caller }, webhook) => rotateSecret(tx, deps, caller, webhook),
     }),
@@ -165,7 +180,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       path: `${one}/deliveries`,
       action: 'webhook:list',
       tag,
-      summary: 'List what was sent to a webhook, newest first',
+      summary: 'List the deliveries of a webhook, newest first',
       query: deliveryList.query,
       status: 200,
       answer: uncountedPageOf(deliverySchema),
@@ -179,11 +194,11 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       action: 'webhook:replay',
       tag,
       summary: 'Send an event to a webhook once more',
-      description: 'One attempt, beside the order of the others.',
+      description: 'Makes one attempt, outside the order of the other deliveries.',
       status: 200,
       answer: deliveryId,
       refusals: [409, 410],
-      load: heldWebhook,
+      load: lockedWebhook,
       resource: webhookResource,
       act: async (tx, { caller, params }, webhook) => {
         const id = pathId(params.did)

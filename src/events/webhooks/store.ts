@@ -1,7 +1,15 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { asWorker, type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Sample } from '../../platform/metrics/read-sources.ts'
+import { openAfter } from './next-attempt.ts'
+
+/** Identifies a webhook. */
+export interface WebhookKey {
+  tenantId: string
+  webhookId: string
+}
 
 const webhookRow = z.object({
   id: z.uuid(),
@@ -35,14 +43,14 @@ export function listWebhooks(tx: Tx, tenantId: string, page: ListPage): Promise<
     select ${columns} from webhooks where tenant_id = ${tenantId} ${page.tail}`)
 }
 
-/** How many webhooks of the tenant the filters leave; all of them from the counter. */
-export function countListed(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+/** Counts the webhooks that match the filters. Without filters the count comes from `row_counts`. */
+export function countMatching(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countWebhooks(tx, tenantId)
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from webhooks where tenant_id = ${tenantId} ${page.conditions}`)
 }
 
-/** How many webhooks the tenant has; certain once the transaction has inserted one, which holds the counter. */
+/** Counts the tenant's webhooks. Reliable once the transaction has inserted one, which locks the counter. */
 export const countWebhooks = (tx: Tx, tenantId: string): Promise<number> =>
   countRows(tx, tenantId, 'webhooks')
 
@@ -52,14 +60,14 @@ export function findWebhook(tx: Tx, tenantId: string, id: string): Promise<Webho
     select ${columns} from webhooks where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** As findWebhook, and nobody else changes it until the transaction ends. */
-export function holdWebhook(tx: Tx, tenantId: string, id: string): Promise<WebhookRow | null> {
+/** As findWebhook, but locks the webhook until the transaction ends. */
+export function lockWebhook(tx: Tx, tenantId: string, id: string): Promise<WebhookRow | null> {
   return tx.maybeOne(sql.type(webhookRow)`
     select ${columns} from webhooks where tenant_id = ${tenantId} and id = ${id} for no key update`)
 }
 
-/** A webhook as its tenant describes it; `at` in ms since 1970. */
-interface Described {
+/** The fields of a webhook that its tenant sets; `at` in ms since 1970. */
+interface WebhookFields {
   tenantId: string
   id: string
   url: string
@@ -70,7 +78,10 @@ interface Described {
 }
 
 /** Inserts a webhook with its sealed secret. */
-export async function insertWebhook(tx: Tx, webhook: Described & { secretSealed: Buffer }): Promise<void> {
+export async function insertWebhook(
+  tx: Tx,
+  webhook: WebhookFields & { secretSealed: Buffer },
+): Promise<void> {
   const at = sql.timestamp(new Date(webhook.at))
   await tx.query(sql.unsafe`
     insert into webhooks (tenant_id, id, url, description, event_types, is_active, secret_sealed, created_at, updated_at)
@@ -79,8 +90,8 @@ export async function insertWebhook(tx: Tx, webhook: Described & { secretSealed:
             ${at}, ${at})`)
 }
 
-/** Changes a webhook, and opens it where it was disabled and `reopen` says so; false where it is so already. */
-export async function changeWebhook(tx: Tx, webhook: Described & { reopen: boolean }): Promise<boolean> {
+/** Updates a webhook and, with `reopen`, enables a disabled one; false when nothing changes. */
+export async function changeWebhook(tx: Tx, webhook: WebhookFields & { reopen: boolean }): Promise<boolean> {
   const types = sql.array(webhook.event_types, 'text')
   const reason = sql.fragment`case when ${webhook.reopen} then null else disabled_reason end`
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
@@ -94,7 +105,7 @@ export async function changeWebhook(tx: Tx, webhook: Described & { reopen: boole
   return changed !== null
 }
 
-/** Puts a new secret, sealed, in the place of the present one, which goes on to sign until `until` (ms since 1970). */
+/** Replaces the sealed secret; the previous one also signs until `until` (ms since 1970). */
 export async function replaceSecret(
   tx: Tx,
   webhook: { tenantId: string; id: string; secretSealed: Buffer; until: number },
@@ -106,7 +117,58 @@ export async function replaceSecret(
     where tenant_id = ${webhook.tenantId} and id = ${webhook.id}`)
 }
 
-/** Deletes a webhook; its deliveries are seen by nobody from then on, and go later. */
+/** Deletes a webhook. Its deliveries are no longer visible; the retention worker deletes them later. */
 export async function deleteWebhook(tx: Tx, tenantId: string, id: string): Promise<void> {
   await tx.query(sql.unsafe`delete from webhooks where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** Records a success: resets the failures of a webhook, which closes its circuit. */
+export async function recordSuccess(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
+  await tx.query(sql.unsafe`
+    update webhooks set failures = 0, failing_since = null, last_success_at = ${sql.timestamp(new Date(now))}
+    where tenant_id = ${tenantId} and id = ${webhookId}`)
+}
+
+const health = z.object({ failures: z.number(), failing_since: z.number() })
+
+/** Counts a failure; returns the number of failures in a row and since when (ms), or null for a deleted webhook. */
+export function recordFailure(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number) {
+  const at = sql.timestamp(new Date(now))
+  return tx.maybeOne(sql.type(health)`
+    update webhooks set failures = failures + 1, failing_since = coalesce(failing_since, ${at}), last_failure_at = ${at}
+    where tenant_id = ${tenantId} and id = ${webhookId}
+    returning failures, failing_since`)
+}
+
+/** Records a failed test or replay. It does not count as a failure of the ordered deliveries. */
+export async function recordOnceFailure(
+  tx: Tx,
+  { tenantId, webhookId }: WebhookKey,
+  now: number,
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update webhooks set last_failure_at = ${sql.timestamp(new Date(now))}
+    where tenant_id = ${tenantId} and id = ${webhookId}`)
+}
+
+/** Disables a webhook until it is activated again; false when it is already disabled. */
+export async function disable(
+  tx: Tx,
+  { tenantId, webhookId }: WebhookKey,
+  reason: 'gone' | 'failing',
+): Promise<boolean> {
+  const row = await tx.maybeOne(sql.type(z.object({ id: z.string() }))`
+    update webhooks set disabled_reason = ${reason}
+    where tenant_id = ${tenantId} and id = ${webhookId} and disabled_reason is null returning id`)
+  return row !== null
+}
+
+/** Counts the webhooks with an open circuit: after too many failures they are tried only now and then. */
+export async function measureCircuits(db: Pick<Databases, 'worker'>): Promise<Sample[]> {
+  const { count } = await asWorker(db, (tx) =>
+    tx.one(sql.type(z.object({ count: z.number() }))`
+      select count(*) as count from webhooks
+      where failures > 0 and failures >= ${openAfter} and is_active and disabled_reason is null`),
+  )
+  return [{ gauge: 'webhookCircuits', labels: {}, value: count }]
 }

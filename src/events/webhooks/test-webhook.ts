@@ -4,13 +4,13 @@ import { addToDay } from '../../platform/db/daily-counts.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { insertTest } from './asked-store.ts'
+import { insertTest } from './delivery-store.ts'
 import { sendOnce } from './send-once.ts'
 import type { WebhookRow } from './store.ts'
 
 /**
- * Sends an event that stands for none, once, also to a webhook that is inactive or disabled; gives the delivery's id.
- * 409 `limit_reached` where too many wait, or the tenant has had its number for the day.
+ * Sends a test event once, also to an inactive or disabled webhook; returns the id of the delivery. 409 `limit_reached`
+ * when too many tests and replays wait, or when the tenant has used up its deliveries of the day.
  */
 export async function testWebhook(
   tx: Tx,
@@ -37,5 +37,5 @@ const tooManyToday = () =>
   new ApiError(
     409,
     'limit_reached',
-    'The tenant has had its number of deliveries for today. Try again after midnight (UTC).',
+    'The tenant has used up its deliveries for today. Try again after midnight (UTC).',
   )

@@ -4,13 +4,13 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { restart } from './asked-store.ts'
+import { resumeDeliveries } from './attempt-store.ts'
 import { changeWebhook, findWebhook, type WebhookRow } from './store.ts'
 import { auditedWebhook, stateOf, type WebhookChange } from './webhook-schemas.ts'
 
 /**
- * Changes a webhook; what the change does not name stays as it is. `is_active: true` opens one again that the service
- * has disabled, forgets its failures, and what waits for it is tried at once.
+ * Changes the given fields of a webhook. `is_active: true` also enables a webhook that the service disabled, resets its
+ * failures, and makes its waiting deliveries due at once.
  */
 export async function updateWebhook(
   tx: Tx,
@@ -27,14 +27,14 @@ export async function updateWebhook(
   const reopen = change.is_active === true
   const changed = await changeWebhook(tx, { ...webhook, ...given, tenantId, reopen, at })
   const wasActive = stateOf(webhook) === 'active'
-  if (reopen) await restart(tx, { tenantId, webhookId: id, wasActive, now: at })
+  if (reopen) await resumeDeliveries(tx, { tenantId, webhookId: id, wasActive, now: at })
   if (!changed) return webhook
-  const now = (await findWebhook(tx, tenantId, id)) ?? webhook
+  const after = (await findWebhook(tx, tenantId, id)) ?? webhook
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: 'webhook:update',
     target: { type: 'webhook', id },
-    changes: changesBetween(auditedWebhook(webhook), auditedWebhook(now)),
+    changes: changesBetween(auditedWebhook(webhook), auditedWebhook(after)),
   })
-  return now
+  return after
 }

@@ -2,39 +2,40 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { eventTypes as knownTypes } from '../../platform/outbox/event-types.ts'
+import { type DeliveryRow, deliveryStatuses } from './delivery-store.ts'
 import { whyRefused } from './public-address.ts'
 import type { WebhookRow } from './store.ts'
 
 const maxTypes = 100
 
 const eventType = z
-  .string('Give a type of events as text.')
-  .max(128, 'A type of events may have 128 characters at most.')
+  .string('Give each event type as text.')
+  .max(128, 'An event type can have at most 128 characters.')
   .regex(
     /^[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*(\.\*)?$/,
-    'Give a type such as identity.user_created, or a beginning such as identity.*; leave the list empty for all.',
+    'Give an event type such as identity.user_created, or a prefix such as identity.*. An empty list means all.',
   )
 
-const tooMany = `Name ${maxTypes} types at most, or identity.* for many.`
+const tooMany = `Give at most ${maxTypes} types; identity.* stands for many.`
 
-// Counted before they are looked at: else a body full of nonsense has an answer a hundred times as long.
+// The list's length is checked before its entries. Otherwise a long invalid list would get a much longer error.
 const eventTypes = z
   .array(z.unknown(), 'Give event_types as a list of texts.')
   .max(maxTypes, tooMany)
   .pipe(z.array(eventType))
   .transform((types) => [...new Set(types)])
   .meta({
-    description: 'Which events are sent, by type or its beginning; empty for all. Types may be your own.',
+    description: 'Which events are sent, by type or prefix; empty for all. Types can be your own.',
     example: ['identity.*', 'tenant.member_added'],
     override: { type: 'array', items: { type: 'string', maxLength: 128 }, maxItems: maxTypes },
   })
 
 const description = z
   .string('Give the description as text.')
-  .refine((text) => [...text].length <= 2000, 'A description may have 2000 characters at most.')
+  .refine((text) => [...text].length <= 2000, 'A description can have at most 2000 characters.')
 
 const isActive = z.boolean('Give is_active as true or false.').meta({
-  description: 'false: no events are sent. true opens a webhook again that the service has disabled',
+  description: 'false: no events are sent. true also enables a webhook that the service disabled',
 })
 
 const url = (allowPrivate: boolean) =>
@@ -46,7 +47,7 @@ const url = (allowPrivate: boolean) =>
     })
     .meta({ format: 'uri', maxLength: 2000, example: 'https://example.com/events' })
 
-/** What creates a webhook, and what changes one; `allowPrivate` lets URLs lead into the own network. */
+/** The bodies that create and change a webhook. `allowPrivate` allows URLs into the service's own network. */
 export const webhookBodies = (allowPrivate: boolean) => ({
   newWebhook: z.object({
     url: url(allowPrivate),
@@ -77,7 +78,7 @@ export const webhookSchema = z
     disabled_reason: z
       .enum(['gone', 'failing'])
       .nullable()
-      .meta({ description: 'Set by the service: it answered 410, or failed for 5 days' }),
+      .meta({ description: 'Set by the service: the receiver answered 410, or failed for 5 days' }),
     created_at: timestamp,
     updated_at: timestamp,
     last_success_at: timestamp.nullable(),
@@ -85,12 +86,12 @@ export const webhookSchema = z
     warnings: z
       .array(z.object({ code: z.literal('unknown_event_type'), pointer: z.string() }))
       .optional()
-      .meta({ description: 'After a change: event types that match none the service has today' }),
+      .meta({ description: 'After a change: event types that match no event of the service today' }),
   })
   .meta({ id: 'Webhook' })
 
 const secret = z.string().meta({
-  description: 'Signs what is sent (Standard Webhooks). Shown here and never again',
+  description: 'Signs what is sent (Standard Webhooks). Shown only here, not again',
   example: `whsec_${'A'.repeat(43)}=`,
 })
 
@@ -99,7 +100,7 @@ export const createdWebhook = webhookSchema.extend({ secret }).meta({ id: 'Creat
 export const rotatedSecret = z
   .object({
     secret,
-    previous_secret_expires_at: timestamp.meta({ description: 'Until then the previous one signs, too' }),
+    previous_secret_expires_at: timestamp.meta({ description: 'Until then the previous secret also signs' }),
   })
   .meta({ id: 'RotatedSecret' })
 
@@ -119,7 +120,7 @@ export const showWebhook = (row: WebhookRow) => ({
   last_failure_at: moment(row.last_failure_at),
 })
 
-/** A webhook after a change of it: what is stored, and what of it may be misspelt. */
+/** A webhook after a change, with warnings about event types that look misspelt. */
 export const showChangedWebhook = (row: WebhookRow) => ({
   ...showWebhook(row),
   warnings: row.event_types.flatMap((type, index) =>
@@ -127,17 +128,17 @@ export const showChangedWebhook = (row: WebhookRow) => ({
   ),
 })
 
-/** Whether a type, or beginning such as `identity.*`, matches an event that there is. */
+/** Whether a type, or a prefix such as `identity.*`, matches an event of the service. */
 const isKnown = (type: string): boolean =>
   type.endsWith('.*')
     ? Object.keys(knownTypes).some((known) => known.startsWith(type.slice(0, -1)))
     : Object.hasOwn(knownTypes, type)
 
-/** `inactive`: switched off by its tenant; `disabled`: by the service. */
+/** `inactive`: turned off by the tenant; `disabled`: by the service. */
 export const stateOf = ({ is_active, disabled_reason }: Pick<WebhookRow, 'is_active' | 'disabled_reason'>) =>
   disabled_reason ? 'disabled' : is_active ? 'active' : 'inactive'
 
-/** Of a webhook, what the audit log tells. */
+/** The fields of a webhook that the audit log records. */
 export const auditedWebhook = ({
   url,
   description,
@@ -152,13 +153,37 @@ export const auditedWebhook = ({
   disabled_reason,
 })
 
-/** Where a URL leads. The rest may be a secret of the receiver's, and auditors read no webhooks: its digest tells a change. */
+/**
+ * The origin of a URL. Its path and query can contain a secret of the receiver, and auditors cannot read webhooks, so a
+ * digest stands for them: it shows that they changed.
+ */
 function auditedUrl(url: string): string {
   const { origin } = new URL(url)
   return `${origin}/… (sha256 ${createHash('sha256').update(url).digest('hex').slice(0, 16)})`
 }
 
-/** A webhook, as policies see it. */
+export const deliverySchema = z
+  .object({
+    id: z.uuid(),
+    event_id: z.uuid().meta({ description: 'Sent as `webhook-id`' }),
+    event_type: z.string(),
+    attempt: z.int().meta({ description: 'Number of attempts so far' }),
+    status: z.enum(deliveryStatuses),
+    response_status: z.int().nullable(),
+    duration_ms: z.int().nullable(),
+    error: z.string().nullable().meta({ description: 'Why there was no answer' }),
+    next_attempt_at: timestamp.nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'Delivery', description: 'One event for one webhook, with its last attempt' })
+
+export const showDelivery = (row: DeliveryRow) => ({
+  ...row,
+  next_attempt_at: moment(row.next_attempt_at),
+  created_at: rfc3339(row.created_at),
+})
+
+/** A webhook as a resource in policies. */
 export const webhookResource = (row: WebhookRow) => ({
   type: 'webhook',
   id: row.id,

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { claimHead } from '../../../src/events/webhooks/attempt-store.ts'
-import { AttemptOverdue, concludeAttempt } from '../../../src/events/webhooks/conclude-attempt.ts'
+import { AttemptOutdated, concludeAttempt } from '../../../src/events/webhooks/conclude-attempt.ts'
 import { asWorker } from '../../../src/platform/db/transaction.ts'
 import { superuserUrl } from '../../helpers/cluster.ts'
 import { addWebhook, newSecret, seal, startReceiver } from '../../workers/receiver.ts'
@@ -321,10 +321,10 @@ t.test(
       [1, 2],
     )
     for (const status of [500, 410, 200]) {
-      const answer = { status, trouble: null, retryAfter: null, duration: 1 }
+      const answer = { status, reason: null, retryAfter: null, duration: 1 }
       await t.rejects(
         asWorker(db, (tx) => concludeAttempt(tx, webhook, claimed!, answer, room.now)),
-        AttemptOverdue,
+        AttemptOutdated,
       )
     }
     t.match(await room.stage.rows('select * from webhooks'), [{ failures: 0, disabled_reason: null }])

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { renewMessage } from '../../../src/events/webhooks/delivery-store.ts'
+import { renewMessage } from '../../../src/events/webhooks/attempt-store.ts'
 import { asWorker } from '../../../src/platform/db/transaction.ts'
 import { superuserUrl } from '../../helpers/cluster.ts'
 import { addWebhook, startReceiver } from '../../workers/receiver.ts'

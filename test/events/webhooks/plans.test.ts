@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { listEventsAfter } from '../../../src/events/feed/store.ts'
-import * as deliveries from '../../../src/events/webhooks/asked-store.ts'
+import * as attempts from '../../../src/events/webhooks/attempt-store.ts'
+import * as deliveries from '../../../src/events/webhooks/delivery-store.ts'
 import * as webhooks from '../../../src/events/webhooks/store.ts'
 import { plansOf } from '../../helpers/explain.ts'
 import { startService } from '../../helpers/service.ts'
@@ -59,12 +60,17 @@ t.test('so is what a change asks first', async (t) => {
   const asked = { tenantId: id, webhookId: somewhere, id: somewhere, at: service.now() }
   const plans = await plansOf(db, scope, async (tx) => {
     await webhooks.findWebhook(tx, id, somewhere)
-    await webhooks.holdWebhook(tx, id, somewhere)
+    await webhooks.lockWebhook(tx, id, somewhere)
     await webhooks.countWebhooks(tx, id)
     await webhooks.deleteWebhook(tx, id, somewhere)
-    await deliveries.findState(tx, asked)
+    await deliveries.findDeliveryState(tx, asked)
     await deliveries.reopenDelivery(tx, asked)
-    await deliveries.restart(tx, { tenantId: id, webhookId: somewhere, wasActive: false, now: service.now() })
+    await attempts.resumeDeliveries(tx, {
+      tenantId: id,
+      webhookId: somewhere,
+      wasActive: false,
+      now: service.now(),
+    })
   })
   t.equal(plans.length, 8)
   for (const { statement, faults } of plans) t.same(faults, [], statement.slice(0, 60))

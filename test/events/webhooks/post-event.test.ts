@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https'
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import { openPoster, type PosterOptions } from '../../../src/events/webhooks/post-event.ts'
-import type { Resolve } from '../../../src/events/webhooks/public-lookup.ts'
+import type { Resolve } from '../../../src/events/webhooks/public-address.ts'
 import { certificate, key } from './receiver-certificate.ts'
 
 const portOf = (server: net.Server) => (server.address() as net.AddressInfo).port
@@ -60,7 +60,7 @@ t.test('what is answered is told by its status, whatever it is', async (t) => {
   })
   const post = poster(t)
   for (const status of [200, 204, 299, 301, 400, 410, 429, 500, 503])
-    t.match(await post(url + status), { status, trouble: null, retryAfter: 7_000 })
+    t.match(await post(url + status), { status, reason: null, retryAfter: 7_000 })
 })
 
 t.test('a receiver may ask for a wait in seconds or until a date', async (t) => {
@@ -91,7 +91,7 @@ t.test(
       hinting,
     ]) {
       const answer = await poster(t, { limit: 400 })(url)
-      t.match(answer, { status: null, trouble: 'timeout' })
+      t.match(answer, { status: null, reason: 'timeout' })
       t.ok(answer.duration >= 399 && answer.duration < 50_000, `${answer.duration} ms`)
     }
   },
@@ -109,7 +109,7 @@ t.test('an endless answer is cut off after 64 KiB, and its status counts', async
     more()
   })
   const answer = await poster(t, {})(url)
-  t.match(answer, { status: 200, trouble: null })
+  t.match(answer, { status: 200, reason: null })
   t.ok(answer.duration < 50_000, `${answer.duration} ms`)
   t.ok(written < 16 * 1024 * 1024, `${written} bytes were written`)
 })
@@ -119,7 +119,7 @@ t.test('an answer that drips for ever is left when the time is over, and its sta
     const timer = setInterval(() => response.write('x'), 20)
     response.on('close', () => clearInterval(timer))
   })
-  t.match(await poster(t, { limit: 400 })(url), { status: 200, trouble: null })
+  t.match(await poster(t, { limit: 400 })(url), { status: 200, reason: null })
 })
 
 t.test('a redirect is an answer, not a way', async (t) => {
@@ -131,7 +131,7 @@ t.test('a redirect is an answer, not a way', async (t) => {
   const post = poster(t)
   for (const status of [301, 302, 303, 307, 308]) {
     const url = await serve(t, (_request, response) => response.writeHead(status, { location: other }).end())
-    t.match(await post(url), { status, trouble: null })
+    t.match(await post(url), { status, reason: null })
   }
   t.equal(arrived, 0)
 })
@@ -141,28 +141,28 @@ t.test('who is gone, unknown or speaks something else is told apart', async (t) 
   const gone = `http://127.0.0.1:${portOf(closed)}/`
   closed.close()
   await once(closed, 'close')
-  t.match(await poster(t)(gone), { status: null, trouble: 'connection' })
+  t.match(await poster(t)(gone), { status: null, reason: 'connection' })
   const garbage = await serveRaw(t, (socket) => socket.end('220 mail.example.test ESMTP\r\n'))
-  t.match(await poster(t)(garbage), { status: null, trouble: 'bad_answer' })
+  t.match(await poster(t)(garbage), { status: null, reason: 'bad_answer' })
   const flood = await serveRaw(t, (socket) =>
     socket.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`),
   )
-  t.match(await poster(t)(flood), { status: null, trouble: 'bad_answer' })
+  t.match(await poster(t)(flood), { status: null, reason: 'bad_answer' })
   const hints = await serveRaw(t, (socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)))
-  t.match(await poster(t)(hints), { status: null, trouble: 'bad_answer' })
+  t.match(await poster(t)(hints), { status: null, reason: 'bad_answer' })
   const hangsUp = await serveRaw(t, (socket) => socket.destroy())
-  t.match(await poster(t)(hangsUp), { status: null, trouble: 'connection' })
+  t.match(await poster(t)(hangsUp), { status: null, reason: 'connection' })
   const switches = await serveRaw(t, (socket) =>
     socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
   )
-  t.match(await poster(t)(switches), { status: null, trouble: 'connection' })
+  t.match(await poster(t)(switches), { status: null, reason: 'connection' })
   const unknown: Resolve = (_host, _options, done) =>
     done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), [])
-  t.match(await poster(t, { resolve: unknown })('http://nowhere.test/'), { status: null, trouble: 'dns' })
+  t.match(await poster(t, { resolve: unknown })('http://nowhere.test/'), { status: null, reason: 'dns' })
   const silent: Resolve = () => undefined
   t.match(await poster(t, { resolve: silent, limit: 400 })('http://nowhere.test/'), {
     status: null,
-    trouble: 'timeout',
+    reason: 'timeout',
   })
 })
 
@@ -177,14 +177,14 @@ t.test('a certificate has to be trusted, and to be that of the host', async (t) 
   )
   const { resolve } = resolver(['127.0.0.1'])
   const url = `https://receiver.test:${portOf(server)}/`
-  t.match(await poster(t, { resolve })(url), { status: null, trouble: 'tls' })
+  t.match(await poster(t, { resolve })(url), { status: null, reason: 'tls' })
   t.match(await poster(t, { resolve, ca: certificate })(`https://other.test:${portOf(server)}/`), {
-    trouble: 'tls',
+    reason: 'tls',
   })
   t.equal(arrived, 0)
-  t.match(await poster(t, { resolve, ca: certificate })(url), { status: 200, trouble: null })
+  t.match(await poster(t, { resolve, ca: certificate })(url), { status: 200, reason: null })
   const plain = new URL(await serve(t, (_request, response) => response.end()))
-  t.match(await poster(t, { resolve })(`https://receiver.test:${plain.port}/`), { trouble: 'tls' })
+  t.match(await poster(t, { resolve })(`https://receiver.test:${plain.port}/`), { reason: 'tls' })
 })
 
 t.test('nothing is connected to that is private, by address or by name', async (t) => {
@@ -196,10 +196,10 @@ t.test('nothing is connected to that is private, by address or by name', async (
   const port = portOf(server)
   for (const host of ['127.0.0.1', '127.1', '[::1]', 'localhost', 'a.internal', '169.254.169.254']) {
     const answer = await poster(t, { allowPrivate: false })(`https://${host}:${port}/`)
-    t.match(answer, { status: null, trouble: 'private_address' }, host)
+    t.match(answer, { status: null, reason: 'private_address' }, host)
   }
   t.match(await poster(t, { allowPrivate: false })(`http://127.0.0.1:${port}/`), {
-    trouble: 'private_address',
+    reason: 'private_address',
   })
   for (const addresses of [
     ['127.0.0.1'],
@@ -210,7 +210,7 @@ t.test('nothing is connected to that is private, by address or by name', async (
   ]) {
     const { resolve, asked } = resolver(addresses)
     const answer = await poster(t, { allowPrivate: false, resolve })(`https://inside.test:${port}/`)
-    t.match(answer, { status: null, trouble: 'private_address' }, addresses.join())
+    t.match(answer, { status: null, reason: 'private_address' }, addresses.join())
     t.same(asked, ['inside.test'])
   }
   t.equal(connections, 0)
@@ -226,9 +226,9 @@ t.test('a name that is public at first and private later leads nowhere', async (
   const { resolve, asked } = resolver(['2d00::1'], ['127.0.0.1'])
   const post = poster(t, { allowPrivate: false, resolve, limit: 400 })
   const url = `https://rebound.test:${portOf(server)}/`
-  t.match(await post(url), { status: null, trouble: /^(connection|timeout)$/ }, 'judged public, and tried')
+  t.match(await post(url), { status: null, reason: /^(connection|timeout)$/ }, 'judged public, and tried')
   t.equal(asked.length, 1, 'what was judged is what is connected to, without asking again')
-  t.match(await post(url), { status: null, trouble: 'private_address' })
+  t.match(await post(url), { status: null, reason: 'private_address' })
   t.equal(asked.length, 2)
   t.equal(connections, 0)
 })
@@ -241,6 +241,6 @@ t.test('connections are kept, and one that was closed meanwhile is no failure', 
     else socket.write('HTTP/1.1 204 No Content\r\nconnection: keep-alive\r\n\r\n')
   })
   const post = poster(t)
-  for (let n = 0; n < 3; n++) t.match(await post(url), { status: 204, trouble: null })
+  for (let n = 0; n < 3; n++) t.match(await post(url), { status: 204, reason: null })
   t.same(seen, [1, 1, 1, 2])
 })

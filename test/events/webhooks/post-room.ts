@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
 import type { DeliverDeps } from '../../../src/events/webhooks/attempt.ts'
+import { createDeliveries } from '../../../src/events/webhooks/create-deliveries.ts'
 import { deliverInOrder } from '../../../src/events/webhooks/deliver-in-order.ts'
 import { deliverOnce } from '../../../src/events/webhooks/deliver-once.ts'
-import { handOnEvents } from '../../../src/events/webhooks/hand-on-events.ts'
 import { openPoster } from '../../../src/events/webhooks/post-event.ts'
 import { asWorker } from '../../../src/platform/db/transaction.ts'
 import { numberEvents } from '../../../src/platform/outbox/event-store.ts'
@@ -44,7 +44,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
     async handOn(ids: string[], tenantId = stage.tenant, maxPerDay = 100_000) {
       await stage.root.query('delete from outbox where id = any($1)', [ids])
       return asWorker(stage.deps.db, (tx) =>
-        handOnEvents(
+        createDeliveries(
           tx,
           ids.map((id) => ({ tenantId, id })),
           room.now,

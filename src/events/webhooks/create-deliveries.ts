@@ -4,10 +4,11 @@ import type { Delivery } from '../../platform/outbox/acknowledge.ts'
 import { type DroppedDeliveries, insertDeliveries } from './delivery-store.ts'
 
 /**
- * Makes the deliveries of these numbered events; gives those that were not made, because their tenant has
- * `maxPerDay` today (UTC): they are in the feed alone. The audit log of a tenant says so once a day. `now` in ms.
+ * Creates the deliveries of these numbered events; returns those that were dropped because their tenant has reached
+ * `maxPerDay` today (UTC). Dropped events are still in the feed. The tenant's audit log records the first drop of a
+ * day. `now` in ms since 1970.
  */
-export async function handOnEvents(
+export async function createDeliveries(
   tx: Tx,
   events: readonly Delivery[],
   now: number,
