@@ -5,10 +5,10 @@ import { definitionResource, findAnyDefinition } from './attributes/read-attribu
 import { decisionResource } from './decisions/read-decisions.ts'
 import { findDecision } from './decisions/store.ts'
 import { readPolicySchema } from './policies/policy-schema.ts'
-import { policyResource } from './policies/policy-target.ts'
+import { policyResource } from './policies/read-policy.ts'
 import { findPolicy } from './policies/store.ts'
 
-/** The objects of this context, as decisions about them see them. */
+/** Finds the objects of this context as resources of decisions. */
 export const authorizationObjects: ObjectFinders = {
   async policy(tx, { tenantId }, id) {
     const row = await findPolicy(tx, tenantId, id)

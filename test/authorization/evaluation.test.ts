@@ -291,7 +291,7 @@ t.test('an answer names what the question lacked, and words that nothing in the 
   })
   const told = await explain(misspelt.id)
   t.match(told, { unknown_action: true, unknown_resource_type: false })
-  t.ok(told.explanation.some((sentence: string) => sentence.includes('invoice:pya: look for a misspelling')))
+  t.ok(told.explanation.some((sentence: string) => sentence.includes('invoice:pya: check the spelling')))
 })
 
 t.test('hour and weekday follow the time zone of the tenant', async (t) => {

@@ -3,7 +3,6 @@ import t from 'tap'
 import * as attributes from '../../src/authorization/attributes/store.ts'
 import * as decisions from '../../src/authorization/decisions/store.ts'
 import * as policies from '../../src/authorization/policies/store.ts'
-import * as versions from '../../src/authorization/policies/version-store.ts'
 import type { List, ListPage, ListQuery } from '../../src/platform/db/list.ts'
 import type { Tx } from '../../src/platform/db/transaction.ts'
 import { plansOf } from '../helpers/explain.ts'
@@ -40,10 +39,10 @@ const listings: Record<string, Listing> = {
     },
   },
   versions: {
-    list: versions.versionList,
+    list: policies.versionList,
     filters: [],
     endless: true,
-    load: (tx, page) => versions.listVersions(tx, id, somewhere, page),
+    load: (tx, page) => policies.listVersions(tx, id, somewhere, page),
   },
   'attribute definitions': {
     list: attributes.definitionList,
@@ -89,7 +88,7 @@ t.test('so are one policy, its versions, and what a decision reads', async (t) =
   const plans = await plansOf(service.deps.db, scope, async (tx) => {
     await policies.findPolicy(tx, id, somewhere)
     await policies.listActivePolicies(tx, id)
-    await versions.findVersion(tx, id, somewhere, 1)
+    await policies.findVersion(tx, id, somewhere, 1)
     await attributes.listDefinitions(tx, id)
     await attributes.findDefinition(tx, id, somewhere)
     await decisions.findDecision(tx, id, somewhere)

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { categories, DefinitionRow } from './store.ts'
 
-/** A UUID that is the same everywhere (RFC 9562 §5.8): built-in definitions are in no table. */
+/** A UUID that is the same in every installation (RFC 9562 §5.8), because built-in definitions are not in a table. */
 function idOf(name: string): string {
   const digest = createHash('sha256').update(`built-in attribute ${name}`).digest('hex')
   return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`
 }
 
-/** When the service began to know them: they stand before all that tenants define. */
+/** Earlier than all definitions of tenants, so that built-in ones come first. */
 const since = Date.parse('2026-01-01T00:00:00Z')
 
-/** The attributes the service itself knows, as definitions. */
+/** The built-in attributes as definitions. */
 export const builtInDefinitions: readonly DefinitionRow[] = [...builtInAttributes].map(
   ([name, { type, description }], index) => {
     const [category = '', key = ''] = name.split('.')
@@ -35,5 +35,5 @@ const names = new Set(builtInAttributes.keys())
 /** Whether this is the id of a built-in definition. */
 export const isBuiltIn = (id: string): boolean => ids.has(id)
 
-/** Whether the service itself knows an attribute `<category>.<key>`. */
+/** Whether `<category>.<key>` is a built-in attribute. */
 export const isBuiltInName = (name: string): boolean => names.has(name)

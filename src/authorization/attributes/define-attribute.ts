@@ -24,7 +24,7 @@ export interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' 
 
 const maxDefinitions = 500
 
-/** Defines an attribute. 400 for allowed values of another type; 409 `key_taken`, `limit_reached` beyond 500. */
+/** Defines an attribute. 400 for allowed values of another type; 409 `key_taken`, or `limit_reached` above 500. */
 export async function defineAttribute(
   tx: Tx,
   deps: Deps,
@@ -40,15 +40,15 @@ export async function defineAttribute(
     isBuiltInName(`${body.category}.${body.key}`) ||
     !(await insertDefinition(tx, tenantId, { ...row, at }))
   )
-    throw new ApiError(409, 'key_taken', `There is an attribute ${body.category}.${body.key} already.`)
+    throw new ApiError(409, 'key_taken', `The attribute ${body.category}.${body.key} already exists.`)
   if ((await countDefinitions(tx, tenantId)) > maxDefinitions)
-    throw new ApiError(409, 'limit_reached', `A tenant may define ${maxDefinitions} attributes.`)
+    throw new ApiError(409, 'limit_reached', `A tenant can define at most ${maxDefinitions} attributes.`)
   const made = { ...row, created_at: at }
-  await tellOf(tx, caller, { type: 'created', row: made, at })
+  await recordChange(tx, caller, { type: 'created', row: made, at })
   return made
 }
 
-/** Deletes a definition. 403 for a built-in one; 409 `attribute_in_use` where a policy or a member has it. */
+/** Deletes a definition. 403 for a built-in one; 409 `attribute_in_use` if a policy or a member uses it. */
 export async function removeDefinition(
   tx: Tx,
   deps: Deps,
@@ -57,17 +57,17 @@ export async function removeDefinition(
 ): Promise<void> {
   const at = deps.clock()
   const { id } = row
-  if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute stays.')
+  if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute cannot be deleted.')
   await incrementPolicyRevision(tx, caller.tenantId)
   if (!(await deleteDefinition(tx, caller.tenantId, id))) {
     if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
     throw new ApiError(
       409,
       'attribute_in_use',
-      'A policy or a member has this attribute. Take it out there first.',
+      'A policy or a member uses this attribute. Remove it there first.',
     )
   }
-  await tellOf(tx, caller, { type: 'deleted', row, at })
+  await recordChange(tx, caller, { type: 'deleted', row, at })
 }
 
 function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): void {
@@ -75,8 +75,7 @@ function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): 
   if (wrong >= 0) throw invalidField(`allowed_values.${wrong}`, `This has to be ${typeNames[type]}.`)
 }
 
-/** Tells of a definition that came or went, in an event and in the audit log. */
-async function tellOf(
+async function recordChange(
   tx: Tx,
   caller: Caller,
   { type, row, at }: { type: 'created' | 'deleted'; row: DefinitionRow; at: number },

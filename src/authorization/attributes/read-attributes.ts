@@ -44,7 +44,7 @@ export const findAnyDefinition = async (
 ): Promise<DefinitionRow | null> =>
   (await findDefinition(tx, tenantId, id)) ?? builtInDefinitions.find((builtIn) => builtIn.id === id) ?? null
 
-/** A definition, as policies see it. */
+/** A definition as a resource of policies. */
 export const definitionResource = (definition: DefinitionRow) => ({
   type: 'attribute_definition',
   id: definition.id,

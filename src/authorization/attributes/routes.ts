@@ -38,7 +38,7 @@ const newDefinition = z.object({
     .regex(/^[a-z][a-z0-9_]{0,62}$/, 'A key has 1 to 63 of a-z, 0-9 and _, and begins with a letter.')
     .refine(
       (key) => key !== 'constructor' && key !== 'prototype',
-      'This key cannot be used. Choose another.',
+      'This key is reserved. Choose another one.',
     ),
   display_name: z
     .string('Give the display name as text.')
@@ -70,7 +70,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     path: '/api/v1/attribute-definitions',
     action: 'attribute_definition:list',
     tag,
-    summary: 'List the attributes that policies may name',
+    summary: 'List the attributes that policies can name',
     query: definitionList.query,
     status: 200,
     answer: pageOf(definitionSchema),
@@ -82,7 +82,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     action: 'attribute_definition:create',
     tag,
     summary: 'Define an attribute',
-    description: 'Its type never changes: a new meaning gets a new key.',
+    description: 'The type of an attribute cannot be changed. For another type, define a new key.',
     body: newDefinition,
     status: 201,
     answer: definitionSchema,

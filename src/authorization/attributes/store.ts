@@ -23,7 +23,7 @@ export type DefinitionRow = z.infer<typeof definitionRow>
 const columns = sql.fragment`
   id, key, display_name, category, data_type, allowed_values, is_required, description, created_at`
 
-/** All attributes a tenant has defined, oldest first: 500 at most. */
+/** All attributes that a tenant has defined, oldest first; 500 at most. */
 export function listDefinitions(tx: Tx, tenantId: string): Promise<readonly DefinitionRow[]> {
   return tx.any(sql.type(definitionRow)`
     select ${columns} from attribute_definitions where tenant_id = ${tenantId} order by created_at, id`)
@@ -31,7 +31,7 @@ export function listDefinitions(tx: Tx, tenantId: string): Promise<readonly Defi
 
 const types = ['uuid', 'text', 'text', 'text', 'text', 'jsonb', 'bool', 'text', 'timestamptz']
 
-/** The attributes a tenant's policies may name. */
+/** The attributes that a tenant's policies can name. */
 export const definitionList = defineList({
   id: { column: sql.fragment`id`, field: 'id' },
   orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
@@ -58,7 +58,7 @@ function allDefinitions(tenantId: string, builtIn: readonly DefinitionRow[]) {
     union all select * from ${sql.unnest(rows, types)} as b (${columns})`
 }
 
-/** A page of `builtIn` and what the tenant has defined. */
+/** A page of `builtIn` and the tenant's own definitions. */
 export function pageOfDefinitions(
   tx: Tx,
   tenantId: string,
@@ -70,7 +70,7 @@ export function pageOfDefinitions(
     where true ${page.tail}`)
 }
 
-/** How many of `builtIn` and the tenant's own the filters leave. */
+/** The number of definitions, `builtIn` and the tenant's own, that pass the filters. */
 export function countListed(
   tx: Tx,
   tenantId: string,
@@ -81,17 +81,17 @@ export function countListed(
     select count(*) from (${allDefinitions(tenantId, builtIn)}) d where true ${page.conditions}`)
 }
 
-/** How many attributes the tenant has defined itself. */
+/** The number of the tenant's own definitions. */
 export const countDefinitions = (tx: Tx, tenantId: string): Promise<number> =>
   countRows(tx, tenantId, 'attribute_definitions')
 
-/** One definition of the tenant's own, or null. */
+/** One of the tenant's own definitions, or null. */
 export function findDefinition(tx: Tx, tenantId: string, id: string): Promise<DefinitionRow | null> {
   return tx.maybeOne(sql.type(definitionRow)`
     select ${columns} from attribute_definitions where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** Inserts a definition; false when the tenant has one of this category and key. */
+/** Inserts a definition; false if the tenant has one with this category and key. */
 export async function insertDefinition(
   tx: Tx,
   tenantId: string,
@@ -107,7 +107,7 @@ export async function insertDefinition(
   return inserted !== null
 }
 
-/** Deletes a definition that no policy looks at and no member carries; false where there was nothing to delete. */
+/** Deletes a definition that no policy and no member uses; false if nothing was deleted. */
 export async function deleteDefinition(tx: Tx, tenantId: string, id: string): Promise<boolean> {
   const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     delete from attribute_definitions d

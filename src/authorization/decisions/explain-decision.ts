@@ -7,22 +7,22 @@ import { emptySlice } from '../../policy-engine/compile/slice.ts'
 import { type ExplainedPolicy, explanationSentences } from '../../policy-engine/evaluate/explain.ts'
 import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
 import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
-import { findVersion } from '../policies/version-store.ts'
+import { findVersion } from '../policies/store.ts'
 import { queryFrom } from './facts.ts'
 import { type Hints, hintsOf } from './hints.ts'
 import { type LoadedDecision, showDecision } from './read-decisions.ts'
 import type { DecisionRow } from './store.ts'
 
 /**
- * A decision with why it came out so, in sentences, and the conditions of the policies that had a say with the values
- * they met. A reader of only their own decisions learns the reasons, without what is the tenant's.
+ * A decision with its explanation in sentences, and the conditions of the matched policies with the values they were
+ * compared with. Readers who can read only their own decisions get the reasons, without policies and conditions.
  */
 export async function explainDecision(deps: Deps, caller: Caller, { row, whole }: LoadedDecision) {
   const { missing, unknown } = 'cut' in row.facts ? {} : row.facts
   const hints = hintsOf(whole, missing, unknown)
   if (!whole) {
     const explanation = [
-      asked(row),
+      summaryOf(row),
       ...row.reasons.map(({ code }) => reasonSentence(code)),
       ...doubts(row, hints),
     ]
@@ -30,7 +30,7 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
   const versions = query ? await policiesOf(deps, caller, row) : []
-  // The decision itself is the one that was made; of the policies of then the module only tells what they met.
+  // The recorded decision is not made again; the module only evaluates the conditions of the recorded policies.
   const { policies } = query && versions.length > 0 ? deps.access.explain(query, versions) : { policies: [] }
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
@@ -38,22 +38,26 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   return {
     ...showDecision(row, whole),
     ...hints,
-    explanation: [asked(row), ...sentences, ...rolesOf(row), ...doubts(row, hints)],
+    explanation: [summaryOf(row), ...sentences, ...rolesOf(row), ...doubts(row, hints)],
     trace: policies,
   }
 }
 
-/** What may be wrong with the question, as sentences. */
+/** Possible mistakes in the question, as sentences. */
 function doubts({ action, resource_type: type }: DecisionRow, hints: Hints): string[] {
   const { missing_attributes: missing, unknown_action, unknown_resource_type } = hints
   return [
-    ...(unknown_action ? [`No policy in force and no role named ${action}: look for a misspelling.`] : []),
-    ...(unknown_resource_type ? [`None named the resource type ${type} either.`] : []),
-    ...(missing.length > 0 ? [`Policies looked at what the question lacked: ${missing.join(', ')}.`] : []),
+    ...(unknown_action ? [`No policy in force and no role names ${action}: check the spelling.`] : []),
+    ...(unknown_resource_type
+      ? [`No policy in force and no role names the resource type ${type}: check the spelling.`]
+      : []),
+    ...(missing.length > 0
+      ? [`The question lacks attributes that policies read: ${missing.join(', ')}.`]
+      : []),
   ]
 }
 
-/** The policies that had a say, in the versions of then, also where they were deleted since. */
+/** The matched policies in their versions at that time, deleted ones included. */
 async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promise<ExplainedPolicy[]> {
   const { tenantId } = caller
   const { schema, versions } = await inTenant(db, caller, async (tx) => {
@@ -66,15 +70,15 @@ async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promi
   return versions.flatMap((version) => {
     if (!version) return []
     const result = compilePolicy(version.source, context)
-    // An attribute that was deleted since leaves nothing to show.
+    // It cannot be compiled if one of its attributes was deleted since.
     return 'faults' in result
       ? []
       : [{ id: version.policy_id, compiled: result.policy, document: result.document }]
   })
 }
 
-/** What was asked and how it ended. */
-function asked({
+/** The question and its outcome in one sentence. */
+function summaryOf({
   subject_email,
   subject_id,
   action,
@@ -89,13 +93,13 @@ function asked({
 
 const outcomes = { allow: 'allowed', deny: 'denied', require_approval: 'an approval is needed' }
 
-/** Where roles fell short: which were held, and which would have done. */
+/** If roles did not permit the action: the roles held, and the system roles that permit it. */
 function rolesOf({ reasons, action, facts }: DecisionRow): string[] {
   if (!reasons.some(({ code }) => code === 'missing_permission' || code === 'not_owner')) return []
   if ('cut' in facts) return []
   const { roles, systemRoles = [] } = facts.subject.membership ?? {}
   const held = (roles ?? systemRoles).join(', ') || 'none'
   const permitting = isServiceAction(action) ? actions[action].roles : ['owner', 'admin']
-  const would = permitting.length > 0 ? ` Of the system roles, ${permitting.join(', ')} permit it.` : ''
-  return [`Roles held: ${held}.${would}`]
+  const needed = permitting.length > 0 ? ` System roles that permit it: ${permitting.join(', ')}.` : ''
+  return [`Roles held: ${held}.${needed}`]
 }

@@ -4,18 +4,18 @@ import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { AnyQuery, Membership, Resource, SentAttributes } from '../../policy-engine/evaluate/query.ts'
 
-/** A question as it was asked, without the policies: enough to explain the answer and to ask again. */
+/** A recorded question without its policies: enough to explain the answer and to decide again. */
 type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now'> & {
   application?: true
   sent?: SentAttributes
-  /** the attributes that the policies of then looked at: of rows and callers no others are kept */
+  /** the attributes that the policies read then; of rows and callers, no other values are kept */
   looked: readonly string[]
-  /** those of them that the question lacked; absent in older rows, as is `unknown` */
+  /** the attributes among `looked` that the question lacked; absent in older rows, as is `unknown` */
   missing?: readonly string[]
   unknown?: UnknownWords
 }
 
-/** In place of facts that are too large, or of a person who was erased: the other columns are all that is known. */
+/** Replaces facts that are too large, and those of an erased person. Only the other columns are known. */
 interface NoFacts {
   cut: true
 }
@@ -25,15 +25,15 @@ export type Facts = WholeFacts | NoFacts
 const maxBytesOfService = 16 * 1024
 
 /**
- * The facts of a question. Of what callers and rows bring along only the attributes that a policy looked at are kept:
- * the log is no copy of the data. Their JSON has at most `maxBytes` where an application asked, which chooses what it
- * sends, and 16 KiB else: values go first, then the facts.
+ * The facts of a question. Of the values from callers and rows, only those that a policy reads are kept, so that the log
+ * does not copy the tenant's data. Their JSON has at most `maxBytes` for a question of an application, and 16 KiB
+ * otherwise. If it is longer, these values are left out, and if it is still too long, all facts are.
  */
 export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWords): Facts {
   const missing = missingAttributes(query)
   const whole = { ...wholeFacts(query), ...(missing.length > 0 && { missing }), ...(unknown && { unknown }) }
-  const most = 'application' in query ? maxBytes : maxBytesOfService
-  return [whole, withoutValues(whole)].find((facts) => bytesOf(facts) <= most) ?? { cut: true }
+  const max = 'application' in query ? maxBytes : maxBytesOfService
+  return [whole, withoutValues(whole)].find((facts) => bytesOf(facts) <= max) ?? { cut: true }
 }
 
 const bytesOf = (facts: Facts) => Buffer.byteLength(JSON.stringify(facts))
@@ -53,7 +53,7 @@ function wholeFacts(query: AnyQuery): WholeFacts {
   return facts
 }
 
-/** Without what rows, members and callers bring along: it can be asked again where no policy looks at such values. */
+/** Without the values of rows, members and callers: can be decided again if no policy reads such values. */
 function withoutValues({ sent: _sent, resource, subject, ...facts }: WholeFacts): WholeFacts {
   const { attributes: _attributes, ...membership } = subject.membership ?? {}
   return {
@@ -64,7 +64,7 @@ function withoutValues({ sent: _sent, resource, subject, ...facts }: WholeFacts)
   } as WholeFacts
 }
 
-/** What every question carries, whatever policies there are. */
+/** Whether every recorded question has this attribute. */
 const alwaysThere = (name: string): boolean =>
   (builtInAttributes.has(name) && !name.startsWith('resource.')) ||
   name === 'resource.type' ||
@@ -72,7 +72,7 @@ const alwaysThere = (name: string): boolean =>
   name.startsWith('now')
 
 /**
- * The question of a recorded decision, to be asked with other policies; null where these look at what was not
+ * The question of a recorded decision, to decide it with other policies; null if they read an attribute that was not
  * recorded.
  */
 export function queryFrom(

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
 
-/** What may be wrong with a question that was answered. */
+/** Possible mistakes in an answered question. */
 export const hintsShape = {
   missing_attributes: z.array(z.string()).meta({
-    description:
-      'Attributes that policies looked at and the question lacked, or had of another type; 64 at most',
+    description: 'Attributes that policies read and the question lacked or had with another type; 64 at most',
   }),
   unknown_action: z
     .boolean()
@@ -21,7 +20,7 @@ export interface Hints {
   unknown_resource_type: boolean
 }
 
-/** The hints for a reader; `whole` for one who may ask about everybody: what policies look at in members is the tenant's. */
+/** The hints for a reader. Without `whole` (may ask about everyone), the attributes of members that policies read are left out. */
 export const hintsOf = (
   whole: boolean,
   missing: readonly string[] = [],

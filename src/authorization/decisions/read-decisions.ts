@@ -8,8 +8,8 @@ import { rfc3339 } from '../../platform/http/schemas.ts'
 import { type DecisionRow, decisionList, findDecision, listDecisions } from './store.ts'
 
 /**
- * A decision as its reader sees it: `whole` for who may read everybody's. Others learn why, and not by which of the
- * tenant's policies.
+ * A decision as callers read it. `whole` is for callers who can read all decisions; others see the reasons, but not the
+ * policies.
  */
 export const showDecision = (row: DecisionRow, whole: boolean) => ({
   id: row.id,
@@ -39,20 +39,20 @@ export function pageOfDecisions(deps: Deps, caller: Caller, query: ListQuery) {
   return answerPage(deps, caller, decisionList, asked, load, (row) => showDecision(row, whole))
 }
 
-/** A decision; `whole` says whether its reader may read everybody's. */
+/** A decision; `whole`: the caller can read all decisions. */
 export interface LoadedDecision {
   row: DecisionRow
   whole: boolean
 }
 
-/** Loads a decision; null, too, for a member's question about a decision that is not theirs: ids are not confirmed. */
+/** Loads a decision; null if there is none, and for callers who cannot read it, so that ids are not confirmed. */
 export async function loadDecision(deps: Deps, caller: Caller, id: string): Promise<LoadedDecision | null> {
   const row = await inTenant(deps.db, caller, (tx) => findDecision(tx, caller.tenantId, id))
   const whole = caller.may({ type: 'decision' })
   return row && (whole || row.subject_id === caller.userId) ? { row, whole } : null
 }
 
-/** A decision, as policies see it. */
+/** A decision as a resource of policies. */
 export const decisionResource = ({ row, whole }: LoadedDecision) => ({
   type: 'decision',
   id: row.id,

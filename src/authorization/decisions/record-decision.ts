@@ -5,10 +5,10 @@ import { asSystem, type Databases, isDatabaseUnavailable } from '../../platform/
 import type { DecisionRecord, RecordDecision } from '../../platform/http/policies-in-force.ts'
 import { toJsonMatched } from '../../platform/http/refusal.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
+import { sumPerMinute } from '../../platform/sum-per-minute.ts'
 import { outsideSpans } from '../../platform/tracing/span.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { dailyQuota, isSampled } from './daily-quota.ts'
-import { countDropped } from './dropped-decisions.ts'
 import { factsOf } from './facts.ts'
 import { insertDecisions, type NewDecision } from './store.ts'
 
@@ -25,9 +25,9 @@ const maxAtOnce = 200
 const maxWaitingReads = 1_000
 
 /**
- * Makes the writer of the decision log. What comes while a transaction is under way shares the next one, so that a
- * flood of denials costs few commits. Of allowed reads one in a hundred is kept; `LIMIT_DECISIONS_PER_DAY` bounds what
- * a tenant may add in a day. Whatever else is not kept is counted and logged.
+ * Creates the writer of the decision log. Decisions that arrive during a transaction share the next one, so that a
+ * flood of denials needs few commits. One in a hundred allowed reads is kept. `LIMIT_DECISIONS_PER_DAY` limits the
+ * decisions of a tenant per day. Dropped decisions are counted and logged.
  */
 export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevision: string): RecordDecision {
   const waiting: Waiting[] = []
@@ -46,7 +46,7 @@ export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevisio
       })
       quota.learn(kept, at)
     } catch (error) {
-      // One that cannot be written must not take the others along.
+      // A decision that cannot be written must not prevent writing the others.
       if (group.length > 1 && !isDatabaseUnavailable(error)) {
         for (const one of group) await write([one])
         return
@@ -54,7 +54,7 @@ export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevisio
       for (const { record } of group) drop(record, 'failed')
       log.error(
         { err: error, decisions: group.map(({ record }) => record.id) },
-        'decisions could not be kept',
+        'decisions could not be stored',
       )
     }
     for (const { done } of group) done()
@@ -79,17 +79,30 @@ export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevisio
   }
 }
 
-/** How many rows each tenant has. */
+/** The tenant's daily limit is reached, too many decisions are waiting to be written, or writing failed. */
+type DropReason = 'daily_limit' | 'backlog' | 'failed'
+
+/** Counts dropped decisions, and logs them in one line per tenant and minute. `denials` includes gates. */
+function countDropped(metrics: Pick<Metrics, 'decisionDropped'>, log: Logger) {
+  const sum = sumPerMinute<{ count: number; denials: number }>((tenant_id, sums) =>
+    log.warn({ tenant_id, ...sums }, 'decisions of a tenant are not kept'),
+  )
+  return ({ query, decision }: DecisionRecord, reason: DropReason): void => {
+    metrics.decisionDropped(decision.effect, reason)
+    sum(query.subject.tenantId, { count: 1, denials: decision.effect === 'allow' ? 0 : 1 }, query.now)
+  }
+}
+
+/** The number of rows of each tenant. */
 function countBy(rows: readonly NewDecision[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const { tenantId } of rows) counts.set(tenantId, (counts.get(tenantId) ?? 0) + 1)
   return counts
 }
 
-/** So many policies are named in a row; an answer names all of them. */
+/** The limit for reasons and policies in a row. The answer to the caller has all of them. */
 const maxNamed = 50
 
-/** A decision as it is kept. */
 function rowOf(
   { id, query, decision, unknown }: DecisionRecord,
   engineRevision: string,

@@ -26,9 +26,9 @@ export const decisionSchema = z
         policy_id: z.string().optional(),
       }),
     ),
-    matched: z
-      .array(z.object({ policy_id: z.uuid(), version: z.int(), name: z.string(), effect }))
-      .meta({ description: 'Policies that had a say; empty for who may not read policies' }),
+    matched: z.array(z.object({ policy_id: z.uuid(), version: z.int(), name: z.string(), effect })).meta({
+      description: 'The policies that contributed; empty for callers who cannot read all decisions',
+    }),
     obligations: z.array(
       z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
     ),
@@ -43,7 +43,7 @@ const explained = decisionSchema
     ...hintsShape,
     explanation: z.array(z.string()).meta({ description: 'Why, in sentences' }),
     trace: z.array(z.unknown()).meta({
-      description: 'Of each policy that had a say: its condition with the values it met',
+      description: 'The condition of each matched policy, with the values that it was compared with',
     }),
   })
   .meta({ id: 'ExplainedDecision' })
@@ -57,9 +57,9 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     path: '/api/v1/decisions',
     action: 'decision:list',
     tag,
-    summary: 'List what was decided, newest first',
+    summary: 'List decisions, newest first',
     description:
-      'Denials and changes are kept, up to `LIMIT_DECISIONS_PER_DAY`, and a sample of allowed reads. Members see what is about them.',
+      'Denials and changes are kept, up to `LIMIT_DECISIONS_PER_DAY`, and a sample of allowed reads. Members see the decisions about themselves.',
     query: decisionList.query,
     status: 200,
     answer: uncountedPageOf(decisionSchema),
@@ -82,7 +82,7 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     path: `${one}/explain`,
     action: 'decision:explain',
     tag,
-    summary: 'Say why something was decided as it was',
+    summary: 'Explain a decision',
     status: 200,
     answer: explained,
     load: ({ caller, params }) => loadDecision(deps, caller, pathId(params.id)),

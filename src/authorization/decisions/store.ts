@@ -31,7 +31,7 @@ const columns = sql.fragment`
   id, at, effect, action, resource_type, resource_id, subject_id, subject_email, reasons, matched, obligations,
   policy_revision, facts, request_id`
 
-/** A decision about to be kept; `at` in ms since 1970. */
+/** A new decision; `at` in ms since 1970. */
 export interface NewDecision {
   tenantId: string
   id: string
@@ -92,7 +92,7 @@ const valuesOf = (d: NewDecision) => [
   d.requestId,
 ]
 
-/** Keeps decisions of any tenants; as the system role. */
+/** Inserts decisions of any tenants. As the system role. */
 export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[]): Promise<void> {
   await tx.query(sql.unsafe`
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
@@ -102,7 +102,7 @@ export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[])
 
 const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 254 characters at most.')
 
-/** What was decided in a tenant, newest first. */
+/** The decisions of a tenant, newest first. */
 export const decisionList = defineList({
   id: { column: sql.fragment`id`, field: 'id' },
   orderings: { created_at: { column: sql.fragment`at`, field: 'at', reveals: ['at'] } },
@@ -116,7 +116,7 @@ export const decisionList = defineList({
   },
 })
 
-/** A page of the tenant's decisions; of one subject's where that is named. */
+/** A page of the tenant's decisions, or of those about one subject. */
 export function listDecisions(
   tx: Tx,
   tenantId: string,
@@ -128,10 +128,10 @@ export function listDecisions(
     select ${columns} from decisions where tenant_id = ${tenantId} ${about} ${page.tail}`)
 }
 
-/** The newest decisions of the tenant, `most` of them. */
-export function listNewest(tx: Tx, tenantId: string, most: number): Promise<readonly DecisionRow[]> {
+/** The newest `limit` decisions of the tenant. */
+export function listNewest(tx: Tx, tenantId: string, limit: number): Promise<readonly DecisionRow[]> {
   return tx.any(sql.type(decisionRow)`
-    select ${columns} from decisions where tenant_id = ${tenantId} order by at desc, id desc limit ${most}`)
+    select ${columns} from decisions where tenant_id = ${tenantId} order by at desc, id desc limit ${limit}`)
 }
 
 /** One decision of the tenant, or null. */
@@ -140,10 +140,10 @@ export function findDecision(tx: Tx, tenantId: string, id: string): Promise<Deci
     select ${columns} from decisions where tenant_id = ${tenantId} and id = ${id}`)
 }
 
-/** Deletes decisions older than `before` (ms since 1970), at most `most`; gives how many. As the worker role. */
-export const deleteDecisionsBefore = (tx: Tx, before: number, most: number): Promise<number> =>
+/** Deletes at most `max` decisions older than `before` (ms since 1970); returns how many. As the worker role. */
+export const deleteDecisionsBefore = (tx: Tx, before: number, max: number): Promise<number> =>
   deleteOld(
     tx,
     { table: 'decisions', column: 'at', limit: sql.fragment`${sql.timestamp(new Date(before))}` },
-    most,
+    max,
   )

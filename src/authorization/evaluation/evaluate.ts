@@ -13,15 +13,15 @@ import { findQuestionObject, type QuestionObject } from './find-question-object.
 import { actionOf, isOfMembers, type Question, queryOf } from './question.ts'
 import { findSubject, type KnownSubject, namedByRoles } from './store.ts'
 
-/** What a question is about, as far as the tenant has it. */
+/** What a question is about, loaded from the tenant. */
 export interface LoadedQuestion {
   action: ActionName | ApplicationAction
-  /** the subject, where it is a member */
+  /** the subject, if it is a member */
   known: KnownSubject | null
   object: QuestionObject
 }
 
-/** Finds whom and what a question is about. */
+/** Loads the subject and the object of a question. */
 export function loadQuestion(
   deps: Deps,
   objects: ObjectFinders,
@@ -39,11 +39,11 @@ export function loadQuestion(
   })
 }
 
-/** The right to ask, as policies see it: members own the questions about themselves. */
+/** The question as a resource of policies. Members own the questions about themselves. */
 export const accessResource = ({ known }: LoadedQuestion) => ({ type: 'access', ownerId: known?.id ?? null })
 
 /**
- * Answers one question about the tenant of the token (AuthZEN 1.0 §6.2); a denial is an answer, with its reasons in
+ * Answers one question in the tenant of the token (AuthZEN 1.0 §6.2). A denial is an answer, with its reasons in
  * `context`.
  */
 export async function evaluate(deps: Deps, caller: Caller, asked: Question, loaded: LoadedQuestion) {
@@ -52,7 +52,7 @@ export async function evaluate(deps: Deps, caller: Caller, asked: Question, load
   const now = deps.clock()
   const slice = policies.slice(asked.resource.type, action, now)
   const query = queryOf(asked, { caller, known, object, slice, now })
-  const decision = namingMissing(deps.access.decide(query))
+  const decision = isolationAsNotFound(deps.access.decide(query))
   const unknown = await unknownWords(deps, caller, policies, { action, resourceType: asked.resource.type })
   const id = randomUUIDv7()
   await deps.recordDecision({ id, query, decision, always: decision.effect !== 'allow', unknown })
@@ -60,7 +60,7 @@ export async function evaluate(deps: Deps, caller: Caller, asked: Question, load
   return answerOf(id, { ...decision, ...hints }, policies.revision)
 }
 
-/** Which words of a question neither a policy in force nor a role of the tenant names: misspelt, most likely. */
+/** Whether no policy in force and no role of the tenant names the action, or the resource type. Often a misspelling. */
 async function unknownWords(
   deps: Deps,
   caller: Caller,
@@ -76,8 +76,8 @@ async function unknownWords(
   }
 }
 
-/** Whether an object is another tenant's or nobody's is not told. */
-const namingMissing = (decision: Decision): Decision => ({
+// The answer must not reveal whether an object exists in another tenant.
+const isolationAsNotFound = (decision: Decision): Decision => ({
   ...decision,
   reasons: decision.reasons.map((reason) =>
     reason.code === 'tenant_isolation' ? { ...reason, code: 'not_found' } : reason,

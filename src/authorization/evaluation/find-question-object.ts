@@ -9,12 +9,12 @@ import {
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
 
-/** What a question is about: an object of the service, one that this tenant does not have, or an application's own. */
+/** The object of a question: one of the service, one that is missing in this tenant, or one of an application. */
 export type QuestionObject = FoundObject | 'missing' | 'of the application'
 
 /**
- * Looks up what a question is about, where that is of the service. Every object of the service has a UUID: any other id
- * stands for the collection of what is made or listed, or for what is the subject's own.
+ * Looks up the object of a question if it belongs to the service. Objects of the service have a UUID. Any other id stands
+ * for the collection (to create or list) or, for actions about oneself, for the subject.
  */
 export async function findQuestionObject(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function findQuestionObject(
   return service && meansCollection(action) ? { ownerId: scope.subjectId, fields: {} } : 'missing'
 }
 
-// A profile is a user, seen by themselves.
+// A profile is the user's own user object.
 const isAbout = (action: ActionName, type: string) =>
   action.startsWith(`${type}:`) || (type === 'user' && action.startsWith('profile:'))
 

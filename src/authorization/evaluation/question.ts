@@ -12,11 +12,11 @@ import type { QuestionObject } from './find-question-object.ts'
 import type { KnownSubject } from './store.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
-const text = (what: string, most: number) =>
+const text = (what: string, max: number) =>
   z
     .string(`Give ${what} as text.`)
     .min(1, `Give ${what}.`)
-    .max(most, `Give ${what} in ${most} characters at most.`)
+    .max(max, `Give ${what} in ${max} characters at most.`)
 
 const entity = (what: string) =>
   z.object(
@@ -26,7 +26,7 @@ const entity = (what: string) =>
 
 const maxBytes = 32 * 1024
 
-/** One question of AuthZEN 1.0 §6.1; what it does not know is ignored. */
+/** One question of AuthZEN 1.0 §6.1. Unknown members are ignored. */
 export const question = z
   .object({
     subject: entity('subject'),
@@ -41,20 +41,20 @@ export const question = z
   .superRefine(({ action, resource }, context) => {
     if (actionOf(action.name, resource.type) !== null) return
     const message =
-      'An action is resource:verb, or a verb of the resource, in lower case; of the service, one it has.'
+      'Write an action as resource:verb, or as a verb of the resource, in lower case. On a resource of the service, use one of its actions.'
     context.addIssue({ code: 'custom', path: ['action', 'name'], message })
   })
   .meta({ id: 'EvaluationRequest' })
 
 export type Question = z.output<typeof question>
 
-/** The action that a name means beside a type of resource; null where there can be no such action. */
+/** The action of a name, which can omit the resource type; null if it is not a possible action. */
 export function actionOf(name: string, resourceType: string): ActionName | ApplicationAction | null {
   const full = name.includes(':') ? name : `${resourceType}:${name}`
   return isServiceAction(full) || isApplicationAction(full) ? full : null
 }
 
-/** Who is asked about: a member of the tenant, or somebody only the application knows; and what, if it was looked up. */
+/** The loaded parts of a question. `known` is null for a subject that is not a member. */
 export interface Asking {
   caller: Caller
   known: KnownSubject | null
@@ -63,17 +63,17 @@ export interface Asking {
   now: number
 }
 
-/** Subjects that are members, or nothing; any other type is the application's own. */
+/** Whether subjects of this type are members of the tenant. Other types belong to the application. */
 export const isOfMembers = (type: string): boolean => type === 'user' || type === 'service_account'
 
-/** The question as the engine takes it. Of anybody else's session nothing is known, which opens nothing. */
+/** The question as a query to the engine. The session is known only if the caller asks about themselves. */
 export function queryOf(asked: Question, { caller, known, object, slice, now }: Asking): AnyQuery {
   const action = actionOf(asked.action.name, asked.resource.type)
   if (action === null) throw new Error('A question without an action was not validated')
   const self = known?.id === caller.userId
   const id = known?.id ?? asked.subject.id
   const tenant = caller.auth.tenant
-  if (!tenant) throw new Error('Questions are asked inside a tenant')
+  if (!tenant) throw new Error('A question needs a tenant')
   const common = {
     requestId: caller.requestInfo.requestId,
     now,
@@ -109,7 +109,7 @@ export function queryOf(asked: Question, { caller, known, object, slice, now }: 
   return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
 }
 
-/** An object that the tenant does not have lies in no tenant: whatever the policies say, isolation denies it. */
+/** A missing object gets a tenant that does not exist, so that isolation denies it, independent of policies. */
 function resourceOf(
   { resource }: Question,
   object: QuestionObject,

@@ -17,7 +17,7 @@ const answer = z
   .object({
     decision: z.boolean(),
     context: z.object({
-      id: z.uuid().meta({ description: 'Of the decision, as in the log' }),
+      id: z.uuid().meta({ description: 'The id of the decision in the log' }),
       effect: z.enum(['allow', 'deny', 'require_approval']),
       reasons: z.array(reason),
       obligations: z.array(
@@ -42,9 +42,9 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
     path: '/access/v1/evaluation',
     action: 'access:evaluate',
     tag,
-    summary: 'Ask whether a subject may do something',
+    summary: 'Ask whether a subject is permitted to do something',
     description:
-      'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject of type `user` is a member, by id or verified e-mail address, or is denied; any other type is your own, has no roles, and meets policies about everybody. Objects of this service are looked up in the tenant.',
+      'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id or verified e-mail address; others are denied. Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant.',
     body: question,
     status: 200,
     answer,
@@ -56,7 +56,7 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
     method: 'GET',
     path: '/.well-known/authzen-configuration',
     tag,
-    summary: 'Where questions are answered',
+    summary: 'Read where the evaluation endpoint is',
     description: 'AuthZEN 1.0 metadata',
     status: 200,
     answer: metadata,

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership } from '../../policy-engine/evaluate/query.ts'
-import { wildcardOf } from '../policies/named-words.ts'
 
 const memberRow = z.object({
   user_id: z.uuid(),
@@ -19,7 +18,7 @@ const memberRow = z.object({
   permissions: z.array(z.string()),
 })
 
-/** A member as decisions see them. */
+/** A member as the subject of a decision. */
 export interface KnownSubject {
   id: string
   email: string
@@ -27,7 +26,7 @@ export interface KnownSubject {
   membership: Membership
 }
 
-/** The member of the tenant whom an id (of the person) or a verified address names, or null. */
+/** The member of the tenant with this user id or verified e-mail address, or null. */
 export async function findSubject(tx: Tx, tenantId: string, idOrEmail: string): Promise<KnownSubject | null> {
   const row = await tx.maybeOne(sql.type(memberRow)`
     select m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
@@ -52,7 +51,7 @@ export async function findSubject(tx: Tx, tenantId: string, idOrEmail: string): 
 
 const namedRow = z.object({ action: z.boolean(), resource_type: z.boolean() })
 
-/** Whether a role of the tenant names an action (itself, or as `resource:*`), and whether one names a type of resource. */
+/** Whether a role of the tenant names the action (itself, or as `resource:*`), and whether one names the resource type. */
 export function namedByRoles(tx: Tx, tenantId: string, asked: { action: string; resourceType: string }) {
   const names = sql.array([asked.action, wildcardOf(asked.action)], 'text')
   return tx.one(sql.type(namedRow)`

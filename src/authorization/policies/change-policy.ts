@@ -6,14 +6,13 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import type { Target } from '../../platform/http/route.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { draftOf } from './draft-of.ts'
-import type { NewPolicyBody, PolicyChange } from './policy-body.ts'
+import { draftOf, type NewPolicyBody, type PolicyChange } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
-import { findTarget, type PolicyTarget } from './policy-target.ts'
-import { findVersion } from './version-store.ts'
+import { findTarget, type PolicyTarget } from './read-policy.ts'
+import { findVersion } from './store.ts'
 import { type Plan, planOf } from './write-policy.ts'
 
-/** Plans a new policy, which counts from the request after the writing on. Throws 422 `policy_invalid`. */
+/** Plans a new policy. It applies from the first request after it is written. Throws 422 `policy_invalid`. */
 export const planCreation = (
   deps: Deps,
   caller: Caller,
@@ -23,7 +22,7 @@ export const planCreation = (
 ): Promise<Plan> =>
   planOf(deps, caller, { id: timeOrderedId(deps.clock()), current: null, schema, body, reason, text })
 
-/** Plans the next version of a policy; what the change does not name stays as it is. 412 beside `ifMatch`, 422. */
+/** Plans the next version of a policy. Members absent from the change keep their value. 412 without a match, 422. */
 export async function planChange(
   deps: Deps,
   caller: Caller,
@@ -37,10 +36,10 @@ export async function planChange(
   return planOf(deps, caller, { id: row.id, current: row, schema, body, reason, text: asked.text })
 }
 
-/** A policy of the path, and the earlier version of it that is to be written again. */
+/** The policy of the path, and the earlier version to restore; `earlier` is null if there is no such version. */
 export type RollbackTarget = PolicyTarget & { earlier: Awaited<ReturnType<typeof findVersion>> }
 
-/** Finds the policy of the path and a version of it; null where there is no such policy. */
+/** Finds the policy of the path and a version of it; null if there is no such policy. */
 export async function findRollback(
   tx: Tx,
   target: Target & { caller: Caller },
@@ -50,7 +49,7 @@ export async function findRollback(
   return found && { ...found, earlier: await findVersion(tx, target.caller.tenantId, found.row.id, version) }
 }
 
-/** Plans to write an earlier version again, as the newest. 404 for a version that never was. */
+/** Plans to write an earlier version again as the newest one. 404 if there is no such version. */
 export async function planRollback(
   deps: Deps,
   caller: Caller,

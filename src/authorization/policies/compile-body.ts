@@ -9,7 +9,7 @@ import type { Draft } from './policy-body.ts'
 import { type PolicySchema, roleFinder } from './policy-schema.ts'
 import type { NewPolicy, Rules } from './store.ts'
 
-/** A policy without fault, ready to be stored or tried. */
+/** A valid policy, ready to be stored or tried. */
 export interface Compiled {
   fields: NewPolicy['fields']
   rules: Rules
@@ -21,9 +21,9 @@ export interface Compiled {
 export type PatternCost = (pattern: string) => number | undefined
 
 /**
- * Compiles a whole policy with the tenant's words. Throws 400 for dates that exclude each other, and 422
- * `policy_invalid` with pointer, line and column in `text` for whatever is wrong inside the rules; `at` is where in
- * the text the policy is.
+ * Compiles a policy with the tenant's roles and attributes. Throws 400 if `valid_until` is not after `valid_from`, and
+ * 422 `policy_invalid` for faults in the rules, each with its line and column in `text`; `at` is the JSON Pointer of the
+ * policy in the text.
  */
 export function compileBody(
   body: Draft,
@@ -54,7 +54,7 @@ export function compileBody(
   return { fields, rules, compiled, warnings, checksum: checksumOf({ ...fields, ...rules }) }
 }
 
-/** 422 with the place of each fault in the text that was sent. */
+/** 422 with the position of each fault in the text of the request. */
 export function policyInvalid(faults: readonly Fault[], text: string, at = ''): ApiError {
   const errors = faults.map(({ pointer, code, detail }) => ({
     field: `${at}${pointer}`.slice(1).replaceAll('/', '.'),
@@ -67,5 +67,5 @@ export function policyInvalid(faults: readonly Fault[], text: string, at = ''): 
   return new ApiError(422, 'policy_invalid', message, { errors })
 }
 
-/** SHA-256 (hex) of the canonical JSON, so that it does not depend on the order in which things were said. */
+/** SHA-256 (hex) of the canonical JSON, independent of the order of members. */
 const checksumOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')

@@ -8,11 +8,11 @@ import { assertAmong, preconditionFailed } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
-import { draftOf } from './draft-of.ts'
-import type { PolicyTarget } from './policy-target.ts'
+import { draftOf } from './policy-body.ts'
+import type { PolicyTarget } from './read-policy.ts'
 import { deletePolicy } from './store.ts'
 
-/** Deletes a policy, which counts for nothing from the next request on; its versions stay to explain the past. */
+/** Deletes a policy. The next request is decided without it. Its versions are kept to explain past decisions. */
 export async function removePolicy(
   tx: Tx,
   deps: Deps,
@@ -26,7 +26,7 @@ export async function removePolicy(
   const at = deps.clock()
   await incrementPolicyRevision(tx, tenantId)
   const version = await deletePolicy(tx, tenantId, id, ifMatch)
-  // Changed or gone since it was read a moment ago.
+  // It was changed or deleted after it was loaded.
   if (version === null) throw ifMatch ? preconditionFailed() : notFound()
   await appendEvent(tx, {
     ...causedBy(caller, at),

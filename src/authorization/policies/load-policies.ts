@@ -9,9 +9,9 @@ import { listActivePolicies } from './store.ts'
 const maxBytes = 64 * 1024 * 1024
 
 /**
- * Keeps the tenants' policies in memory, slices included: 64 MB at most, the least recently used tenant leaving
- * first. What is kept counts for exactly the revision that the standing of the request names; anything else is read
- * again, once for all who ask at the same time.
+ * Caches the policies of tenants with their slices: at most 64 MB, evicting the least recently used tenant. A cached
+ * entry is used only for the policy revision in the request's auth context. Other revisions are read again, once for
+ * simultaneous requests.
  */
 export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPolicies {
   const kept = createLruCache<SlicedPolicies>(limit)
@@ -20,8 +20,9 @@ export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPo
   const load = async (scope: { tenantId: string; userId: string }, revision: number) => {
     const { tenantId } = scope
     const read = await inTenant(db, scope, (tx) => listActivePolicies(tx, tenantId))
-    // A later revision is as good: it was committed before this request is decided.
-    if (read.revision < revision) throw new AuthorizationUnavailable(new Error('policies of the past'))
+    // A later revision is correct too: it was committed before this request is decided.
+    if (read.revision < revision)
+      throw new AuthorizationUnavailable(new Error('the policies are out of date'))
     const policies: SlicedPolicies = slicePolicies(tenantId, read.revision, read.policies, () => {
       if (kept.get(tenantId) === policies) kept.set(tenantId, policies, policies.bytes())
     })
@@ -33,10 +34,10 @@ export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPo
     const known = kept.get(scope.tenantId)
     if (known?.revision === revision) return known
     const key = `${scope.tenantId} ${revision}`
-    const under = loading.get(key)
-    if (under) return under
-    const begun = load(scope, revision).finally(() => loading.delete(key))
-    loading.set(key, begun)
-    return begun
+    const pending = loading.get(key)
+    if (pending) return pending
+    const started = load(scope, revision).finally(() => loading.delete(key))
+    loading.set(key, started)
+    return started
   }
 }

@@ -1,14 +1,14 @@
-/** A place in a text, both from 1; columns count UTF-16 code units. */
-export interface Place {
+/** A position in a text. Both count from 1; columns count UTF-16 code units. */
+export interface TextPosition {
   line: number
   column: number
 }
 
 /**
- * Where in a JSON text the value of a JSON Pointer (RFC 6901) begins: the nearest value around it where it is not
- * there, the beginning of the text where that is no JSON. The text has been parsed before, so it is not checked again.
+ * The start of the value of a JSON Pointer (RFC 6901) in a JSON text. If the value is missing, the start of the nearest
+ * value around it; if the text is not JSON, its start. The text was parsed before, so it is not checked here.
  */
-export function locate(text: string, pointer: string): Place {
+export function locate(text: string, pointer: string): TextPosition {
   const path = pointer
     .split('/')
     .slice(1)
@@ -27,7 +27,7 @@ function startOf(text: string, path: readonly string[]): number {
   return at
 }
 
-/** Where the member `key` of the object or list that begins at `at` has its value; of doubled keys the last counts. */
+/** The start of the value of `key` in the object or list that starts at `at`. Of duplicate keys the last one counts. */
 function memberStart(text: string, at: number, key: string): number | null {
   const isList = text[at] === '['
   if (!isList && text[at] !== '{') return null
@@ -50,7 +50,7 @@ function skipBlank(text: string, from: number): number {
   return i
 }
 
-/** Where the value that begins at `at` ends. */
+/** The end of the value that starts at `at`. */
 function valueEnd(text: string, at: number): number {
   let depth = 0
   for (let i = at; i < text.length; i++) {

@@ -12,8 +12,9 @@ const thread = new URL('./pattern-thread.ts', import.meta.url)
 const kept = createLruCache<{ cost: number | undefined }>(maxKept)
 
 /**
- * Measures the patterns in conditions as they came, in a thread of their own: one can take 100 ms. Gives what each
- * costs, in µs; what was not measured because another pattern costs too much costs nothing. Throws 503 `too_costly`, `overloaded`.
+ * Measures the patterns in untrusted conditions, in a thread, because one can take 100 ms. Returns a function that gives
+ * the cost of each pattern in µs. It gives 0 for patterns that were not measured after a too expensive one. Throws 503
+ * `too_costly` or `overloaded`.
  */
 export async function measurePatterns(conditions: unknown): Promise<PatternCost> {
   const patterns = [...new Set(patternsIn(conditions))].filter((pattern) => !patternFault(pattern))
@@ -37,7 +38,7 @@ export async function measurePatterns(conditions: unknown): Promise<PatternCost>
   }
 }
 
-// More than a policy may have is refused when it is compiled.
+// Compiling refuses policies with more patterns or deeper conditions.
 const maxPatterns = 64
 const maxDepth = 16
 

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { patternBudgetUs, patternCost } from '../../policy-engine/compile/pattern-cost.ts'
 
-// A thread that measures patterns: see measure-patterns.ts. After the first one that costs too much it stops, because
-// finding that out costs time itself.
+// A worker thread that measures patterns: see measure-patterns.ts. It stops after the first pattern that is too
+// expensive, because measuring such patterns is itself expensive.
 const costUs = patternCost()
 const measured: [string, number | undefined][] = []
 for (const pattern of workerData as string[]) {

@@ -5,6 +5,7 @@ import {
   serviceResources,
 } from '../../policy-engine/catalogue/actions.ts'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import type { PolicyRow, Rules } from './store.ts'
 
 const actionName = z
   .string('Name actions as text.')
@@ -13,7 +14,7 @@ const actionName = z
     if (isPolicyAction(name)) return
     const [resource = ''] = name.split(':')
     const message = serviceResources.has(resource)
-      ? `The service has no action "${name}". Of ${resource} it knows ${verbsOf(resource)}.`
+      ? `The service has no action "${name}". Its actions on ${resource} are ${verbsOf(resource)}.`
       : 'An action is resource:verb, resource:* or *, in lower case.'
     context.addIssue({ code: 'custom', message })
   })
@@ -31,9 +32,9 @@ const resourceType = z
   )
 
 const moment = z.iso
-  .datetime({ offset: true, error: 'Give a moment as RFC 3339, such as 2026-11-21T09:30:00Z.' })
+  .datetime({ offset: true, error: 'Give a time as RFC 3339, such as 2026-11-21T09:30:00Z.' })
   .transform((text) => Date.parse(text))
-  .refine((at) => at >= 0 && at < 253_402_300_800_000, 'Give a moment between 1970 and 9999.')
+  .refine((at) => at >= 0 && at < 253_402_300_800_000, 'Give a time between 1970 and 9999.')
   .nullable()
   .meta({ override: { type: ['string', 'null'], format: 'date-time' } })
 
@@ -60,8 +61,8 @@ const fields = {
   mode: z.enum(['enforce', 'shadow'], 'The mode is enforce or shadow.'),
   priority: z
     .int('Give the priority as a whole number.')
-    .min(-1_000_000, 'The priority may be -1000000 at least.')
-    .max(1_000_000, 'The priority may be 1000000 at most.'),
+    .min(-1_000_000, 'The priority has to be at least -1000000.')
+    .max(1_000_000, 'The priority has to be at most 1000000.'),
   valid_from: moment,
   valid_until: moment,
   is_active: z.boolean('Give is_active as true or false.'),
@@ -70,7 +71,7 @@ const fields = {
 const conditionsForm = `\`{all|any|none: […]}\`, nested, or one comparison: \`attribute\` is a defined \`category.key\`,
 \`operator\` one of \`exists not_exists eq ne in not_in lt lte gt gte between contains starts_with ends_with matches
 in_cidr not_in_cidr contains_any contains_all subset_of\`, as its type permits, with a \`value\` or, in \`value_from\`,
-another attribute. Absent or null: always. 422 \`policy_invalid\` says what is wrong and where.`
+another attribute. Absent or null: always true. 422 \`policy_invalid\` says what is wrong and where.`
 const conditionsExample = { attribute: 'resource.tonnage', operator: 'gt', value: 5000 }
 
 const rulesFields = {
@@ -84,9 +85,9 @@ const reason = z
   .string('Give the reason as text.')
   .max(1000, 'A reason may have 1000 characters at most.')
   .default('')
-  .meta({ description: 'Why; kept with the version' })
+  .meta({ description: 'The reason for the change; stored with the version' })
 
-/** A new policy. Plain fields are checked here (400), the rules where they are compiled (422). */
+/** A new policy. Plain fields are checked here (400), the rules when they are compiled (422). */
 export const newPolicy = z.object({
   name: fields.name,
   description: fields.description.default(''),
@@ -103,7 +104,7 @@ export const newPolicy = z.object({
   change_reason: reason,
 })
 
-/** A change: what is absent stays as it is. */
+/** A change; absent members keep their value. */
 export const policyChange = z.object({
   ...(Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, schema.optional()])) as {
     [Name in keyof typeof fields]: z.ZodOptional<(typeof fields)[Name]>
@@ -112,9 +113,29 @@ export const policyChange = z.object({
   change_reason: reason,
 })
 
-/** What there may be in a policy, whole and unsaved. */
+/** A whole policy that is not saved. */
 export const draftPolicy = newPolicy.omit({ change_reason: true })
 
 export type NewPolicyBody = z.output<typeof newPolicy>
 export type PolicyChange = z.output<typeof policyChange>
 export type Draft = z.output<typeof draftPolicy>
+
+/** A stored policy in the shape of a request body. */
+export function draftOf({ rules, ...row }: PolicyRow): Draft & Rules {
+  const { name, description, kind, effect, actions, resource_types, mode, priority } = row
+  const { valid_from, valid_until, is_active } = row
+  return {
+    name,
+    description,
+    kind,
+    effect,
+    actions,
+    resource_types,
+    mode,
+    priority,
+    valid_from,
+    valid_until,
+    is_active,
+    ...rules,
+  }
+}

@@ -6,14 +6,14 @@ import { roleNameKey } from '../../tenancy/roles/store.ts'
 import { listDefinitions } from '../attributes/store.ts'
 import { listRoleNames, type RoleName, readRevision } from './store.ts'
 
-/** What policies of a tenant may speak of: its roles and attributes, at one revision. */
+/** The roles and attributes that policies of a tenant can name, at one revision. */
 export interface PolicySchema {
   revision: number
   roles: readonly RoleName[]
   attributes: AttributeCatalogue
 }
 
-/** Reads the tenant's policy schema: its attributes and roles. */
+/** Reads the tenant's policy schema, built-in attributes included. */
 export async function readPolicySchema(tx: Tx, tenantId: string): Promise<PolicySchema> {
   const revision = await readRevision(tx, tenantId)
   const attributes = new Map<string, { type: DataType }>(builtInAttributes)
@@ -22,11 +22,11 @@ export async function readPolicySchema(tx: Tx, tenantId: string): Promise<Policy
   return { revision, roles: await listRoleNames(tx, tenantId), attributes }
 }
 
-/** Whether a policy that was compiled with `one` means the same with `other`. */
+/** Whether policies compile to the same with both schemas. */
 export const samePolicySchema = (one: PolicySchema, other: PolicySchema): boolean =>
   isDeepStrictEqual([one.roles, one.attributes], [other.roles, other.attributes])
 
-/** Finds a role by name, in any case, or id. */
+/** Returns a function that finds the id of a role by name (case-insensitive) or id. */
 export function roleFinder({ roles }: PolicySchema): (nameOrId: string) => string | undefined {
   const ids = new Map(
     roles.flatMap(

@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
+import { tooCostly } from '../../platform/decision-budget.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
+import { runThread } from '../../platform/run-thread.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
-import type { PolicyTarget } from './policy-target.ts'
-import { replayDecisions } from './replay.ts'
-import { replayInThread } from './replay-apart.ts'
+import type { PolicyTarget } from './read-policy.ts'
+import { type Replay, replayDecisions } from './replay.ts'
 import { startTrial } from './trial.ts'
 
-/** What to try, and on how many of the newest decisions. */
 export const policyPreview = z.object({
   draft: draftPolicy.optional(),
   limit: z
@@ -29,12 +30,12 @@ interface Flip {
   after: Effect
 }
 
-// Beyond so many, a thread of their own decides them.
-const maxOnLoop = 200
+// More decisions than this are replayed in a thread.
+const maxInline = 200
 
 /**
- * Decides the newest recorded decisions again, as if the policy (or the draft) were in force, and lists those that
- * would come out otherwise. Those whose question was not recorded as far as the policies now look are only counted.
+ * Decides the newest recorded decisions again, as if the policy (or the draft) were in force, and lists those with a
+ * different effect. Decisions without a recorded attribute that the policies now read are only counted.
  */
 export async function previewPolicy(
   deps: Deps,
@@ -47,7 +48,7 @@ export async function previewPolicy(
   const rows = await inTenant(deps.db, caller, (tx) => listNewest(tx, caller.tenantId, limit))
   const replay = { ...trial.replay, rows }
   const effects =
-    rows.length > maxOnLoop
+    rows.length > maxInline
       ? await replayInThread(replay)
       : await replayDecisions(replay, deps.access, deps.newPace())
   const flips = rows.flatMap((row, index) => {
@@ -80,3 +81,15 @@ function countsOf(flips: readonly Flip[]): Record<string, number> {
   }
   return counts
 }
+
+// Starting a thread takes half a second, and a thousand decisions at most two seconds.
+const maxMs = 15_000
+const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
+const thread = new URL('./replay-thread.ts', import.meta.url)
+
+/**
+ * Replays decisions in a thread, so that the process can answer other requests; one thread at a time. Throws 503
+ * `too_costly` if it takes too long, and `overloaded` if too many are waiting.
+ */
+export const replayInThread = (replay: Replay): Promise<(Effect | null)[]> =>
+  oneAtATime('replay', () => runThread(thread, replay, maxMs, () => tooCostly(30)))

@@ -1,15 +1,44 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { answerPage } from '../../platform/http/lists.ts'
 import type { Target } from '../../platform/http/route.ts'
-import { findTarget, type PolicyTarget } from './policy-target.ts'
+import { type PolicySchema, readPolicySchema } from './policy-schema.ts'
 import { showPolicy, showVersion } from './show-policy.ts'
-import { countPolicies, listPolicies, listRoleNames, policyList } from './store.ts'
-import { listVersions, versionList } from './version-store.ts'
+import {
+  countPolicies,
+  findPolicy,
+  listPolicies,
+  listRoleNames,
+  listVersions,
+  type PolicyRow,
+  policyList,
+  versionList,
+} from './store.ts'
 
-/** The policy of the path, or null. */
+/** The policy of the path, with the policy schema of its tenant. */
+export interface PolicyTarget {
+  row: PolicyRow
+  schema: PolicySchema
+}
+
+/** Finds the policy of the path, or null. */
+export async function findTarget(tx: Tx, { caller, params }: Target): Promise<PolicyTarget | null> {
+  const row = await findPolicy(tx, caller.tenantId, pathId(params.id))
+  return row && { row, schema: await readPolicySchema(tx, caller.tenantId) }
+}
+
+/** A policy as a resource of policies. */
+export const policyResource = ({ row, schema }: PolicyTarget) => ({
+  type: 'policy',
+  id: row.id,
+  ownerId: row.created_by,
+  fields: showPolicy(row, schema.roles),
+})
+
+/** {@link findTarget} in a transaction of its own. */
 export const loadPolicy = (deps: Deps, target: Target): Promise<PolicyTarget | null> =>
   inTenant(deps.db, target.caller, (tx) => findTarget(tx, target))
 

@@ -6,7 +6,7 @@ import type { DecisionRow } from '../decisions/store.ts'
 import { slicePolicies } from './slice-policies.ts'
 import type { PolicyInStore } from './store.ts'
 
-/** Recorded decisions to be made again with other policies. */
+/** Recorded decisions to decide again with other policies. */
 export interface Replay {
   tenantId: string
   revision: number
@@ -14,17 +14,17 @@ export interface Replay {
   rows: readonly Pick<DecisionRow, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
 }
 
-/** Decides again, in the order of the rows; null where the policies look at what was not recorded. */
+/** The new effects in the order of the rows; null if the policies read an attribute that was not recorded. */
 export async function replayDecisions(
   { tenantId, revision, policies, rows }: Replay,
   access: Pick<AccessEngine, 'decide'>,
   pace?: DecisionPace,
 ): Promise<(Effect | null)[]> {
-  const cut = slicePolicies(tenantId, revision, policies)
+  const sliced = slicePolicies(tenantId, revision, policies)
   const effects: (Effect | null)[] = []
   for (const row of rows) {
     await pace?.next()
-    const query = queryFrom(row, cut.slice(row.resource_type, row.action, row.at))
+    const query = queryFrom(row, sliced.slice(row.resource_type, row.action, row.at))
     effects.push(query && access.decide(query).effect)
   }
   return effects

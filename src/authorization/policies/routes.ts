@@ -16,13 +16,11 @@ import { findRollback, planChange, planCreation, planRollback } from './change-p
 import { removePolicy } from './delete-policy.ts'
 import { newPolicy, policyChange } from './policy-body.ts'
 import { readPolicySchema } from './policy-schema.ts'
-import { findTarget, policyResource } from './policy-target.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
-import { loadPolicy, pageOfPolicies, pageOfVersions } from './read-policy.ts'
+import { findTarget, loadPolicy, pageOfPolicies, pageOfVersions, policyResource } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
-import { policyList } from './store.ts'
+import { policyList, versionList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
-import { versionList } from './version-store.ts'
 import { type Plan, writePolicy } from './write-policy.ts'
 
 const rollback = z.object({
@@ -43,9 +41,9 @@ const reason = z.object({
 
 const testAnswer = z
   .object({
-    effect: effect.optional().meta({ description: 'The whole decision with this policy in force' }),
+    effect: effect.optional().meta({ description: 'The decision with this policy in force' }),
     allowed: z.boolean().optional(),
-    applies: z.boolean().optional().meta({ description: 'Whether this policy has a say' }),
+    applies: z.boolean().optional().meta({ description: 'Whether this policy applies' }),
     matched: z
       .array(z.object({ policy_id: z.uuid(), version: z.int(), name: z.string(), effect }))
       .optional(),
@@ -54,7 +52,10 @@ const testAnswer = z
       .array(z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }))
       .optional(),
     missing_attributes: z.array(z.string()).optional(),
-    trace: z.unknown().optional().meta({ description: 'The condition with the values it met' }),
+    trace: z
+      .unknown()
+      .optional()
+      .meta({ description: 'The condition, with the values that it was compared with' }),
     cases: z.array(z.object({ name: z.string(), effect, expect: effect, passed: z.boolean() })),
     duration_us: z.int(),
   })
@@ -104,7 +105,8 @@ export const policyRoutes = (deps: Deps): Route[] => {
       action: 'policy:create',
       tag,
       summary: 'Create a policy',
-      description: 'It counts from the next request on. A deny is above a gate, a gate above an allow.',
+      description:
+        'It applies from the next request on. A deny overrides a `require_approval`, which overrides an allow.',
       body: newPolicy,
       status: 201,
       answer: policySchema,
@@ -133,7 +135,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
         action: 'policy:update',
         tag,
         summary: 'Change a policy',
-        description: 'Writes its next version; what is absent stays as it is.',
+        description: 'Writes the next version. Absent members keep their value.',
         body: policyChange,
         status: 200,
         answer: policySchema,
@@ -176,7 +178,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       path: `${one}/rollback`,
       action: 'policy:update',
       tag,
-      summary: 'Write an earlier version of a policy again',
+      summary: 'Restore an earlier version of a policy',
       body: rollback,
       status: 200,
       answer: policySchema,
@@ -206,7 +208,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       path: `${one}/preview`,
       action: 'policy:test',
       tag,
-      summary: 'Say which recorded decisions a policy, or a draft in its place, would turn',
+      summary: 'List the recorded decisions that a policy, or a draft in its place, would change',
       body: policyPreview,
       status: 200,
       answer: previewAnswer,

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
-import type { PolicyRow, Rules } from './store.ts'
-import type { Source, VersionRow } from './version-store.ts'
+import type { PolicyRow, Rules, Source, VersionRow } from './store.ts'
 import type { Written } from './write-policy.ts'
 
 const document = {
@@ -18,7 +17,7 @@ const document = {
     users: z.array(z.string()),
   }),
   conditions: z.unknown().meta({
-    description: '`{all|any|none: […]}` or `{attribute, operator, value|value_from}`; null: always',
+    description: '`{all|any|none: […]}` or `{attribute, operator, value|value_from}`; null: always true',
   }),
   approval: z
     .object({
@@ -43,14 +42,14 @@ export const policySchema = z
     id: z.uuid(),
     ...document,
     version: z.int(),
-    checksum: z.string().meta({ description: 'SHA-256 of what was said, the same for the same policy' }),
+    checksum: z.string().meta({ description: 'SHA-256 of the policy; equal for equal policies' }),
     created_by: z.uuid(),
     created_at: timestamp,
     updated_at: timestamp,
     warnings: z
       .array(z.object({ code: z.enum(['not_grantable', 'not_gateable']), pointer: z.string() }))
       .optional()
-      .meta({ description: 'After a change: what is stored and will have no effect' }),
+      .meta({ description: 'After a change: the parts that are stored but have no effect' }),
   })
   .meta({ id: 'Policy' })
 
@@ -68,7 +67,7 @@ export const versionSchema = z
 
 type Roles = Written['roles']
 
-/** A policy as callers read it: roles by name. */
+/** A policy as callers read it, with the names of roles. */
 export function showPolicy(row: PolicyRow, roles: Roles, warnings?: Written['warnings']) {
   const { rules, valid_from, valid_until, created_at, updated_at, ...rest } = row
   return {

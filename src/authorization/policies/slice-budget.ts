@@ -1,3 +1,4 @@
+import { wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Fault } from '../../policy-engine/compile/policy-document.ts'
 import { buildSlice } from '../../policy-engine/compile/slice.ts'
@@ -17,17 +18,17 @@ interface Sized {
   types: ReadonlySet<string>
 }
 
-// Every process reads all of them again after each change.
+// Every process reads all active policies again after each change.
 const maxTenantBytes = 2 * 1024 * 1024
-// What measuring itself may cost: comparisons (a question to measure takes as long as eight), and slices built.
+// Limits for the work of measuring: comparisons (each question counts as eight), and slices built.
 const maxComparisons = 1_000_000
 const perQuestion = 8
 const maxBuilt = 32
 
 /**
- * What is wrong with `policy` among the tenant's `active` ones, itself left out, if anything. Measures each slice that it would become
- * part of, with the policies of all times, in force now or not. Of a slice whose parts alone add up to less than the
- * limits nothing is built.
+ * The fault if `policy`, together with the tenant's other `active` policies, exceeds a limit. Measures each slice that
+ * would contain it, with policies of all periods of validity. A slice is built only if the sum of its parts exceeds a
+ * limit.
  */
 export function overBudget(
   tenantId: string,
@@ -59,7 +60,7 @@ export function overBudget(
   return undefined
 }
 
-/** The kinds of question that can meet `policy`: an action, the policies about it, and a resource type. */
+/** The kinds of question to which `policy` can apply: an action, the policies about it, and a resource type. */
 function* questionsMet(policy: SlicePolicy, others: readonly SlicePolicy[]) {
   const byAction = new Map<string, Sized[]>()
   for (const one of [...others, policy]) {
@@ -77,15 +78,13 @@ function* questionsMet(policy: SlicePolicy, others: readonly SlicePolicy[]) {
     const candidates = [...new Set(names.flatMap((name) => byAction.get(name) ?? []))]
     const own = policy.compiled.resourceTypes
     const types = own.length > 0 ? own : candidates.flatMap((one) => [...one.types])
-    // An empty type stands for those that no policy names.
+    // An empty type stands for the types that no policy names.
     for (const type of new Set(types.length > 0 ? types : [''])) yield { about: action, candidates, type }
   }
 }
 
-/** What a policy can write to name an action, which may be a pattern itself. */
-const patternsOf = (action: string) => [
-  ...new Set([action, `${action.slice(0, action.indexOf(':'))}:*`, '*']),
-]
+/** The names by which a policy can cover an action, which can be a wildcard itself. */
+const patternsOf = (action: string) => [...new Set([action, wildcardOf(action), '*'])]
 
 const tooLarge = (taken: string): Fault => ({
   pointer: '/conditions',

@@ -1,68 +1,69 @@
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
-import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import { isServiceAction, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import type { CompiledPolicy, Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { buildSlice, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
-import { namedByPolicies } from './named-words.ts'
 import type { PolicyInStore } from './store.ts'
 
-/** The most that the slices kept for one tenant may take, in bytes. */
+/** The limit for the cached slices of one tenant, in bytes. */
 const maxBytes = 8 * 1024 * 1024
 
-/** Which policies a kind of question meets, from `since` until one of them comes into force or ends. */
-interface Cut {
-  met: readonly PolicyInStore[]
-  /** the same text for the same policies */
+/** The policies for a kind of question, valid from `since` until one of them comes into force or ends. */
+interface Selection {
+  policies: readonly PolicyInStore[]
+  /** equal for the same policies */
   key: string
   since: number
   until: number
 }
 
-/** A tenant's policies at one revision, and the slices that were asked for last. */
+/** A tenant's policies at one revision, with a cache of their slices. */
 export interface SlicedPolicies extends PoliciesInForce {
-  /** memory taken, in bytes */
+  /** memory use in bytes */
   bytes(): number
 }
 
 /**
- * Cuts slices out of a tenant's active policies. Questions that meet the same policies share a slice, whatever their
- * actions and types are; those used longest ago make room for new ones. `grown` is called when `bytes` changed.
+ * Builds slices of a tenant's active policies. Questions with the same policies share one slice, also across actions and
+ * types. The least recently used slices are evicted. `onGrowth` is called when `bytes` has changed.
  */
 export function slicePolicies(
   tenantId: string,
   revision: number,
   stored: readonly PolicyInStore[],
-  grown: () => void = () => undefined,
+  onGrowth: () => void = () => undefined,
 ): SlicedPolicies {
   const enforced = stored.filter((policy) => policy.mode === 'enforce')
   const kindOf = questionKinds(enforced)
-  const cuts = createLruCache<Cut>(maxBytes / 8)
+  const selections = createLruCache<Selection>(maxBytes / 8)
   const slices = createLruCache<Slice>(maxBytes)
   let names: SlicedPolicies['names'] | undefined
   const base = 1_000 + stored.reduce((sum, policy) => sum + 2 * policy.bytes, 0)
 
-  const cutOf = (resourceType: string, action: string, now: number): Cut => {
+  const select = (resourceType: string, action: string, now: number): Selection => {
     const kind = kindOf(resourceType, action)
-    const known = cuts.get(kind.key)
+    const known = selections.get(kind.key)
     if (known && now >= known.since && now < known.until) return known
-    const cut = cutAt(enforced, kind, now)
-    cuts.set(kind.key, cut, 200 + 2 * kind.key.length + 2 * cut.key.length + 8 * cut.met.length)
-    grown()
-    return cut
+    const selected = selectAt(enforced, kind, now)
+    const { key, policies } = selected
+    selections.set(kind.key, selected, 200 + 2 * kind.key.length + 2 * key.length + 8 * policies.length)
+    onGrowth()
+    return selected
   }
 
   return {
     tenantId,
     revision,
-    bytes: () => base + cuts.size() + slices.size(),
+    bytes: () => base + selections.size() + slices.size(),
     slice(resourceType, action, now) {
       if (enforced.length === 0) return emptySlice(tenantId, revision)
-      const { met, key } = cutOf(resourceType, action, now)
-      if (met.length === 0) return emptySlice(tenantId, revision)
+      const { policies, key } = select(resourceType, action, now)
+      if (policies.length === 0) return emptySlice(tenantId, revision)
       const known = slices.get(key)
       if (known) return known
-      const slice = buildSlice(tenantId, revision, met)
+      const slice = buildSlice(tenantId, revision, policies)
       slices.set(key, slice, 1_000 + 2 * slice.text.length)
-      grown()
+      onGrowth()
       return slice
     },
     names(action, resourceType) {
@@ -72,35 +73,38 @@ export function slicePolicies(
   }
 }
 
-/** Questions that meet the same policies, whatever these are about besides. */
+/** Questions to which the same policies can apply. */
 interface QuestionKind {
   action: string
   resourceType: string
   key: string
 }
 
-/** Gives the kind of a question. What no policy names is one kind, however many actions and types callers make up. */
+/** Returns the kind of a question. All actions, and all types, that no policy names are one kind, so the cache stays small. */
 function questionKinds(policies: readonly PolicyInStore[]) {
   const actions = new Set(policies.flatMap(({ compiled }) => compiled.actions))
   const types = new Set(policies.flatMap(({ compiled }) => compiled.resourceTypes))
-  return (resourceType: string, asked: string): QuestionKind => {
-    const wildcard = `${asked.slice(0, asked.indexOf(':'))}:*`
-    const action = actions.has(asked) ? asked : actions.has(wildcard) ? wildcard : '*'
+  return (resourceType: string, name: string): QuestionKind => {
+    const action = [name, wildcardOf(name)].find((each) => actions.has(each)) ?? '*'
     const type = types.has(resourceType) ? resourceType : ''
     return { action, resourceType: type, key: `${action} ${type}` }
   }
 }
 
-function cutAt(enforced: readonly PolicyInStore[], { action, resourceType }: QuestionKind, now: number): Cut {
+function selectAt(
+  enforced: readonly PolicyInStore[],
+  { action, resourceType }: QuestionKind,
+  now: number,
+): Selection {
   const concerned = enforced.filter(({ compiled }) => concerns(compiled, action, resourceType))
   const bounds = concerned.flatMap(({ valid_from, valid_until }) => [
     valid_from ?? 0,
     valid_until ?? Infinity,
   ])
-  const met = concerned.filter((policy) => isInForce(policy, now))
+  const policies = concerned.filter((policy) => isInForce(policy, now))
   return {
-    met,
-    key: met.map(({ id }) => id).join(),
+    policies,
+    key: policies.map(({ id }) => id).join(),
     since: Math.max(0, ...bounds.filter((at) => at <= now)),
     until: Math.min(Infinity, ...bounds.filter((at) => at > now)),
   }
@@ -109,3 +113,14 @@ function cutAt(enforced: readonly PolicyInStore[], { action, resourceType }: Que
 /** From `valid_from` on, and before `valid_until`. */
 const isInForce = (policy: PolicyInStore, now: number): boolean =>
   (policy.valid_from ?? 0) <= now && now < (policy.valid_until ?? Infinity)
+
+/** Returns whether the policies name an action and a resource type. `*` does not count, so that misspellings are found. */
+function namedByPolicies(policies: readonly Pick<CompiledPolicy, 'actions' | 'resourceTypes'>[]) {
+  const actions = new Set(policies.flatMap((policy) => policy.actions))
+  const types = new Set(policies.flatMap((policy) => policy.resourceTypes))
+  for (const action of actions) if (action !== '*') types.add(action.slice(0, action.indexOf(':')))
+  return (action: string, resourceType: string) => ({
+    action: isServiceAction(action) || actions.has(action) || actions.has(wildcardOf(action)),
+    resourceType: serviceResources.has(resourceType) || types.has(resourceType),
+  })
+}

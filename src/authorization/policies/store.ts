@@ -3,10 +3,11 @@ import { countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 
-/** The part of a policy that is rules and not plain fields, as it is stored: roles as ids. */
+/** The rules of a policy as stored, with roles as ids. The other parts are plain fields. */
 export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations'>
 
 const rules = z.custom<Rules>((value) => typeof value === 'object' && value !== null)
@@ -72,7 +73,7 @@ export function listPolicies(tx: Tx, tenantId: string, page: ListPage): Promise<
     select ${columns} from policies where tenant_id = ${tenantId} ${page.tail}`)
 }
 
-/** How many policies the filters leave. */
+/** The number of policies that pass the filters. */
 export function countPolicies(tx: Tx, tenantId: string, page?: ListPage): Promise<number> {
   if (!page?.filtered) return countRows(tx, tenantId, 'policies')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
@@ -105,7 +106,7 @@ const activeRow = z.union([
   z.object({ revision: z.number(), id: z.null() }),
 ])
 
-/** The tenant's active policies and the revision they are of, in one statement, so that they belong together. */
+/** The tenant's active policies with their revision, read in one statement so that they are consistent. */
 export async function listActivePolicies(
   tx: Tx,
   tenantId: string,
@@ -118,7 +119,7 @@ export async function listActivePolicies(
   return { revision: rows[0]!.revision, policies: rows.filter((row) => row.id !== null) }
 }
 
-/** A policy about to be written: its plain fields, rules and what the engine reads. */
+/** A version of a policy to write: its plain fields, its rules and its compiled form. */
 export interface NewPolicy {
   tenantId: string
   id: string
@@ -148,7 +149,7 @@ export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
             ${moment(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)}, ${authorId}, ${at}, ${at})`)
 }
 
-/** Writes version `policy.version` over the one before it; false when that is not the present one (any more). */
+/** Replaces version `policy.version - 1` by this one; false if that is not the current version. */
 export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean> {
   const { tenantId, id, fields: f, rules, compiled, checksum } = policy
   const replaced = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
@@ -163,7 +164,7 @@ export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean>
 
 const jsonb = (value: object) => sql.jsonb(value as never)
 
-/** Deletes a policy of one of these versions; gives that, or null when there is none (any more). */
+/** Deletes a policy if its version is one of these; returns the version, or null if nothing was deleted. */
 export async function deletePolicy(
   tx: Tx,
   tenantId: string,
@@ -177,7 +178,7 @@ export async function deletePolicy(
 
 const roleName = z.object({ id: z.uuid(), name: z.string() })
 
-/** A role as policies name it. */
+/** A role with the name that policies use. */
 export type RoleName = z.infer<typeof roleName>
 
 /** The tenant's roles by id and name. */
@@ -186,8 +187,82 @@ export function listRoleNames(tx: Tx, tenantId: string): Promise<readonly RoleNa
     select id, name from roles where tenant_id = ${tenantId} order by created_at, id`)
 }
 
-/** The tenant's present policy revision. */
+/** The tenant's current policy revision. */
 export function readRevision(tx: Tx, tenantId: string): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
     select policy_revision from tenants where id = ${tenantId}`)
+}
+
+/** The whole document of one version, roles as ids. */
+export type Source = NewPolicy['fields'] & Rules
+
+const source = z.custom<Source>((value) => typeof value === 'object' && value !== null)
+
+/** Appends a version to the history. Versions never change. */
+export async function insertVersion(tx: Tx, policy: NewPolicy, reason: string): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into policy_versions (tenant_id, id, policy_id, version, source, checksum, author_id, reason, created_at)
+    values (${policy.tenantId}, ${timeOrderedId(policy.at)}, ${policy.id}, ${policy.version}, ${sql.jsonb({ ...policy.fields, ...policy.rules } as never)},
+            ${policy.checksum}, ${policy.authorId}, ${reason}, ${sql.timestamp(new Date(policy.at))})`)
+}
+
+const versionRow = z.object({
+  id: z.uuid(),
+  policy_id: z.uuid(),
+  version: z.number(),
+  source,
+  checksum: z.string(),
+  author_id: z.uuid(),
+  author_email: z.string().nullable(),
+  reason: z.string(),
+  created_at: z.number(),
+})
+
+export type VersionRow = z.infer<typeof versionRow>
+
+const versionColumns = sql.fragment`
+  v.id, v.policy_id, v.version, v.source, v.checksum, v.author_id, m.email as author_email, v.reason, v.created_at`
+
+/** The versions of a policy, newest first. */
+export const versionList = defineList({
+  id: { column: sql.fragment`v.id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`v.created_at`, field: 'created_at' } },
+  newestFirst: true,
+})
+
+/** A page of the versions of a policy. */
+export function listVersions(
+  tx: Tx,
+  tenantId: string,
+  policyId: string,
+  page: ListPage,
+): Promise<readonly VersionRow[]> {
+  return tx.any(sql.type(versionRow)`
+    select ${versionColumns} from policy_versions v
+    left join memberships m on m.tenant_id = v.tenant_id and m.user_id = v.author_id
+    where v.tenant_id = ${tenantId} and v.policy_id = ${policyId} ${page.tail}`)
+}
+
+/** One version of a policy, deleted policies included, or null. */
+export function findVersion(
+  tx: Tx,
+  tenantId: string,
+  policyId: string,
+  version: number,
+): Promise<VersionRow | null> {
+  return tx.maybeOne(sql.type(versionRow)`
+    select ${versionColumns} from policy_versions v
+    left join memberships m on m.tenant_id = v.tenant_id and m.user_id = v.author_id
+    where v.tenant_id = ${tenantId} and v.policy_id = ${policyId} and v.version = ${version}`)
+}
+
+/** Deletes all but the newest `kept` versions of a policy, of which `version` is the newest. */
+export async function deleteOldVersions(
+  tx: Tx,
+  { tenantId, id, version }: Pick<NewPolicy, 'tenantId' | 'id' | 'version'>,
+  kept: number,
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    delete from policy_versions
+    where tenant_id = ${tenantId} and policy_id = ${id} and version <= ${version - kept}`)
 }

@@ -11,7 +11,7 @@ import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import { actionOf, isOfMembers, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
 import { draftPolicy } from './policy-body.ts'
-import type { PolicyTarget } from './policy-target.ts'
+import type { PolicyTarget } from './read-policy.ts'
 import { startTrial, type Trial } from './trial.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
@@ -33,7 +33,7 @@ const input = z.object({
 
 const effects = ['allow', 'deny', 'require_approval'] as const
 
-/** One question as AuthZEN asks it, or cases with what is expected of each; `draft` in place of the stored policy. */
+/** One question in the form of AuthZEN, or cases with their expected effects; `draft` replaces the stored policy. */
 export const policyTest = input.extend({
   cases: z
     .array(
@@ -54,8 +54,9 @@ export type TestInput = z.output<typeof input>
 export type PolicyTest = z.output<typeof policyTest>
 
 /**
- * Decides questions as if the policy (or the draft) were in force, and says of the one at the top level whether the
- * policy applies and what its condition met. Writes nothing. 400 for unknown roles and actions, 422 for the draft.
+ * Decides questions as if the policy (or the draft) were in force. For the question at the top level it also says
+ * whether the policy applies, with the trace of its condition. Writes nothing. 400 for unknown roles and actions, 422
+ * for faults in the draft.
  */
 export async function testPolicy(
   deps: Deps,
@@ -90,7 +91,7 @@ interface CaseResult {
 function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
   const { decision, policies } = access.explain(query, [tested])
   const [about] = policies
-  if (!about) throw new Error('The policy that was tested is not explained')
+  if (!about) throw new Error('The engine did not explain the tested policy')
   return {
     effect: decision.effect,
     allowed: decision.effect === 'allow',
@@ -103,7 +104,7 @@ function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
   }
 }
 
-/** The question of one input: about the caller and the policy's first action where it does not say otherwise. */
+/** The question of one input. The defaults are the caller and the first action of the policy. */
 async function questionOf(
   deps: Deps,
   caller: Caller,
@@ -111,8 +112,8 @@ async function questionOf(
   asked: TestInput,
   at: string,
 ): Promise<AnyQuery> {
-  const wanted = typeof asked.action === 'string' ? asked.action : asked.action?.name
-  const named = wanted ?? firstAction(trial.actions)
+  const named =
+    (typeof asked.action === 'string' ? asked.action : asked.action?.name) ?? firstAction(trial.actions)
   const type = asked.resource?.type ?? named.split(':')[0] ?? ''
   const action = actionOf(named, type)
   if (action === null)
@@ -134,15 +135,15 @@ async function questionOf(
     context: asked.context,
   }
   const query = queryOf(question, { caller, known, slice, now })
-  return supposing(query, asked, slice)
+  return withTestValues(query, asked, slice)
 }
 
-/** A wildcard stands for many; the first of them will do. */
+/** The first action of the policy; for a wildcard, one action that it covers. */
 const firstAction = ([first = '']: readonly string[]) =>
   first === '*' ? 'tenant:read' : first.endsWith(':*') ? `${first.slice(0, -1)}read` : first
 
-/** In a test the properties count for the service's own actions, too, and the context says where from. */
-function supposing(query: AnyQuery, { subject, resource, context }: TestInput, slice: Slice): AnyQuery {
+/** In a test, properties also apply to the service's own actions, and the context sets the IP address and User-Agent. */
+function withTestValues(query: AnyQuery, { subject, resource, context }: TestInput, slice: Slice): AnyQuery {
   const { membership } = query.subject
   const fields = resource?.properties ?? {}
   const owner = textOf(fields.owner_id)
@@ -171,7 +172,7 @@ function momentOf(value: unknown): number | undefined {
   return Number.isNaN(at) || at < 0 ? undefined : at
 }
 
-/** Who a test is about: the caller, a member by id or address, or somebody who only has the roles that are named. */
+/** The subject of a test: the caller, a member by id or address, or a fictitious member with the given roles. */
 async function subjectOf(
   { db }: Deps,
   caller: Caller,
@@ -186,10 +187,10 @@ async function subjectOf(
     if (!subject?.roles) return known
     const roles = await listRolesNamed(tx, tenantId, subject.roles)
     if (roles.length < subject.roles.length)
-      throw invalidField(`${at}subject.roles`, 'This tenant has not all of these roles.', 'unknown')
+      throw invalidField(`${at}subject.roles`, 'This tenant does not have all of these roles.', 'unknown')
     const systemNames = roles.filter((role) => role.is_system).map(({ name }) => name as SystemRole)
     const supposed: KnownSubject = known ?? {
-      id: id ?? nobody,
+      id: id ?? nilUuid,
       email: '',
       emailVerified: false,
       membership: { ...noMembership },
@@ -207,11 +208,11 @@ async function subjectOf(
   })
 }
 
-/** The id of whom nobody is. */
-const nobody = '00000000-0000-0000-0000-000000000000'
+/** The nil UUID (RFC 9562 §5.9). */
+const nilUuid = '00000000-0000-0000-0000-000000000000'
 
 const noMembership: KnownSubject['membership'] = {
-  id: nobody,
+  id: nilUuid,
   status: 'active',
   systemRoles: [],
   roleIds: [],

@@ -5,29 +5,28 @@ import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { ExplainedPolicy } from '../../policy-engine/evaluate/explain.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
-import { draftOf } from './draft-of.ts'
 import { measurePatterns } from './measure-patterns.ts'
-import type { Draft } from './policy-body.ts'
+import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
-import type { PolicyTarget } from './policy-target.ts'
+import type { PolicyTarget } from './read-policy.ts'
 import type { Replay } from './replay.ts'
 import { overBudget } from './slice-budget.ts'
 import { slicePolicies } from './slice-policies.ts'
 import { listActivePolicies } from './store.ts'
 
-/** A policy being tried, among the others of its tenant, as if it were active and enforced. Nothing of it is kept. */
+/** A policy on trial together with the tenant's other policies, as if it were active and enforced. Not stored. */
 export interface Trial {
   tested: ExplainedPolicy
   actions: readonly string[]
   policies: PoliciesInForce
-  /** The same, as a thread of its own cuts them. */
+  /** The same policies in a form that can be sent to a thread. */
   replay: Omit<Replay, 'rows'>
   schema: PolicySchema
 }
 
 /**
- * Puts a policy, or a draft in its place, among those in force. Throws 422 `policy_invalid` for the
- * draft, with its place in `text`.
+ * Starts a trial of a policy, or of a draft in its place. Throws 422 `policy_invalid` for faults, with their positions
+ * in `text`.
  */
 export async function startTrial(
   deps: Deps,
@@ -39,7 +38,7 @@ export async function startTrial(
   const { tenantId } = caller
   const { id } = row
   const active = await inTenant(deps.db, caller, (tx) => listActivePolicies(tx, tenantId))
-  // What is stored was measured when it was written.
+  // The patterns of a stored policy were measured when it was written.
   const cost = draft && (await measurePatterns(draft.conditions))
   const body = draft ?? draftOf(row)
   const { fields, rules, compiled } = compileBody(body, schema, cost, text, draft ? '/draft' : '')
@@ -68,7 +67,7 @@ const inTrial = (
   priority,
   compiled,
   mode: 'enforce' as const,
-  // When it is valid stands in its proof, too.
+  // Its proof contains the period of validity.
   valid_from: null,
   valid_until: null,
 })

@@ -8,23 +8,23 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
-import { draftOf } from './draft-of.ts'
 import { measurePatterns } from './measure-patterns.ts'
-import type { Draft } from './policy-body.ts'
+import { type Draft, draftOf } from './policy-body.ts'
 import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
 import { type ActivePolicy, overBudget } from './slice-budget.ts'
 import {
   countPolicies,
+  deleteOldVersions,
   findPolicy,
   insertPolicy,
+  insertVersion,
   listActivePolicies,
   type NewPolicy,
   type PolicyRow,
   replacePolicy,
 } from './store.ts'
-import { deleteOldVersions, insertVersion } from './version-store.ts'
 
-/** A policy as it was written, with what its author should know. */
+/** A written policy, with the warnings for its author. */
 export interface Written {
   row: PolicyRow
   roles: PolicySchema['roles']
@@ -33,19 +33,19 @@ export interface Written {
 
 const maxPolicies = 500
 
-/** What is to be written over `current`, or as a new policy where that is null, and the words it was compiled with. */
+/** A planned version: it replaces `current`, or is a new policy if that is null. `schema` is the one of its compilation. */
 export interface Plan {
   id: string
   reason: string
   current: PolicyRow | null
   schema: PolicySchema
   compiled: Compiled
-  /** The revision at which the policy was measured with the others; null where it is not active. */
+  /** The revision at which the policy was measured with the others; null if it is not active. */
   measuredAt: number | null
   text: () => string
 }
 
-/** Compiles and measures a body outside of the transaction that writes it, for both take long. Throws 422 `policy_invalid`. */
+/** Compiles and measures a body before the transaction that writes it, because both are slow. Throws 422 `policy_invalid`. */
 export async function planOf(
   deps: Deps,
   caller: Caller,
@@ -58,8 +58,8 @@ export async function planOf(
 }
 
 /**
- * Writes a version of a policy. Gives `overtaken` where the tenant's roles, attributes or this policy have changed since
- * the plan was made.
+ * Writes a version of a policy. Returns `overtaken` if the tenant's roles or attributes, or this policy, have changed
+ * since the plan was made.
  */
 export async function writePolicy(
   tx: Tx,
@@ -83,15 +83,15 @@ export async function writePolicy(
     authorId: userId,
     at,
   }
-  const revision = await growFrom(tx, tenantId, schema)
+  const revision = await nextRevision(tx, tenantId, schema)
   if (revision === null) return overtaken
-  // Others wrote since the policies were measured together. Measuring again here never loses against them.
+  // Other policies were written after this one was measured. In this transaction no more can be, so measure again.
   if (measuredAt !== null && measuredAt !== revision - 1)
     assertAffordable(tenantId, plan, (await listActivePolicies(tx, tenantId)).policies)
   if (!current) await insertPolicy(tx, policy)
   else if (!(await replacePolicy(tx, policy))) return overtaken
   if ((await countPolicies(tx, tenantId)) > maxPolicies)
-    throw new ApiError(409, 'limit_reached', `A tenant may have ${maxPolicies} policies.`)
+    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
   await insertVersion(tx, policy, plan.reason)
   await deleteOldVersions(tx, policy, deps.config.LIMIT_POLICY_VERSIONS)
   await appendEvent(tx, {
@@ -101,7 +101,7 @@ export async function writePolicy(
     data: { policy_id: id, version },
   })
   const row = await findPolicy(tx, tenantId, id)
-  if (!row) throw new Error('The policy just written cannot be seen')
+  if (!row) throw new Error('The policy was written but cannot be read')
   await appendAudit(tx, {
     ...doneBy(caller, at),
     action: current ? 'policy:update' : 'policy:create',
@@ -112,17 +112,17 @@ export async function writePolicy(
 }
 
 /**
- * Takes the tenant's next revision and gives it; its words stay until the transaction ends. Null where
- * they have changed.
+ * Increments the tenant's policy revision and returns it; roles and attributes cannot change until the transaction ends.
+ * Null if they have changed since `schema`.
  */
-async function growFrom(tx: Tx, tenantId: string, schema: PolicySchema): Promise<number | null> {
+async function nextRevision(tx: Tx, tenantId: string, schema: PolicySchema): Promise<number | null> {
   const revision = await incrementPolicyRevision(tx, tenantId)
   const isSame =
     revision === schema.revision + 1 || samePolicySchema(schema, await readPolicySchema(tx, tenantId))
   return isSame ? revision : null
 }
 
-/** Measures an active policy together with the others, and gives the revision at which. Throws 422. */
+/** Measures an active policy together with the others; returns the revision of those. Throws 422. */
 async function measure(
   deps: Deps,
   { tenantId, userId }: Caller,
