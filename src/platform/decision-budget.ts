@@ -4,20 +4,20 @@ import type { AccessEngine } from '../policy-engine/evaluate/engine.ts'
 import type { AnyQuery } from '../policy-engine/evaluate/query.ts'
 import { type ApiError, unavailable } from './errors.ts'
 
-/** 503: the policies of a tenant take more time than it has. */
+/** 503: the policies of a tenant take more time than its limit. */
 export const tooCostly = (retryAfter: number): ApiError =>
   unavailable(
     'too_costly',
-    'Deciding this takes too long with the policies of this tenant. Ask for less at a time, or write simpler policies.',
+    'This decision takes too long with the policies of this tenant. Ask for less at a time, or write simpler policies.',
     retryAfter,
   )
 
-// A decision takes 2 ms at most; more of it is the machine doing other things.
-const maxCounted = 50
+// A decision takes 2 ms at most. A much longer one was interrupted by other work of the machine.
+const maxCountedMs = 50
 
 /**
- * The same engine, which refuses a tenant that has spent `limit` ms of decisions within a second: throws 503
- * `too_costly`. An owner who reads or changes policies is not refused, for they may be what takes so long.
+ * Wraps the engine to limit each tenant to `limit` ms of decisions a second; beyond that it throws 503 `too_costly`.
+ * Owners can always read and change policies, because costly policies can be the cause.
  */
 export function budgetEngine(
   engine: AccessEngine,
@@ -33,11 +33,11 @@ export function budgetEngine(
       spent = new Map()
     }
     const { tenantId } = query.subject
-    if ((spent.get(tenantId) ?? 0) >= limit && !isRepair(query)) throw tooCostly(1)
+    if ((spent.get(tenantId) ?? 0) >= limit && !isOwnerRecovery(query)) throw tooCostly(1)
     try {
       return ask()
     } finally {
-      spent.set(tenantId, (spent.get(tenantId) ?? 0) + Math.min(now() - begun, maxCounted))
+      spent.set(tenantId, (spent.get(tenantId) ?? 0) + Math.min(now() - begun, maxCountedMs))
     }
   }
   return {
@@ -47,27 +47,27 @@ export function budgetEngine(
   }
 }
 
-const isRepair = ({ action, subject }: AnyQuery): boolean =>
+const isOwnerRecovery = ({ action, subject }: AnyQuery): boolean =>
   isServiceAction(action) &&
   actions[action].shield === 'owner' &&
   (subject.membership?.systemRoles.includes('owner') ?? false)
 
-/** Paces the many decisions of one request. */
+/** Limits the decisions of one request that makes many. */
 export interface DecisionPace {
-  /** To be awaited before each: lets others have the event loop where due, and throws 503 `too_costly` beyond the limit. */
+  /** Await it before each decision. It yields to the event loop when due, and throws 503 `too_costly` over the limit. */
   next(): Promise<void>
 }
 
-const msAtOnce = 25
+const sliceMs = 25
 
-/** A pace of 25 ms at a time, and `limit` ms in all. */
+/** A pace that yields after each 25 ms and allows `limit` ms in all. */
 export function decisionPace(limit: number, now: () => number = () => performance.now()): DecisionPace {
   let begun: number | undefined
   let spent = 0
   return {
     async next() {
       begun ??= now()
-      if (now() - begun < msAtOnce) return
+      if (now() - begun < sliceMs) return
       spent += now() - begun
       if (spent >= limit) throw tooCostly(1)
       await turnOfLoop()

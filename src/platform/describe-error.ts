@@ -11,8 +11,8 @@ export class RefusedForGood extends UnrecoverableError {
 }
 
 /**
- * An error in words that are free of secrets: its kind and codes, never its message, for mail servers and parsers
- * repeat what they were given.
+ * Describes an error without secrets: its kind and codes, never its message, because mail servers and parsers repeat
+ * their input in messages.
  */
 export function describeError(error: unknown): string {
   if (error instanceof UnrecoverableError) return error.message
@@ -20,10 +20,10 @@ export function describeError(error: unknown): string {
     return `ZodError ${error.issues.map((i) => `${i.path.join('.')}: ${i.code}`).join(', ')}`
   if (!(error instanceof Error)) return 'Something that is not an error was thrown'
   const { code, originalCode, responseCode, command } = error as Error & Record<string, unknown>
-  // Of a refused or malformed statement, Postgres names relations and columns, not values.
+  // For a refused or malformed statement, Postgres names relations and columns, not values.
   if (typeof code === 'string' && /^42/.test(code)) return `${error.name} ${code}: ${error.message}`
   const inner = error.cause instanceof Error ? ` (${describeError(error.cause)})` : ''
-  // The mailer says at which command of SMTP it failed; others keep more under this name.
+  // nodemailer puts the failed SMTP command here. Other libraries put an object here, which could hold secrets.
   const parts = [
     error.name,
     code,
@@ -34,13 +34,13 @@ export function describeError(error: unknown): string {
   return `${parts.filter((part) => part !== undefined).join(' ')}${inner}`
 }
 
-/** The server, host and port, that an error says it comes from; undefined where it says none. */
+/** The server (host and port) that an error names; undefined when it names none. */
 export function serverOf(error: unknown): string | undefined {
   const { server } = (error ?? {}) as { server?: unknown }
   return typeof server === 'string' ? server : undefined
 }
 
-/** Where it was thrown: the frames of the stack, without the message above them. */
+/** Where an error was thrown: the top five frames of its stack, without the message above them. */
 export function originOf(error: unknown): string[] {
   const lines = error instanceof Error ? (error.stack ?? '').split('\n') : []
   return lines

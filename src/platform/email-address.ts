@@ -5,11 +5,11 @@ const localPart = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * The one form of an address (RFC 5321 without quotes, comments and Unicode): trimmed, lower case, the domain as
- * A-labels without a trailing dot. Null for what has no such form.
+ * Normalises an address (RFC 5321 without quotes, comments and Unicode): trimmed, lower case, the domain as A-labels
+ * without a trailing dot. Null for a text that has no such form.
  */
 export function normaliseEmail(text: string): string | null {
-  // ASCII first: lower-casing would turn the Kelvin sign into a k and make two addresses one.
+  // Check for ASCII first: lower-casing turns the Kelvin sign into a k, which would make two addresses one.
   if (text.length > 320 || !/^[\x21-\x7e]+$/.test(text.trim())) return null
   const email = text.trim().toLowerCase().replace(/\.$/, '')
   const [local = '', domain = '', ...rest] = email.split('@')
@@ -20,7 +20,7 @@ export function normaliseEmail(text: string): string | null {
     : null
 }
 
-/** An address in a body: normalised, else 400. */
+/** An address in a body: normalised, or 400. */
 export const emailAddress = z
   .string('Give an e-mail address as text.')
   .transform((text, context) => {

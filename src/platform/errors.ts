@@ -14,8 +14,8 @@ interface Extra {
 }
 
 /**
- * The one error class of the service: `code` is for programs, `message` for people, `cause` for the log alone.
- * Features define their own codes where they throw them.
+ * The only error class of the service: `code` is for programs, `message` for people, `cause` for the log only. Features
+ * define their own codes in the files that throw them.
  */
 export class ApiError extends Error {
   readonly status: number
@@ -42,14 +42,14 @@ export const validationError = (...errors: FieldError[]) =>
     { errors },
   )
 
-/** 400 for one field: `detail` says what is wrong and how to mend it. */
+/** 400 for one field: `detail` says what is wrong and how to correct it. */
 export const invalidField = (field: string, detail: string, code = 'invalid') =>
   validationError({ field, code, detail })
 
-export const notFound = (message = 'There is nothing here that you can see.') =>
+export const notFound = (message = 'Not found, or not visible to you.') =>
   new ApiError(404, 'not_found', message)
 
-/** RFC 6750 §3: every 401 names the scheme, and why where a token was presented. */
+/** RFC 6750 §3: every 401 names the scheme, and the error when a token was presented. */
 export const unauthorized = (code: string, message: string, challenge = '') =>
   new ApiError(401, code, message, {
     headers: { 'WWW-Authenticate': `Bearer${challenge && ` ${challenge}`}` },
@@ -63,8 +63,8 @@ export const sessionRevoked = () =>
   unauthorized('session_revoked', 'The session has ended. Log in again.', 'error="invalid_token"')
 
 /**
- * RFC 9470 §3: what the client has to do before it repeats the call: an authentication of this class, `maxAge`
- * seconds ago at most (null: whenever).
+ * RFC 9470 §3: before it repeats the call, the client needs an authentication of this class that is at most `maxAge`
+ * seconds old (null: of any age).
  */
 export function insufficientAuthentication(acr: 'aal1' | 'aal2', maxAge: number | null, message: string) {
   const within = maxAge === null ? '' : `, max_age="${maxAge}"`
@@ -74,14 +74,14 @@ export function insufficientAuthentication(acr: 'aal1' | 'aal2', maxAge: number 
   return error
 }
 
-/** 409: the move is not one that the object's present state allows. */
+/** 409: the current state of the object does not allow this change. */
 export const invalidState = (message: string, currentState: string) =>
   new ApiError(409, 'invalid_state', message, { members: { current_state: currentState } })
 
-/** 410: it was there, and was deleted because it is kept for a time only. */
+/** 410: it existed, and was deleted at the end of its retention period. */
 export const gone = (message: string, members: Record<string, unknown> = {}) =>
   new ApiError(410, 'gone', message, { members })
 
-/** 503 with Retry-After (seconds): a dependency or the service itself cannot take the work now. */
+/** 503 with Retry-After (seconds): a dependency or the service itself cannot do the work now. */
 export const unavailable = (code: string, message: string, retryAfter: number, cause?: unknown) =>
   new ApiError(503, code, message, { headers: { 'Retry-After': String(retryAfter) }, cause })

@@ -1,18 +1,18 @@
 import type { Resource } from '../policy-engine/evaluate/query.ts'
 import type { Tx } from './db/transaction.ts'
 
-/** An object of the service as decisions see it: whose it is, and its fields as the API answers them. */
+/** An object of the service as decisions see it: its owner, and its fields as the API answers them. */
 export type FoundObject = Pick<Partial<Resource>, 'ownerId' | 'fields'>
 
-/** In which tenant an object is looked for, as whom, and when (ms). */
+/** The tenant to search, the user who searches, and the time (ms since 1970). */
 export interface ObjectScope {
   tenantId: string
   userId: string
   now: number
 }
 
-/** Finds an object by its id, a UUID; null where the tenant has none. */
+/** Finds an object of the tenant by its id, a UUID; null when there is none. */
 export type FindObject = (tx: Tx, scope: ObjectScope, id: string) => Promise<FoundObject | null>
 
-/** How the objects of the service are found, by their resource type. */
+/** Finders by resource type. */
 export type ObjectFinders = Readonly<Record<string, FindObject>>

@@ -4,13 +4,13 @@ import { unavailable } from './errors.ts'
 export type KeyedSemaphore = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 export interface SemaphoreBounds {
-  /** Pieces of work per key that run at a time in this process. */
+  /** Pieces of work per key that can run at a time in this process. */
   maxConcurrent: number
-  /** Pieces of work per key that may wait. */
+  /** Pieces of work per key that can wait. */
   maxWaiting: number
   /** The longest wait, in ms. */
   maxWaitMs: number
-  /** True for errors that all waiting work of the key would meet too: it fails at once with the same error. */
+  /** True for an error that would hit all waiting work of the key, too: that work then fails at once with the same error. */
   failsAll?: (error: unknown) => boolean
 }
 

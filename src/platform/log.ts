@@ -15,38 +15,38 @@ const secretFields = [
 ]
 
 /**
- * The process's log on standard output: JSON lines in production; in development short readable ones. Fields that
- * may hold a secret are taken out wherever they stand, up to two levels deep. Lines in production are gathered, and
- * written after a fifth of a second at the latest, and when the process exits, be it by an uncaught error. `traced`
- * lines name the span at hand. docs/reference/logs.md has every line.
+ * The process's log on standard output: JSON lines in production, short readable lines in development. Fields that can
+ * hold a secret are redacted, one and two levels deep. In production, lines are buffered for a fifth of a second at most;
+ * the buffer is written when the process exits, also after an uncaught error. With `traced`, each line names the active
+ * span. docs/reference/logs.md lists every line.
  */
 export function createLogger(level: string, production: boolean, traced = false): Logger {
   const redact = secretFields.flatMap((field) => [`*.${field}`, `*.*.${field}`])
   const options = {
     level,
     redact,
-    serializers: { err: told },
+    serializers: { err: errorFields },
     timestamp: pino.stdTimeFunctions.isoTime,
     ...(traced && { mixin: spanFields }),
   }
-  return production ? pino(options, gatheredOutput()) : pino(options, { write: printReadable })
+  return production ? pino(options, bufferedOutput()) : pino(options, { write: printReadable })
 }
 
-/** Written synchronously: an asynchronous write may be under way at the exit, and its lines come twice or not at all. */
-function gatheredOutput() {
+/** Writes synchronously: an asynchronous write can be in progress at exit, and its lines would come twice or be lost. */
+function bufferedOutput() {
   const output = pino.destination({ dest: 1, sync: true, minLength: 4096, periodicFlush: 200 })
   process.on('exit', () => {
     try {
       output.flushSync()
     } catch {
-      // Whoever read the log is gone.
+      // The reader of the log is gone.
     }
   })
   return output
 }
 
-/** What a log may hold of an error: kind, codes and where it was thrown; never SQL, a stack, or what it was given. */
-const told = (error: unknown) => ({ kind: describeError(error), at: originOf(error)[0] })
+/** What the log holds of an error: its kind, codes and where it was thrown. Never SQL, a stack, or input values. */
+const errorFields = (error: unknown) => ({ kind: describeError(error), at: originOf(error)[0] })
 
 const levels: Record<number, string> = { 40: 'warn  ', 50: 'error ', 60: 'fatal ' }
 

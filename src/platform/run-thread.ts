@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads'
 
 /**
- * Runs a module in a thread of its own with `data` and gives the one message that it posts. Rejects with what it
- * throws, and with `late()` after `maxMs`; the thread is over in either case.
+ * Runs a module in a new thread with `data` and gives the one message that it posts. Rejects with the error that the
+ * module throws, or with `late()` after `maxMs`. The thread is terminated in every case.
  */
 export function runThread<T>(module: URL, data: unknown, maxMs: number, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
-    // The thread loads nothing but the module, whatever the process was started with.
+    // Without an empty execArgv the thread would load the modules that the process was started with (--import).
     const thread = new Worker(module, { workerData: data, execArgv: [] })
     const timer = setTimeout(() => end(() => reject(late())), maxMs)
     const end = (settle: () => void) => {

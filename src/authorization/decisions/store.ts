@@ -144,6 +144,6 @@ export function findDecision(tx: Tx, tenantId: string, id: string): Promise<Deci
 export const deleteDecisionsBefore = (tx: Tx, before: number, max: number): Promise<number> =>
   deleteOld(
     tx,
-    { table: 'decisions', column: 'at', limit: sql.fragment`${sql.timestamp(new Date(before))}` },
+    { table: 'decisions', column: 'at', before: sql.fragment`${sql.timestamp(new Date(before))}` },
     max,
   )

@@ -5,7 +5,7 @@ import type { Caller } from '../http/caller.ts'
 import type { RequestInfo } from '../http/request-info.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 
-/** What is done on public routes, or by the service itself, and so is no action of the catalogue. */
+/** Actions of the catalogue, and what public routes and the service itself do. */
 type AuditAction =
   | ActionName
   | 'user:register'
@@ -28,10 +28,10 @@ type AuditAction =
   | 'webhook:disable'
   | 'webhook:throttle'
 
-/** By field, what it was and what it is. */
+/** The old and new value of each changed field. */
 export type Changes = Record<string, { before: unknown; after: unknown }>
 
-/** One deed: `at` in ms since 1970; `actor` null where the service acted by itself. */
+/** One row of the audit log. `at` is in ms since 1970; `actor` is null when the service acted by itself. */
 export interface AuditRow {
   tenantId: string
   actor: { id: string; email: string | null } | null
@@ -43,11 +43,11 @@ export interface AuditRow {
   at: number
 }
 
-/** Writes who did what, in the transaction of the deed. Throws (a bug of ours) for a field that is named like a secret. */
+/** Writes an audit row in the transaction of the change. Throws (a bug of ours) for a field that is named like a secret. */
 export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
   const { tenantId, actor, requestInfo, action, target, changes = {}, at } = row
   for (const field of Object.keys(changes))
-    if (secretive.test(field)) throw new Error(`The audit log must not hold the field ${field}`)
+    if (secretName.test(field)) throw new Error(`The audit log must not hold the field ${field}`)
   await tx.query(sql.unsafe`
     insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
                            user_agent, request_id, decision_id, changes)
@@ -56,15 +56,15 @@ export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
             ${requestInfo.userAgent}, ${requestInfo.requestId}, ${row.decisionId ?? null}, ${sql.jsonb(changes as never)})`)
 }
 
-const secretive = /password|secret|token|hash|sealed|codes?$|jti/i
+const secretName = /password|secret|token|hash|sealed|codes?$|jti/i
 
-/** Who does something in a tenant: a Caller, or a person who came by a link. */
+/** The user who acts in a tenant: a Caller, or a user of a mailed link. */
 export interface AuditActor extends Pick<Caller, 'tenantId' | 'userId' | 'requestInfo'> {
   auth: { user: { email: string } }
   decisionId?: string
 }
 
-/** What every row of a request says alike: spread it, and add action, target and changes. */
+/** The fields that all audit rows of a request share. Spread them, and add action, target and changes. */
 export const doneBy = ({ tenantId, userId, auth, requestInfo, decisionId }: AuditActor, at: number) => ({
   tenantId,
   actor: { id: userId, email: auth.user.email },
@@ -73,7 +73,7 @@ export const doneBy = ({ tenantId, userId, auth, requestInfo, decisionId }: Audi
   at,
 })
 
-/** The fields in which two states differ; null stands for a thing that is not there. */
+/** The fields in which two states differ. Pass null for a state in which the object does not exist. */
 export function changesBetween(
   before: Record<string, unknown> | null,
   after: Record<string, unknown> | null,
@@ -87,5 +87,5 @@ export function changesBetween(
   )
 }
 
-/** As JSON sees it: rows come with prototypes that two equal values need not share. */
+/** Converts to plain JSON values, because rows have prototypes that differ between equal values. */
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))

@@ -1,7 +1,7 @@
 import { deleteOld } from '../db/delete-old.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 
-/** What of a person is scrubbed in one tenant: `targetIds` are ids of theirs that rows may be about. */
+/** The user to scrub from one tenant. `targetIds` are the ids of the user's own objects that rows can be about. */
 export interface Scrubbed {
   tenantId: string
   userId: string
@@ -11,7 +11,7 @@ export interface Scrubbed {
 
 const identifying = ['email', 'first_name', 'last_name', 'attributes', 'name', 'slug']
 
-/** Leaves of a person the id alone in the audit log, the events and the decisions of a tenant. As the worker role. */
+/** Removes a user's data from a tenant's logs: audit log, events, decisions, approvals. Only the id stays. As the worker role. */
 export async function scrubLogs(tx: Tx, { tenantId, userId, email, targetIds }: Scrubbed): Promise<void> {
   const targets = sql.array(targetIds, 'uuid')
   await tx.query(sql.unsafe`
@@ -39,10 +39,10 @@ export async function scrubLogs(tx: Tx, { tenantId, userId, email, targetIds }: 
     update invitations set invited_by_email = '' where tenant_id = ${tenantId} and invited_by = ${userId}`)
 }
 
-/** Deletes audit rows older than `before` (ms since 1970), at most `most`; gives how many. As the worker role. */
-export const deleteAuditBefore = (tx: Tx, before: number, most: number): Promise<number> =>
+/** Deletes up to `limit` audit rows older than `before` (ms since 1970); gives how many. As the worker role. */
+export const deleteAuditBefore = (tx: Tx, before: number, limit: number): Promise<number> =>
   deleteOld(
     tx,
-    { table: 'audit_log', column: 'at', limit: sql.fragment`${sql.timestamp(new Date(before))}` },
-    most,
+    { table: 'audit_log', column: 'at', before: sql.fragment`${sql.timestamp(new Date(before))}` },
+    limit,
   )

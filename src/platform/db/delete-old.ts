@@ -2,20 +2,20 @@ import type { FragmentSqlToken } from 'slonik'
 import { sql, type Tx } from './transaction.ts'
 
 /**
- * Deletes rows of a tenant table whose `column` is below `limit`, oldest first in each tenant and at most `most` in
- * all; gives how many. It asks tenant by tenant, so that an index on (tenant_id, column) serves a table of any length.
+ * Deletes up to `limit` rows of a tenant table whose `column` is below `before`, oldest first within each tenant; gives
+ * how many. It reads tenant by tenant, so that an index on (tenant_id, column) serves a table of any size.
  */
 export async function deleteOld(
   tx: Tx,
-  { table, column, limit }: { table: string; column: string; limit: FragmentSqlToken },
-  most: number,
+  { table, column, before }: { table: string; column: string; before: FragmentSqlToken },
+  limit: number,
 ): Promise<number> {
   const [name, age] = [sql.identifier([table]), sql.identifier([column])]
   const { rowCount } = await tx.query(sql.unsafe`
     delete from ${name} where (tenant_id, id) in (
       select old.tenant_id, old.id from tenants t cross join lateral (
         select tenant_id, id from ${name} r
-        where r.tenant_id = t.id and r.${age} < ${limit} order by r.${age} limit ${most}) old
-      limit ${most})`)
+        where r.tenant_id = t.id and r.${age} < ${before} order by r.${age} limit ${limit}) old
+      limit ${limit})`)
   return rowCount
 }

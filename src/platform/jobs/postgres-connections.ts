@@ -4,12 +4,12 @@ import type { Connections, JobData } from './queue-backend.ts'
 
 const backend = withBackend(createPostgresBackend)
 const publishing = 3
-// One of them waits in LISTEN.
+// One of these connections waits in LISTEN.
 const consuming = 4
 
 /**
- * Queues on Postgres. BullMQ remembers a failed first connection for good, so queue and worker are handed out
- * once they are ready, and the promise rejects where Postgres is away.
+ * Queues on Postgres. BullMQ never recovers from a failed first connection, so queue and worker are returned once they
+ * are ready. The promise rejects when Postgres is unavailable.
  */
 export function postgresConnections(url: string, onError: (error: Error) => void): Connections {
   const pools: pg.Pool[] = []
@@ -24,7 +24,7 @@ export function postgresConnections(url: string, onError: (error: Error) => void
       query_timeout: 0,
     })
     pool.setMaxListeners(0)
-    // A client that is checked out has no listener of the pool, and an error without one ends the process.
+    // The pool does not listen to a client that is checked out, and an error without a listener ends the process.
     pool.on('connect', (client) => client.on('error', onError))
     pools.push(pool)
     return pool as never
@@ -49,7 +49,7 @@ export function postgresConnections(url: string, onError: (error: Error) => void
       worker.run().catch(onError)
       return worker as never
     },
-    isReachable: () => true, // pools give up connecting after 5 s
+    isReachable: () => true, // pools stop connecting after 5 s
     async close() {
       await Promise.allSettled(pools.map((pool) => pool.end()))
     },

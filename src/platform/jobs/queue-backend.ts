@@ -4,7 +4,7 @@ import { DelayedError } from './delayed-error.ts'
 import { postgresConnections } from './postgres-connections.ts'
 import { redisConnections } from './redis-connections.ts'
 
-/** A message on its way; `id` is the outbox row's and the job's. */
+/** A message for a queue. `id` is the id of the outbox row and of the job. */
 export interface QueuedMessage {
   id: string
   tenantId: string
@@ -13,42 +13,42 @@ export interface QueuedMessage {
 
 export interface ConsumerOptions {
   concurrency: number
-  /** ms after which the job of a process that died may be given to another */
+  /** ms after which another process takes over the job of a dead one */
   lockDuration: number
   /** ms to wait before the attempt after this one (from 1) */
   retryDelay: (attempt: number, error: unknown) => number
-  /** Called when a job is given up, because processes kept dying over it. */
+  /** Called when a job is given up because processes died repeatedly while they ran it. */
   abandoned: (message: QueuedMessage, attempt: number) => Promise<void>
 }
 
-/** May throw {@link DelayedError}; whatever else it throws is an attempt that failed. */
+/** Handles one message. Throws {@link DelayedError} to delay it; any other error is a failed attempt. */
 export type Work = (message: QueuedMessage, attempt: number) => Promise<void>
 
 export interface Consumer {
-  /** Takes no more jobs; waits for those at hand, unless forced. */
+  /** Takes no more jobs, and waits for the running ones unless forced. */
   close(force?: boolean): Promise<void>
   isRunning(): boolean
 }
 
-/** Where jobs wait. Both backends come back by themselves when their server does. */
+/** The queues. Both backends reconnect by themselves. */
 export interface QueueBackend {
-  /** Adds what is not there yet, by id; throws when the server is out of reach. */
+  /** Adds the messages that are not on the queue yet, by id. Throws when the server is unreachable. */
   add(queue: string, messages: QueuedMessage[]): Promise<void>
-  /** Those of the messages that no job stands for any more. */
+  /** The messages that have no job any more. */
   findLost(queue: string, messages: QueuedMessage[]): Promise<QueuedMessage[]>
   consume(queue: string, options: ConsumerOptions, work: Work): Promise<Consumer>
-  /** Has the queue deliver an empty message every so many ms; one schedule per queue, whoever asks and how often. */
+  /** Schedules an empty message every `every` ms. A queue has one schedule, however many processes ask for it. */
   schedule(queue: string, every: number): Promise<void>
-  /** Has every job that waits to be tried again tried now; gives how many. */
+  /** Retries every delayed job now; gives how many. */
   promote(queue: string): Promise<number>
-  /** What is on these queues now; one is asked after the other, which keeps connections free. */
+  /** Measures these queues one after the other, which keeps connections free. */
   measure(queues: readonly string[]): Promise<Sample[]>
-  /** The queues themselves, to be looked at; rejects where the server is away. */
+  /** The BullMQ queues, to inspect. Rejects when the server is unavailable. */
   open(queues: readonly string[]): Promise<Queue[]>
   close(): Promise<void>
 }
 
-/** What differs between the backends: how queues and workers of BullMQ are connected. */
+/** How a backend connects BullMQ's queues and workers. */
 export interface Connections {
   openQueue(name: string): Promise<Queue<JobData>>
   openWorker(
@@ -56,7 +56,7 @@ export interface Connections {
     work: (job: Job<JobData>, token?: string) => Promise<void>,
     options: { concurrency: number },
   ): Promise<Worker<JobData>>
-  /** False where closing would wait for a server that is away. */
+  /** False when closing would wait for an unavailable server. */
   isReachable(): boolean
   close(): Promise<void>
 }
@@ -64,7 +64,7 @@ export interface Connections {
 export interface JobData {
   tenant_id: string
   payload: unknown
-  /** How often its process had died when it was last put off for that. */
+  /** How many times its process had died when {@link staggerAfterCrash} last delayed it. */
   apart?: number
 }
 
@@ -75,18 +75,18 @@ interface BackendOptions {
   onError: (error: Error) => void
 }
 
-/** Opens the queues: on Redis where `redisUrl` is set, else in the schema `bullmq`, which migrate has made. */
+/** Opens the queues: on Redis when `redisUrl` is set, else in the schema `bullmq`, which migrate creates. */
 export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOptions): QueueBackend {
   const connections = redisUrl
     ? redisConnections(redisUrl, onError)
     : postgresConnections(databaseUrl, onError)
-  // On Postgres BullMQ makes two temporary tables for each bulk: 7 ms of its processor, for one job alone half a ms.
+  // On Postgres BullMQ creates two temporary tables for each bulk, which takes 7 ms of CPU; a single add takes 0.5 ms.
   const addedSingly = redisUrl ? 1 : 10
   const queues = new Map<string, Promise<Queue<JobData>>>()
   const queueNamed = (name: string) => {
     const queue = queues.get(name) ?? connections.openQueue(name)
     queues.set(name, queue)
-    queue.catch(() => queues.delete(name)) // opened while the server was away: the next call opens it again
+    queue.catch(() => queues.delete(name)) // the server was unavailable: the next call opens it again
     return queue
   }
   return {
@@ -107,9 +107,9 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOpti
       const data = { tenant_id: '', payload: { v: 1 } }
       const opts = { removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 }
       const found = await queue.getJobScheduler(name)
-      // Naming a schedule again replaces the run that waits, so it is named where it is missing or stands still.
-      const alive = Number(found?.every) === every && (found?.next ?? 0) > Date.now() - 2 * every
-      if (!alive) await queue.upsertJobScheduler(name, { every }, { name, data, opts })
+      // Upserting a schedule replaces its waiting run, so do it only when the schedule is missing or has stopped.
+      const running = Number(found?.every) === every && (found?.next ?? 0) > Date.now() - 2 * every
+      if (!running) await queue.upsertJobScheduler(name, { every }, { name, data, opts })
     },
     async promote(name) {
       const queue = await queueNamed(name)
@@ -148,14 +148,14 @@ async function consume(
 ): Promise<Consumer> {
   const backoffStrategy = (attempt: number, _type: string, error: unknown) => retryDelay(attempt, error)
   const process = (job: Job<JobData>, token?: string) =>
-    setApart(job, lockDuration)
+    staggerAfterCrash(job, lockDuration)
       .then(() => work(messageOf(job), job.attemptsMade + 1))
-      .catch((error) => putOff(job, token, error))
+      .catch((error) => delayOrThrow(job, token, error))
   const options = {
     concurrency,
     lockDuration,
     stalledInterval: lockDuration,
-    maxStalledCount: 5, // a process that dies takes others' jobs with it; the job is guilty when it happens often
+    maxStalledCount: 5, // a dying process interrupts all its jobs; only the job that caused it is interrupted so often
     runRetryDelay: 250,
     settings: { backoffStrategy },
   }
@@ -170,17 +170,17 @@ async function consume(
 }
 
 /**
- * Jobs whose process died come back at the same moment, so the guilty one would meet the same others each time, until
- * all of them had died too often: each is put off once per death, by chance, and they part.
+ * The jobs of a dead process all return at the same moment. The job that killed it would run beside the same others
+ * again and again, until all of them had stalled too often. So each job is delayed once per death, by a random time.
  */
-async function setApart(job: Job<JobData>, longest: number): Promise<void> {
+async function staggerAfterCrash(job: Job<JobData>, longest: number): Promise<void> {
   if (job.stalledCounter <= (job.data.apart ?? 0)) return
   await job.updateData({ ...job.data, apart: job.stalledCounter })
   throw new DelayedError(Math.random() * longest)
 }
 
-/** Tells the queue when the job is to come again, and the worker that it has been told. */
-async function putOff(job: Job<JobData>, token: string | undefined, error: unknown): Promise<never> {
+/** Moves the job back to the queue for a {@link DelayedError}; BullMQ's own DelayedError tells its worker that this is done. */
+async function delayOrThrow(job: Job<JobData>, token: string | undefined, error: unknown): Promise<never> {
   if (!(error instanceof DelayedError)) throw error
   await job.moveToDelayed(Date.now() + error.ms, token)
   throw new BullDelayedError()
@@ -201,11 +201,11 @@ const messageOf = (job: Job<JobData>): QueuedMessage => ({
   payload: job.data.payload,
 })
 
-/** The caller counts attempts and buries what fails for good; the queue keeps no history of its own. */
+/** The actor counts attempts and moves a message that failed for good to the dead letters; the queue keeps no history. */
 const jobOptions = ({ id }: QueuedMessage) => ({
   jobId: id,
   attempts: 1_000_000,
-  backoff: { type: 'caller' },
+  backoff: { type: 'actor' },
   removeOnComplete: true,
   removeOnFail: true,
   stackTraceLimit: 0,
@@ -213,17 +213,17 @@ const jobOptions = ({ id }: QueuedMessage) => ({
 
 const states = ['waiting', 'active', 'delayed'] as const
 
-/** Looked at of those that wait to be tried again: the longest pauses are those of the oldest. */
-const sampled = 100
+/** How many delayed jobs are examined, starting with the longest delay, which the oldest jobs have. */
+const maxDelayed = 100
 
-/** How many jobs are on a queue, and how long the oldest of those that wait, or wait to be tried again, has waited. */
+/** The number of jobs on a queue by state, and the age of the oldest job that waits, also for a retry. */
 async function measureQueue(name: string, queue: Queue): Promise<Sample[]> {
   const counts = await queue.getJobCounts(...states)
   const [oldest] = await queue.getJobs(['waiting'], 0, 0, true)
-  // What was delayed waits from the end of its delay on. BullMQ writes times by the clock of the machine.
+  // A delayed job waits since the end of its delay. BullMQ writes times by the clock of the machine.
   const since = oldest && oldest.timestamp + (oldest.opts.delay ?? 0)
-  const delayed = await queue.getJobs(['delayed'], 0, sampled - 1, false)
-  // What was put off without a failure is not late: the next run of a schedule, or a webhook that is not due.
+  const delayed = await queue.getJobs(['delayed'], 0, maxDelayed - 1, false)
+  // A job delayed without a failure is not late: it is the next run of a schedule, or a webhook that is not due.
   const failed = delayed.filter((job) => job?.attemptsMade > 0).map(({ timestamp }) => timestamp)
   const now = Date.now()
   const lag = Math.max(0, now - Math.min(since ?? now, ...failed)) / 1_000

@@ -4,23 +4,23 @@ const message = <Shape extends z.core.$ZodLooseShape>(fields: Shape) =>
   z.strictObject({
     v: z.literal(1),
     request_id: z.string().optional(),
-    // W3C Trace Context: the span that left the message.
+    // W3C Trace Context: the span that wrote the message.
     traceparent: z.string().optional(),
     ...fields,
   })
 
 /**
- * Every queue and the message it carries: the whole contract between the service and its workers. Messages are
- * ids and a version, never content; a new version is a new member of a union, so that old rows still parse.
+ * Every queue and its messages: the whole contract between the service and its workers. A message holds ids and a
+ * version, never content. Add a new version as a member of a union, so that old rows still parse.
  */
 export const queues = {
   email: message({ mail_id: z.uuid() }),
   'event-fanout': message({ event_id: z.uuid() }),
-  // All that is open for a webhook, in order; the outbox holds one of these per webhook.
+  // Delivers all open deliveries of a webhook in order; the outbox holds at most one per webhook.
   webhook: message({ webhook_id: z.uuid() }),
   // A test or a replay.
   'webhook-once': message({ webhook_id: z.uuid(), delivery_id: z.uuid() }),
-  // Called by a schedule, not by the outbox.
+  // Added by a schedule, not through the outbox.
   'otp-expiry': message({}),
   'approval-expiry': message({}),
   retention: message({}),

@@ -7,7 +7,7 @@ const prefix = 'bailiwick'
 const connectingLimit = 5_000
 
 /**
- * Queues on Redis. Adding fails at once while Redis is away, for the outbox keeps the message; workers wait for it.
+ * Queues on Redis. While Redis is unavailable, adding fails at once, because the outbox keeps the message; workers wait.
  */
 export function redisConnections(url: string, onError: (error: Error) => void): Connections {
   const connect = (options: RedisOptions) => {
@@ -20,7 +20,7 @@ export function redisConnections(url: string, onError: (error: Error) => void): 
   const consuming = connect({})
   return {
     async openQueue(name) {
-      // A queue made before the connection is ready asks for the server's version once, fails, and stays broken.
+      // A queue made before the connection is ready asks for the server's version, fails, and never asks again.
       if (publishing.status !== 'ready')
         await once(publishing, 'ready', { signal: AbortSignal.timeout(connectingLimit) })
       const queue = new Queue<JobData>(name, { connection: publishing, prefix, skipWaitingForReady: true })

@@ -1,4 +1,4 @@
-/** HTML that may be put into HTML as it is. */
+/** HTML source that needs no escaping. */
 export class Html {
   readonly source: string
 
@@ -21,6 +21,6 @@ function escaped(value: string | Html | Html[]): string {
   return value.replace(/[&<>"']/g, (character) => entities[character]!)
 }
 
-/** A tagged template in which every value is escaped, unless this tag made it. */
+/** A template tag that escapes every value, except values that it made itself. */
 export const html = (parts: TemplateStringsArray, ...values: (string | Html | Html[])[]): Html =>
   new Html(String.raw({ raw: parts }, ...values.map(escaped)))

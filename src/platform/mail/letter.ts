@@ -1,7 +1,7 @@
 import { oneLine } from './free-text.ts'
 import { type Html, html } from './html.ts'
 
-/** A mail as people read it. */
+/** The content of a mail. */
 export interface Letter {
   subject: string
   text: string
@@ -10,7 +10,7 @@ export interface Letter {
 
 type Paragraph = string | { link: string } | { code: string }
 
-/** A plain letter, as text and as HTML: a link or a code stands alone on its line, in both. */
+/** Writes a mail as text and as HTML. A link or a code stands on a line of its own in both. */
 export function letter(subject: string, paragraphs: Paragraph[]): Letter {
   const text = paragraphs.map(textOf).join('\n\n')
   return { subject, text: `${text}\n`, html: page(subject, paragraphs.map(htmlOf)).source }

@@ -10,7 +10,7 @@ const discarded = z.object({ count: z.number() })
 const failed = z.object({ template: z.string() })
 const content = z.object({ to: z.string(), variables: z.unknown() })
 
-/** A mail opened for sending. */
+/** A mail with its content decrypted for sending. */
 export interface ClaimedMail {
   template: string
   to: string
@@ -18,8 +18,9 @@ export interface ClaimedMail {
 }
 
 /**
- * Marks a mail as being sent and opens it; null once it was sent, and where its message is gone: a job that is left of
- * one that was given up, or settled by way of another backend, sends nothing. Throws where no key of SECRET_KEYS opens it.
+ * Marks a mail as being sent and decrypts it. Null when it was sent already, and when its outbox message is gone: a job
+ * left over from a message that was given up, or acknowledged through another backend, sends nothing. Throws when no key
+ * of SECRET_KEYS decrypts it.
  */
 export async function claimMail(
   tx: Tx,
@@ -36,7 +37,7 @@ export async function claimMail(
   return { template: row.template, ...content.parse(JSON.parse(sealer.open('mail', row.content_sealed, id))) }
 }
 
-/** Erases the content with the sending; `at` is in ms since 1970. */
+/** Marks a mail as sent and erases its content. `at` is in ms since 1970. */
 export async function markSent(tx: Tx, tenantId: string, id: string, at: number): Promise<void> {
   await tx.query(sql.unsafe`
     update mails set status = 'sent', content_sealed = null, sent_at = ${sql.timestamp(new Date(at))}
@@ -44,8 +45,8 @@ export async function markSent(tx: Tx, tenantId: string, id: string, at: number)
 }
 
 /**
- * Marks a mail as failed and gives its template, null for one that was sent. The content stays, sealed: a replayed dead
- * letter sends it after all.
+ * Marks a mail as failed and gives its template; null for a mail that was sent. The encrypted content stays, so that a
+ * replayed dead letter can still send it.
  */
 export function markFailed(tx: Tx, tenantId: string, id: string): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(failed)`
@@ -54,8 +55,8 @@ export function markFailed(tx: Tx, tenantId: string, id: string): Promise<string
 }
 
 /**
- * Takes up to `limit` mails off the outbox unsent, marks them as failed and erases their content; gives how many. A job
- * that is left of one does nothing. As the worker role.
+ * Removes up to `limit` unsent mails from the outbox, marks them as failed and erases their content; gives how many. A job
+ * left over from one of them does nothing. As the worker role.
  */
 export function discardUnsent(tx: Tx, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(discarded)`
@@ -71,7 +72,7 @@ export function discardUnsent(tx: Tx, limit: number): Promise<number> {
     select count(*) from gone`)
 }
 
-/** Erases the content of mails that failed, once nothing can send them any more. */
+/** Erases the content of failed mails, when their dead letters are gone and nothing can send them. */
 export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id: string }[]): Promise<void> {
   const rows = mails.map(({ tenantId, id }) => [tenantId, id])
   await tx.query(sql.unsafe`
@@ -80,13 +81,13 @@ export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id
     where m.tenant_id = g.tenant_id and m.id = g.id and m.status = 'failed'`)
 }
 
-/** Deletes mails of before `before` (ms since 1970), sent or not, at most `most`; gives how many. */
-export const deleteMailsBefore = (tx: Tx, before: number, most: number): Promise<number> =>
-  deleteOld(tx, { table: 'mails', column: 'id', limit: sql.fragment`${earliestId(before)}` }, most)
+/** Deletes up to `limit` mails from before `before` (ms since 1970), sent or not; gives how many. */
+export const deleteMailsBefore = (tx: Tx, before: number, limit: number): Promise<number> =>
+  deleteOld(tx, { table: 'mails', column: 'id', before: sql.fragment`${earliestId(before)}` }, limit)
 
 const unsent = z.object({ id: z.string(), content_sealed: z.instanceof(Buffer) })
 
-/** Deletes the mails of a tenant that name an address and are not sent yet. As the worker role. */
+/** Deletes a tenant's unsent mails that contain an address. As the worker role. */
 export async function deleteMailsNaming(
   tx: Tx,
   sealer: Sealer,
@@ -99,7 +100,7 @@ export async function deleteMailsNaming(
     try {
       return sealer.open('mail', content_sealed, id).includes(email)
     } catch {
-      return true // nobody can send it
+      return true // no key decrypts it, so it can never be sent
     }
   })
   await tx.query(sql.unsafe`

@@ -4,8 +4,8 @@ import { type DeadLetterFilter, deleteDeadLetters } from '../outbox/dead-letters
 import { eraseFailed } from './mail-store.ts'
 
 /**
- * Deletes up to `limit` dead letters, and the address and content of their mails, which can never be sent then. Gives
- * how many. As the worker role.
+ * Deletes up to `limit` dead letters, and erases the address and content of their mails, which can no longer be sent.
+ * Gives how many. As the worker role.
  */
 export async function purgeDeadLetters(tx: Tx, filter: DeadLetterFilter, limit: number): Promise<number> {
   const gone = await deleteDeadLetters(tx, filter, limit)

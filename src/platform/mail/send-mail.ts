@@ -5,7 +5,7 @@ import { enqueue } from '../outbox/enqueue.ts'
 import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 import { type TemplateName, templates, type Variables } from './templates.ts'
 
-/** A mail to be sent: `to` is one address without a name, `at` is in ms since 1970. */
+/** A mail to send: `to` is one address without a name, `at` is in ms since 1970. */
 export interface NewMail<Name extends TemplateName> {
   tenantId: string
   to: string
@@ -16,8 +16,9 @@ export interface NewMail<Name extends TemplateName> {
 }
 
 /**
- * Leaves a mail to be sent once the caller's transaction commits; gives its id. Address and variables rest sealed,
- * for they carry tokens and codes, and are erased as soon as the mail is sent. To an unreachable address none is sent.
+ * Queues a mail, which is sent after the caller's transaction commits; gives its id. Address and variables are stored
+ * encrypted, because they contain tokens and codes, and are erased as soon as the mail is sent. No mail is queued for an
+ * unreachable address.
  */
 export async function sendMail<Name extends TemplateName>(
   tx: Tx,

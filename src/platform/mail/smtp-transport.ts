@@ -2,13 +2,13 @@ import { createTransport } from 'nodemailer'
 import { automatic, messageIdOf, senderOf } from './headers.ts'
 import type { MailTransport } from './transport.ts'
 
-const patience = 10_000
+const timeoutMs = 10_000
 const plainAddress = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9.-]+$/i
 
 /**
- * Sends by SMTP over at most 5 connections that stay open: one per mail costs 100 ms each. `requireTls`: to a server
- * that does not take STARTTLS nothing is sent, no password either (RFC 3207). Rejects with
- * nodemailer's errors, whose `responseCode` is the server's and whose `server` is its host and port.
+ * Sends by SMTP over at most 5 connections that stay open, because a new connection takes 100 ms. With `requireTls`,
+ * nothing is sent to a server that does not accept STARTTLS, not even the password (RFC 3207). Rejects with nodemailer's
+ * errors: `responseCode` is the server's code, and `server` its host and port.
  */
 export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean): MailTransport {
   const sender = senderOf(from)
@@ -17,25 +17,25 @@ export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean
     pool: true,
     maxConnections: 5,
     maxMessages: Number.POSITIVE_INFINITY,
-    connectionTimeout: patience,
-    greetingTimeout: patience,
-    socketTimeout: patience,
-    dnsTimeout: patience,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  smtp.on('error', () => undefined) // an idle connection was closed; the next mail opens another
+  smtp.on('error', () => undefined) // an idle connection was closed; the next mail opens a new one
   const { hostname, port, protocol } = new URL(smtpUrl)
   const server = `${hostname}:${port || (protocol === 'smtps:' ? 465 : 587)}`
-  const naming = (error: Error): never => {
+  const addServer = (error: Error): never => {
     throw Object.assign(error, { server })
   }
   return {
     async verify() {
-      await smtp.verify().catch(naming)
+      await smtp.verify().catch(addServer)
     },
     async send({ id, to, at, subject, text, html }) {
-      refuseOddAddress(to)
+      assertPlainAddress(to)
       const mail = {
         from: sender,
         to: { name: '', address: to },
@@ -46,7 +46,7 @@ export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean
         text,
         html,
       }
-      await smtp.sendMail(mail).catch(naming)
+      await smtp.sendMail(mail).catch(addServer)
     },
     async close() {
       smtp.close()
@@ -54,7 +54,7 @@ export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean
   }
 }
 
-/** What the address says counts more than other options, so it is said there. */
+/** Sets the option in the URL, because nodemailer gives the URL precedence over other options. */
 function requiringTls(smtpUrl: string): string {
   const url = new URL(smtpUrl)
   url.searchParams.delete('ignoreTLS')
@@ -63,10 +63,10 @@ function requiringTls(smtpUrl: string): string {
 }
 
 /**
- * Addresses were checked when they were taken in. Once more here, because a parser makes several recipients, or one
- * of another domain, of what is not plain (RFC 5321 reply 553).
+ * Addresses were validated on input. Validate them again here, because a parser can read several recipients, or one of
+ * another domain, from an address that is not plain (RFC 5321 reply 553).
  */
-function refuseOddAddress(to: string): void {
+function assertPlainAddress(to: string): void {
   if (plainAddress.test(to)) return
-  throw Object.assign(new Error('The address is not a plain one'), { code: 'EENVELOPE', responseCode: 553 })
+  throw Object.assign(new Error('The address is not plain'), { code: 'EENVELOPE', responseCode: 553 })
 }

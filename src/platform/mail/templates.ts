@@ -20,8 +20,8 @@ const origin = z.object({ how: z.enum(['made', 'changed']), at: z.number() })
 
 const originOf = ({ how, at }: z.output<typeof origin>) =>
   how === 'made'
-    ? `an account with this address was made on ${inWords(at)}.`
-    : `someone asked on ${inWords(at)} to change the address of an account to this one.`
+    ? `An account with this address was created on ${inWords(at)}.`
+    : `On ${inWords(at)}, someone asked to change the address of an account to this one.`
 
 /** A moment (ms since 1970): 22 November 2026 at 10:15 UTC. */
 function inWords(at: number): string {
@@ -30,30 +30,27 @@ function inWords(at: number): string {
   return `${part({ dateStyle: 'long' })} at ${part({ timeStyle: 'short' })} UTC`
 }
 
-/** Every mail the service sends: its variables, and how they become a letter. */
+/** Every mail of the service: its variables, and the function that writes it. */
 export const templates = {
-  // A mail that waits since the release before has `firstName`, and neither `origin` nor `reject`.
+  // A mail queued by the release before has `firstName`, but neither `origin` nor `reject`.
   email_verification: template(
     { link: z.url(), reject: z.url().optional(), origin: origin.optional(), firstName: name.optional() },
     ({ link, reject, origin }) =>
       letter('Confirm your e-mail address', [
         'Hello,',
         ...(origin ? [originOf(origin)] : []),
-        'If it was you, confirm that this address is yours by opening this link:',
+        'If it was you, open this link to confirm that this address is yours:',
         { link },
         ...(reject
-          ? [
-              'If this was not you, open this link, where you can remove your address from the account:',
-              { link: reject },
-            ]
-          : ['If it was not you, you need do nothing.']),
+          ? ['If it was not you, open this link to remove your address from the account:', { link: reject }]
+          : ['If it was not you, you do not need to do anything.']),
       ]),
   ),
   address_already_registered: template({}, () =>
     letter('You already have an account', [
       'Hello,',
-      'somebody, perhaps you, tried to register with this address. It already has an account; nothing was changed.',
-      'If it was you, log in as usual, or reset your password if you forgot it. If not, you need do nothing.',
+      'Someone tried to register with this address. It already has an account, and nothing was changed.',
+      'If it was you, log in as usual, or reset your password if you forgot it. If not, you do not need to do anything.',
     ]),
   ),
   invitation: template(
@@ -61,25 +58,25 @@ export const templates = {
     ({ link, tenantName, inviter, message }) =>
       letter('You are invited to an organisation', [
         'Hello,',
-        `${inviter} invites you to “${tenantName}”. Accept by opening this link:`,
+        `${inviter} invites you to “${tenantName}”. Open this link to accept:`,
         { link },
-        ...(message ? [`They write: “${message}”`] : []),
-        'If you do not know them, you need do nothing.',
+        ...(message ? [`Their message: “${message}”`] : []),
+        'If you do not know them, you do not need to do anything.',
       ]),
   ),
   password_reset: template({ link: z.url(), firstName: name }, ({ link, firstName }) =>
     letter('Reset your password', [
       hello(firstName),
-      'somebody, perhaps you, asked to reset your password. Choose another by opening this link, which works once:',
+      'Someone asked to reset your password. If it was you, open this link to choose a new one. It works once:',
       { link },
-      'If it was not you, you need do nothing: your password stays what it is.',
+      'If it was not you, you do not need to do anything. Your password stays the same.',
     ]),
   ),
   password_changed: template({ firstName: name }, ({ firstName }) =>
     letter('Your password was changed', [
       hello(firstName),
-      'the password of your account was changed just now, and your other sessions were ended.',
-      'If it was not you, reset the password at once: that ends every session, also of whoever did this.',
+      'The password of your account was changed, and your other sessions were ended.',
+      'If it was not you, reset the password at once. That ends all sessions, also those of an intruder.',
     ]),
   ),
   email_changed: template(
@@ -87,39 +84,39 @@ export const templates = {
     ({ firstName, newEmail, undo }) =>
       letter('Your e-mail address was changed', [
         hello(firstName),
-        `the address of your account is ${newEmail} from now on. Links that were sent to this one do nothing any more.`,
+        `The address of your account is now ${newEmail}. Links that were sent to this address no longer work.`,
         ...(undo
           ? [
-              'Codes for signing in still come to this address for 24 hours.',
-              'If it was not you, take the change back by this link, which works for 72 hours and ends all sessions:',
+              'For 24 hours, sign-in codes still come to this address.',
+              'If it was not you, open this link to undo the change. It works for 72 hours and ends all sessions:',
               { link: undo },
-              'Then reset your password: whoever changed the address may know the one you have.',
+              'Then reset your password, because someone else may know it.',
             ]
           : [
-              'If it was not you, tell whoever runs this service at once: you cannot reset the password by this address now.',
+              'If it was not you, contact the operator of this service at once. You can no longer reset your password with this address.',
             ]),
       ]),
   ),
   email_change_rejected: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
     letter('Your new e-mail address was rejected', [
       hello(firstName),
-      `the address of your account was changed to ${email}. A reader of that mailbox answered that they did not ask for it, so your account has this address again. All sessions were ended.`,
+      `The address of your account was changed to ${email}. A reader of that mailbox answered that they did not ask for it, so your account has this address again. All sessions were ended.`,
       'If you mistyped the new address, log in and change it again.',
       'If you did not change it, reset your password: someone else may know it.',
     ]),
   ),
   email_change_undone: template({ firstName: name, email: z.string() }, ({ firstName, email }) =>
-    letter('The change of your e-mail address was taken back', [
+    letter('The change of your e-mail address was undone', [
       hello(firstName),
-      `the address of your account is ${email} again: somebody who reads that mailbox took the change back. All sessions were ended.`,
-      'If it was not you, tell whoever runs this service at once.',
+      `The address of your account is ${email} again. A reader of that mailbox undid the change. All sessions were ended.`,
+      'If it was not you, contact the operator of this service at once.',
     ]),
   ),
   new_sign_in: template({ ip: z.string(), device: z.string(), at: z.string() }, ({ ip, device, at }) =>
     letter('New sign-in to your account', [
       hello(''),
-      `somebody signed in to your account at ${at} from the address ${ip}, with ${device || 'an unnamed device'}, which were not seen together before.`,
-      'If it was you, you need do nothing. If not, reset your password: that ends every session.',
+      `Someone signed in to your account at ${at} from the address ${ip} with ${device || 'an unnamed device'}. This combination is new.`,
+      'If it was you, you do not need to do anything. If not, reset your password. That ends all sessions.',
     ]),
   ),
   second_factor_code: template(
@@ -127,10 +124,10 @@ export const templates = {
     ({ code, firstName, minutes }) =>
       letter('Your sign-in code', [
         hello(firstName),
-        'this is the code you asked for:',
+        'This is the code that you asked for:',
         { code },
-        `It works once, within ${minutes === 1 ? 'a minute' : `${minutes} minutes`}. Nobody of us will ever ask you for it.`,
-        'If you did not ask for it, somebody may know your password: change it.',
+        `It works once, within ${minutes === 1 ? 'one minute' : `${minutes} minutes`}. We will never ask you for this code.`,
+        'If you did not ask for it, someone may know your password. Change it.',
       ]),
   ),
   second_factor_added: template(
@@ -138,12 +135,12 @@ export const templates = {
     ({ device, firstName, undo }) =>
       letter('A second factor was added to your account', [
         hello(firstName),
-        `${factorNames[device]} can be used to sign in to your account from now on.`,
+        `${factorNames[device]} can now be used to sign in to your account.`,
         ...(undo
           ? [
-              'It was added with your password alone, so it does not count as a second factor for 24 hours. If it was not you, remove it by this link, which also ends all sessions:',
+              'It was added with your password only, so it does not count as a second factor for 24 hours. If it was not you, open this link to remove it. That also ends all sessions:',
               { link: undo },
-              'Then reset your password: whoever added it knows the one you have.',
+              'Then reset your password, because someone else knows it.',
             ]
           : ['If it was not you, change your password and remove it.']),
       ]),
@@ -151,8 +148,8 @@ export const templates = {
   second_factors_reset: template({ firstName: name }, ({ firstName }) =>
     letter('Your second factors were removed', [
       hello(firstName),
-      'an operator of this service removed all second factors of your account, and ended all sessions. Log in with your password, and add a second factor again.',
-      'If you did not ask for it, reset your password, and tell whoever runs this service at once.',
+      'An operator of this service removed all second factors of your account and ended all sessions. Log in with your password and add a second factor again.',
+      'If you did not ask for this, reset your password and contact the operator of this service at once.',
     ]),
   ),
   second_factor_removed: template({ device: factor, firstName: name }, ({ device, firstName }) =>
@@ -171,11 +168,11 @@ export const templates = {
       expiresAt: z.string(),
     },
     ({ requester, action, tenantName, link, expiresAt }) =>
-      letter('Somebody waits for your approval', [
+      letter('Your approval is requested', [
         'Hello,',
-        `${requester} asks for an approval in “${tenantName}”: ${action}. You are one of those who may decide it:`,
+        `${requester} asks for an approval in “${tenantName}”: ${action}. You can approve or reject it here:`,
         { link },
-        `It can be approved or rejected until ${expiresAt}. Look at what is asked before you approve it.`,
+        `The request expires at ${expiresAt}. Read it before you approve it.`,
       ]),
   ),
   approval_decided: template(
@@ -188,25 +185,22 @@ export const templates = {
     ({ outcome, action, tenantName, link }) =>
       letter(`Your request was ${outcome}`, [
         'Hello,',
-        `your request in “${tenantName}” (${action}) was ${outcome}:`,
+        `Your request in “${tenantName}” (${action}) was ${outcome}:`,
         { link },
         outcome === 'approved'
-          ? 'Repeat the call, exactly as it was, with the header Approval-Request and the id of the request. It works once.'
+          ? 'Repeat exactly the same call with the id of the request in the header Approval-Request. It works once.'
           : 'Nothing was changed.',
       ]),
   ),
-  // A mail that waits since the release before has neither `addedBy` nor `link`.
+  // A mail queued by the release before has neither `addedBy` nor `link`.
   added_to_tenant: template(
     { tenantName: name, addedBy: z.string().optional(), link: z.url().optional() },
     ({ tenantName, addedBy, link }) =>
       letter('You were added to an organisation', [
         'Hello,',
-        `${addedBy ?? 'Somebody'} made you a member of “${tenantName}”. Log in as usual and switch to it.`,
+        `${addedBy ?? 'An administrator'} made you a member of “${tenantName}”. Log in as usual and switch to it.`,
         ...(link
-          ? [
-              'If you do not know them, or do not want to belong to it, leave it by opening this link:',
-              { link },
-            ]
+          ? ['If you do not know them, or do not want to be a member, open this link to leave:', { link }]
           : []),
       ]),
   ),
@@ -215,7 +209,7 @@ export const templates = {
 export type TemplateName = keyof typeof templates
 export type Variables<Name extends TemplateName> = z.output<(typeof templates)[Name]['variables']>
 
-/** Writes a letter; throws when there is no such template or the variables are not its own. */
+/** Writes a mail. Throws for an unknown template, and for variables that do not match it. */
 export function writeLetter(name: string, variables: unknown): Letter {
   const known = Object.hasOwn(templates, name) ? templates[name as TemplateName] : undefined
   if (!known) throw new Error(`There is no mail template ${name}`)

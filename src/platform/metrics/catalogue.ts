@@ -1,4 +1,4 @@
-/** What a metric is: `labels` hold names from short, fixed lists, never a tenant, person, path, id or text of an error. */
+/** A metric. The values of `labels` come from short, fixed lists: never a tenant, user, path, id or error text. */
 export interface Definition<Label extends string = string> {
   kind: 'counter' | 'gauge' | 'histogram'
   name: string
@@ -27,7 +27,7 @@ const waits = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2, 4]
 const hashes = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const jobs = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60]
 
-/** Every metric of our own; docs/reference/metrics.md has the same table. */
+/** Every metric of the service. docs/reference/metrics.md has the same table. */
 export const catalogue = {
   buildInfo: gauge('build_info', 'Always 1; the version and the revision of the policies are in the labels', [
     'version',

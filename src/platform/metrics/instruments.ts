@@ -6,10 +6,10 @@ type Instrument<Name extends MetricName> = Catalogue[Name]['kind'] extends 'gaug
   ? Gauge<LabelsOf<Name>>
   : Tally
 
-/** The metrics of the catalogue, to be counted with. */
+/** One instrument for each metric of the catalogue. */
 export type Instruments = { readonly [Name in MetricName]: Instrument<Name> }
 
-/** Makes every metric of the catalogue, and those of Node and the process, in a registry of its own. */
+/** Makes every metric of the catalogue, and those of Node and the process, in a new registry. */
 export function makeInstruments(): { registry: Registry; instruments: Instruments } {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 })
@@ -26,7 +26,7 @@ function make(definition: Definition, registry: Registry) {
   return tally
 }
 
-/** A gauge that shows nothing until it is set; prom-client itself puts one without labels at 0. */
+/** Empties a gauge until it is set again. prom-client would show a gauge without labels as 0. */
 export function emptied<Label extends string>(gauge: Gauge<Label>): Gauge<Label> {
   gauge.reset()
   if ((gauge as unknown as { labelNames: string[] }).labelNames.length === 0) gauge.remove()

@@ -3,7 +3,7 @@ import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { LoadPolicies, RecordDecision } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
-/** The same engine, whose evaluations are timed; those that gave no answer are counted. */
+/** Wraps the engine: times each evaluation, and counts those that threw. */
 export const measureEngine = (engine: AccessEngine, metrics: Metrics): AccessEngine => ({
   ...engine,
   decide(query) {
@@ -18,7 +18,7 @@ export const measureEngine = (engine: AccessEngine, metrics: Metrics): AccessEng
   },
 })
 
-/** The same log, whose decisions are counted. Tenants make up actions of their applications: these share a name. */
+/** Wraps the log: counts each decision. Actions that tenants define for their applications share one name. */
 export const measureLog =
   (record: RecordDecision, metrics: Metrics): RecordDecision =>
   (decided) => {
@@ -27,7 +27,7 @@ export const measureLog =
     return record(decided)
   }
 
-/** The same policies, with a count of those that had to be read. */
+/** Wraps the loader: counts whether policies were in memory or had to be read. */
 export const measurePolicies =
   (load: LoadPolicies, metrics: Metrics): LoadPolicies =>
   (scope, revision) => {

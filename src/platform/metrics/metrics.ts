@@ -1,16 +1,16 @@
 import { emptied, type Instruments, makeInstruments } from './instruments.ts'
 import { openSource, type Sample, type Source } from './read-sources.ts'
 
-/** What a job came to: done, put off until it is due, to be tried again after a failure, or given up for good. */
+/** How an attempt at a job ended: done, delayed without a failure, failed with a retry, or failed for good. */
 export type JobOutcome = 'done' | 'later' | 'retry' | 'dead'
 
-/** What an attempt to deliver to a webhook came to: a 2xx, anything else, or no answer at all. */
+/** How an attempt to deliver to a webhook ended: a 2xx, another status, or no answer. */
 export type WebhookOutcome = 'succeeded' | 'refused' | 'unreachable'
 
-/** What one process counts, and tells whoever scrapes it. Times are in seconds; nothing here throws. */
+/** The metrics of one process. Times are in seconds. No function throws. */
 export interface Metrics {
   requestBegan(): void
-  /** `action` is a name of the catalogue of actions, an operation id, or `none`. */
+  /** `action` is an action of the catalogue, an operation id, or `none`. */
   requestEnded(action: string, status: number, seconds: number): void
   decided(action: string, effect: string): void
   /** `reason` says why a decision was not kept. */
@@ -22,34 +22,34 @@ export interface Metrics {
   passwordRefused(): void
   connectionWaited(pool: string, seconds: number): void
   transactionRetried(pool: string): void
-  /** `limit` is the name of one, never its key. */
+  /** `limit` is the name of the limit, never its key. */
   limitRefused(limit: string): void
   jobEnded(actor: string, outcome: JobOutcome, seconds: number): void
   mailEnded(outcome: 'sent' | 'failed'): void
   webhookAttempt(outcome: WebhookOutcome, seconds: number): void
-  /** Deliveries that were not made, for a tenant had its number for the day. */
+  /** Deliveries that were not made because their tenant had reached its limit of the day. */
   deliveriesDropped(count: number): void
-  /** The content hash of the policies in force. */
+  /** The content hash of the policy bundle in use. */
   policyRevision(revision: string): void
-  /** Has `now` asked at each scrape: what this process knows of itself. */
+  /** Registers gauges of this process: `now` runs at each scrape. */
   sample(now: () => readonly Sample[]): void
-  /** Has `ask` asked at a scrape, within limits: what others know. `name` is what `scrape_source_up` calls it. */
+  /** Registers gauges of another server: `ask` runs at a scrape, at most every 3 s. `name` is its label in `scrape_source_up`. */
   source(name: string, ask: () => Promise<readonly Sample[]>): void
-  /** Everything, in the text format of Prometheus; within 2 s, whatever does not answer. Never rejects. */
+  /** All metrics in the text format of Prometheus, within 2 s even when a source does not answer. Never rejects. */
   scrape(): Promise<string>
 }
 
 /** Media type of {@link Metrics.scrape}. */
 export const textFormat = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Begins to count, in a registry of its own. `clock` (ms) tells how old the answers of sources are. */
+/** Makes the metrics in a new registry. `clock` (ms) measures the age of the sources' answers. */
 export function createMetrics(version: string, clock: () => number = () => performance.now()): Metrics {
   const { registry, instruments } = makeInstruments()
   const samplers: (() => readonly Sample[])[] = []
   const sources = new Map<string, Source>()
   const known = new Set<Sample['gauge']>()
 
-  /** A gauge of a source that is away shows nothing, rather than what was once so. */
+  /** Sets the gauges. Gauges of an unavailable source show nothing instead of old values. */
   const show = (samples: readonly Sample[]) => {
     for (const gauge of known) emptied(instruments[gauge])
     for (const { gauge, labels, value } of samples) {
@@ -82,7 +82,7 @@ export function createMetrics(version: string, clock: () => number = () => perfo
   return metrics
 }
 
-/** Counting alone: what a request pays for. */
+/** The counting functions, which requests call. */
 const countingBy = (of: Instruments) =>
   ({
     requestBegan: () => of.httpInFlight.inc(),

@@ -3,24 +3,24 @@ import type { Catalogue, LabelsOf, MetricName } from './catalogue.ts'
 
 type GaugeName = { [Name in MetricName]: Catalogue[Name]['kind'] extends 'gauge' ? Name : never }[MetricName]
 
-/** What a gauge stands at. */
+/** A value of a gauge. */
 export type Sample = {
   [Name in GaugeName]: { gauge: Name; labels: Record<LabelsOf<Name>, string>; value: number }
 }[GaugeName]
 
-/** Figures that have to be asked for: of Postgres, or of the queues. */
+/** Values that Postgres or the queues have to be asked for. */
 export interface Source {
-  /** Gives the newest figures, null where they did not come in time or could not be had. Never rejects. */
+  /** Gives the newest values; null when the source failed or did not answer in time. Never rejects. */
   read(): Promise<readonly Sample[] | null>
 }
 
-/** How long a scrape waits for a source, and how long what it said counts as new (ms). */
+/** How long a scrape waits for a source, and how long an answer counts as new (ms). */
 const patienceMs = 1_500
 const rememberedMs = 3_000
 
 /**
- * Makes a source of a question. It is asked again after 3 s at the earliest, after a failure too, and never while it
- * is still being answered: however often we are scraped, and by how many, what answers is asked once.
+ * Makes a source from `ask`. It calls `ask` at most once every 3 s, also after a failure, and never while a call is still
+ * running. So the load on the source does not depend on the number of scrapes.
  */
 export function openSource(ask: () => Promise<readonly Sample[]>, clock: () => number): Source {
   let known: { at: number; samples: readonly Sample[] | null } | undefined

@@ -3,7 +3,7 @@ import type { Definition } from './catalogue.ts'
 
 type Value = string | number
 
-/** One series: a counter has but its sum. */
+/** One series. A counter uses only the sum. */
 interface Cell {
   labels: Record<string, Value>
   sum: number
@@ -12,20 +12,20 @@ interface Cell {
   within: number[]
 }
 
-/** A counter or histogram of up to two labels, whose values are handed in one by one. */
+/** A counter or histogram with up to two labels. */
 export interface Tally {
-  /** Counts `by`, or observes it; values are those of the first and the second label. */
+  /** Adds `by` to a counter, or observes it. `first` and `second` are the values of the labels. */
   add(by: number, first?: Value, second?: Value): void
-  /** The same in the form that a registry takes. */
+  /** The metric as prom-client's registry takes it. */
   metric: Metric
 }
 
 /**
- * prom-client makes a text of the labels at every count. Two look-ups find the series here, in a third of the time:
- * the difference is what counting costs a request.
+ * prom-client builds a text from the labels at every count. Two look-ups find the series here in a third of the time; a
+ * request pays the difference for each of its counts.
  */
 export function openTally({ kind, name, help, labels, buckets }: Definition): Tally {
-  if (labels.length > 2) throw new Error(`${name} has more labels than are counted by`)
+  if (labels.length > 2) throw new Error(`${name} has more than two labels`)
   const series = new Map<Value, Map<Value, Cell>>()
   const make = (values: Value[]): Cell => ({
     labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ''])),
@@ -40,12 +40,12 @@ export function openTally({ kind, name, help, labels, buckets }: Definition): Ta
     series.set(first, (series.get(first) ?? new Map<Value, Cell>()).set(second, cell))
     return cell
   }
-  if (labels.length === 0) cellOf('', '') // shown from the start
+  if (labels.length === 0) cellOf('', '') // shown as 0 from the start
   const values = () =>
     [...series.values()]
       .flatMap((row) => [...row.values()])
       .flatMap((cell) =>
-        kind === 'counter' ? { labels: cell.labels, value: cell.sum } : told(name, buckets, cell),
+        kind === 'counter' ? { labels: cell.labels, value: cell.sum } : histogramSeries(name, buckets, cell),
       )
   const get = async () => ({ name, help, type: kind, aggregator: 'sum', values: values() })
   return {
@@ -60,8 +60,8 @@ export function openTally({ kind, name, help, labels, buckets }: Definition): Ta
   }
 }
 
-/** A histogram's series as the text format has them: what is at or below each bound, the sum and the count. */
-function told(name: string, bounds: readonly number[], { labels, sum, count, within }: Cell) {
+/** A histogram's series in the text format: the count at or below each bound, the sum and the count. */
+function histogramSeries(name: string, bounds: readonly number[], { labels, sum, count, within }: Cell) {
   let below = 0
   const bucket = (le: Value, value: number) => ({
     metricName: `${name}_bucket`,

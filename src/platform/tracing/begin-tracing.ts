@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 
-/** The settings of tracing, under the names that OpenTelemetry gives them. */
+/** The settings of tracing, named by OpenTelemetry. */
 export interface TracingSettings {
-  /** Whether anything is traced. */
+  /** False turns tracing off. */
   tracing: boolean
   OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: string | undefined
@@ -21,17 +21,17 @@ export const samplerNames = [
 ] as const
 export type SamplerName = (typeof samplerNames)[number]
 
-/** Spans on their way to a collector. */
+/** The export of spans to a collector. */
 export interface Tracing {
-  /** Sends what is left, within 1.5 s; what does not get through then is lost. Never rejects. */
+  /** Sends the remaining spans within 1.5 s; spans that take longer are lost. Never rejects. */
   end(): Promise<void>
 }
 
 const nothing: Tracing = { end: async () => undefined }
 
 /**
- * Has spans of this process sent by OTLP/HTTP where the settings say so; else the SDK is not even loaded. `service`
- * is what it is called in traces unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES say otherwise.
+ * Starts to send the spans of this process by OTLP/HTTP, when the settings say so; otherwise the SDK is not loaded.
+ * `service` names the process in traces, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES do.
  */
 export async function beginTracing(
   settings: TracingSettings,

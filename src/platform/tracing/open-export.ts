@@ -13,24 +13,23 @@ import { withTimeLimit } from '../time-limit.ts'
 import type { Tracing, TracingSettings } from './begin-tracing.ts'
 import { samplerOf } from './sampler.ts'
 
-// The one file that loads the SDK, and itself loaded only where traces are wanted. Spans wait in memory, 2048 at most,
-// and are sent every two seconds by a timer: nothing that a request does waits for the collector, and while that is
-// away spans are dropped.
+// The only file that loads the SDK; it is loaded only when tracing is on. Spans wait in memory, 2048 at most, and a
+// timer sends them every two seconds. No request waits for the collector. While it is unavailable, spans are dropped.
 
-const sendEvery = 2_000
-const lastWords = 1_500
+const sendIntervalMs = 2_000
+const shutdownMs = 1_500
 
-/** Registers the SDK behind the API of OpenTelemetry. Headers, certificates and time-outs are read by the exporter. */
+/** Registers the SDK with the API of OpenTelemetry. The exporter reads its own settings (headers, certificates, timeouts). */
 export function openExport(
   settings: TracingSettings,
   service: { name: string; version: string },
   log: Logger,
 ): Tracing {
-  const exporter = telling(new OTLPTraceExporter({ url: addressOf(settings) }), log)
+  const exporter = logOutages(new OTLPTraceExporter({ url: addressOf(settings) }), log)
   const provider = new TracerProvider({
     resource: resourceOf(settings, service),
     sampler: samplerOf(settings),
-    spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: sendEvery })],
+    spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: sendIntervalMs })],
     spanLimits: { attributeValueLengthLimit: 4_000 },
   })
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
@@ -38,7 +37,7 @@ export function openExport(
   return {
     async end() {
       await withTimeLimit(
-        lastWords,
+        shutdownMs,
         provider.shutdown().catch(() => undefined),
         () => undefined,
       )
@@ -48,7 +47,7 @@ export function openExport(
   }
 }
 
-/** OTLP exporter specification: the address of traces as it is, else the path of traces below the common one. */
+/** OTLP exporter specification: the traces endpoint is used as it is; the common endpoint gets the path of traces. */
 const addressOf = ({
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
   OTEL_EXPORTER_OTLP_ENDPOINT: common,
@@ -65,8 +64,8 @@ function resourceOf(
     : given
 }
 
-/** Says in the log when the collector stops taking spans, and when it takes them again: one line each. */
-function telling(exporter: SpanExporter, log: Logger): SpanExporter {
+/** Logs one line when the collector stops accepting spans, and one when it accepts them again. */
+function logOutages(exporter: SpanExporter, log: Logger): SpanExporter {
   let away = false
   return {
     export(spans, done) {

@@ -10,11 +10,11 @@ import {
 import type { SamplerName, TracingSettings } from './begin-tracing.ts'
 
 /**
- * Decides which traces are kept, as OTEL_TRACES_SAMPLER says; unset, all of them.
+ * The sampler that OTEL_TRACES_SAMPLER names; when unset, all traces are kept.
  *
- * Anyone can send a traceparent. `parentbased_…` believes its sampled flag, which is right behind a gateway that
- * writes the header itself. The others do not: a request goes on with the trace id it came with, and is kept or not
- * as if it had come without. What is our own, spans below a request and the jobs it causes, follows the request.
+ * Anyone can send a traceparent. `parentbased_…` follows its sampled flag, which is right behind a gateway that writes
+ * the header itself. The other samplers ignore the flag: a request keeps the trace id it came with, but is sampled as if
+ * it had none. Our own spans below a request, and those of the jobs it causes, follow the request.
  */
 export function samplerOf({
   OTEL_TRACES_SAMPLER: name = 'always_on',
@@ -22,7 +22,7 @@ export function samplerOf({
 }: Pick<TracingSettings, 'OTEL_TRACES_SAMPLER' | 'OTEL_TRACES_SAMPLER_ARG'>): Sampler {
   const root = rootOf(name, ratio)
   if (name.startsWith('parentbased_')) return new ParentBasedSampler({ root })
-  const [kept, dropped] = [unbelieving(root, true), unbelieving(root, false)]
+  const [kept, dropped] = [ignoringFlag(root, true), ignoringFlag(root, false)]
   return new ParentBasedSampler({ root, remoteParentSampled: kept, remoteParentNotSampled: dropped })
 }
 
@@ -31,14 +31,14 @@ function rootOf(name: SamplerName, ratio: number): Sampler {
   return name.endsWith('always_off') ? new AlwaysOffSampler() : new AlwaysOnSampler()
 }
 
-/** A stranger could choose an id that a ratio always keeps, so a request with a parent is judged by a fresh one. */
-function unbelieving(root: Sampler, parentSampled: boolean): Sampler {
-  const obedient: Sampler = parentSampled ? new AlwaysOnSampler() : new AlwaysOffSampler()
+/** Samples a request with a parent by a new id, because a client could choose an id that a ratio always keeps. */
+function ignoringFlag(root: Sampler, parentSampled: boolean): Sampler {
+  const byParent: Sampler = parentSampled ? new AlwaysOnSampler() : new AlwaysOffSampler()
   return {
     shouldSample: (parent, traceId, name, kind, attributes, links) =>
       kind === SpanKind.SERVER
         ? root.shouldSample(parent, randomBytes(16).toString('hex'), name, kind, attributes, links)
-        : obedient.shouldSample(parent, traceId, name, kind, attributes, links),
-    toString: () => `Unbelieving{${root}}`,
+        : byParent.shouldSample(parent, traceId, name, kind, attributes, links),
+    toString: () => `IgnoringFlag{${root}}`,
   }
 }

@@ -12,12 +12,12 @@ import {
 import { describeError } from '../describe-error.ts'
 import { ApiError } from '../errors.ts'
 
-// Only the API of OpenTelemetry is known here. Without an SDK behind it, its spans are nothing and cost nothing.
+// Imports only the API of OpenTelemetry. Without an SDK its spans do nothing and cost nothing.
 
-// Asked for each time: a tracer that was handed out keeps the SDK it was first used with.
+// Fetched each time, because a tracer keeps the SDK it was first used with.
 const tracer = () => trace.getTracer('bailiwick')
 
-/** Runs `work` in a span; what it throws marks the span, by kind and codes, and is thrown on. */
+/** Runs `work` in a span. An error marks the span with its kind and codes, and is rethrown. */
 export function inSpan<T>(
   name: string,
   options: SpanOptions,
@@ -36,17 +36,17 @@ export function inSpan<T>(
   })
 }
 
-/** Runs `work`, a call to Postgres, in a span below the one at hand; where there is none, it just runs. */
+/** Runs `work`, a call to Postgres, in a child of the active span. Without an active span it only runs `work`. */
 export function inPostgresSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
   if (!trace.getActiveSpan()) return work()
   const options = { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql', ...attributes } }
   return inSpan(name, options, context.active(), work)
 }
 
-/** Starts what goes on for others, too, and would else lie in the trace of whoever came first. */
+/** Runs `work` outside any trace. For work that several requests share: it would appear in the trace of the first. */
 export const outsideSpans = <T>(work: () => T): T => context.with(ROOT_CONTEXT, work)
 
-/** Marks a span as failed, never by the error's own words, which repeat values; a refusal is an answer like others. */
+/** Marks a span as failed, without the error's message, which can repeat values. A refusal (below 500) is not a failure. */
 export function markFailed(span: Span, error: unknown): void {
   if (error instanceof ApiError && error.status < 500) return
   const kind = error instanceof ApiError ? error.code : error instanceof Error ? error.name : 'unknown'
@@ -54,7 +54,7 @@ export function markFailed(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: describeError(error) })
 }
 
-/** What a log line says of the span at hand. */
+/** The fields of a log line that name the active span. */
 export function spanFields(): { trace_id?: string; span_id?: string } {
   const span = trace.getActiveSpan()?.spanContext()
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {}

@@ -94,9 +94,9 @@ t.test('a gated call is refused, approved, repeated once, and written down', asy
   const next = await ask(office, asker, body)
   t.not(next, id, 'the same call later is another request')
 
-  const mail = await service.mailTo(approver.email, 'waits for your approval')
+  const mail = await service.mailTo(approver.email, 'approval is requested')
   t.ok(mail.text.includes(`${approvals}${id}/`) && mail.text.includes(asker.email))
-  await service.mailTo(owner.email, 'waits for your approval')
+  await service.mailTo(owner.email, 'approval is requested')
   await service.mailTo(asker.email, 'was approved')
   const events = (await eventsOf(database, owner.tenantId)).filter(({ subject }) => subject === id)
   t.match(events, [

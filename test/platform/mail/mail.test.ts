@@ -38,7 +38,7 @@ t.test('words of strangers are cut, and stay out of the subject', async (t) => {
   const mail = writeLetter('invitation', { link, tenantName: `${long}\u202e`, inviter, message: long })
   t.equal(mail.subject, 'You are invited to an organisation')
   t.match(mail.text, `ann@example.com invites you to “${'x'.repeat(63)}…”.`)
-  t.match(mail.text, `They write: “${'x'.repeat(499)}…”`)
+  t.match(mail.text, `Their message: “${'x'.repeat(499)}…”`)
   t.equal(signature({ firstName: 'Ann\n', lastName: 'Lee', email: 'a@b.test' }), 'Ann Lee (a@b.test)')
 })
 
