@@ -63,7 +63,9 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...healthRoutes(readiness),
 ]
 
-/** The whole service on one port. Throws when a route has no action in the catalogue, so no route is open by mistake. */
+/**
+ * The whole service on one port. Throws when a route has no action in the catalogue, so no route is open by mistake.
+ */
 export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const { config, log } = deps
   const routes = listRoutes(deps, readiness)

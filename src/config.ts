@@ -63,7 +63,8 @@ const everyRole: readonly Role[] = ['api', 'system', 'worker']
 
 /**
  * Reads the environment into one frozen object: each setting by its name, or from the file that NAME_FILE names.
- * `roles` are the database roles that the process uses; production requires their addresses. Throws {@link ConfigError}.
+ * `roles` are the database roles that the process uses; production requires their addresses. Throws {@link
+ * ConfigError}.
  */
 export function readConfig(
   env: Record<string, string | undefined> = process.env,
@@ -103,7 +104,8 @@ const derive = (values: Values, env: Record<string, string | undefined>): Config
     production,
     tracing,
     rateLimits: values.RATE_LIMIT_ENABLED ?? production,
-    // The first socket passed is 3. LISTEN_PID names the process it is for, because child processes inherit the environment.
+    // The first socket passed is 3. LISTEN_PID names the process it is for, because child processes inherit the
+    // environment.
     listenFd: env.LISTEN_PID === String(process.pid) && env.LISTEN_FDS === '1' ? 3 : undefined,
     shutdownDelayMs: (values.SHUTDOWN_DELAY_SECONDS ?? (production ? 5 : 0)) * 1_000,
   }
@@ -149,7 +151,9 @@ function plainConnections(config: Config): string[] {
 /** False for this machine and for a Unix socket, which has no host or an escaped path as its host. */
 const isRemote = ({ hostname }: URL) => !/^(%2f|$)/i.test(hostname) && !isLoopbackHost(hostname)
 
-/** The addresses of the given run-time roles (default: all three). Throws {@link ConfigError} with the missing settings. */
+/**
+ * The addresses of the given run-time roles (default: all three). Throws {@link ConfigError} with the missing settings.
+ */
 export function roleUrls<R extends Role = Role>(
   config: Config,
   roles: readonly R[] = everyRole as readonly R[],

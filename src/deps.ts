@@ -13,7 +13,9 @@ import type { KeyedSemaphore } from './platform/keyed-semaphore.ts'
 import type { Metrics } from './platform/metrics/metrics.ts'
 import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
 
-/** What the features share. open-deps.ts opens it once per process; each function takes what it needs as an argument. */
+/**
+ * What the features share. open-deps.ts opens it once per process; each function takes what it needs as an argument.
+ */
 export interface Deps {
   config: Config
   log: Logger

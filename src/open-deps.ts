@@ -38,8 +38,9 @@ export interface Parts {
 }
 
 /**
- * Opens what the API needs: pools, signing keys, the policy engine. `settings` must name the databases and keys. Rejects
- * when a dependency is unavailable, so the API never listens without one. Call `close` when no request is in flight.
+ * Opens what the API needs: pools, signing keys, the policy engine. `settings` must name the databases and keys.
+ * Rejects when a dependency is unavailable, so the API never listens without one. Call `close` when no request is in
+ * flight.
  */
 export async function openDeps(
   settings: { config: Config; log: Logger; publicUrl: () => string } & Parts,

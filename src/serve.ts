@@ -20,8 +20,8 @@ export interface Serving {
   managementUrl: string | undefined
   deps: Deps
   /**
-   * Answers 503 at `/readyz` but serves other requests for SHUTDOWN_DELAY_SECONDS. Then it takes no more requests, waits
-   * for those in flight (25 s at most), and closes what it opened.
+   * Answers 503 at `/readyz` but serves other requests for SHUTDOWN_DELAY_SECONDS. Then it takes no more requests,
+   * waits for those in flight (25 s at most), and closes what it opened.
    */
   stop(): Promise<void>
 }

@@ -49,8 +49,8 @@ export const url =
 const checkedModes = ['require', 'verify-ca', 'verify-full']
 
 /**
- * The address of a Postgres. Every mode that asks for TLS becomes `sslmode=verify-full`, so the certificate and its host
- * name are always checked and all drivers agree.
+ * The address of a Postgres. Every mode that asks for TLS becomes `sslmode=verify-full`, so the certificate and its
+ * host name are always checked and all drivers agree.
  */
 export const databaseUrl = (value: string) => {
   const address = url('postgres:', 'postgresql:')(value)

@@ -54,7 +54,9 @@ const isOwnerRecovery = ({ action, subject }: AnyQuery): boolean =>
 
 /** Limits the decisions of one request that makes many. */
 export interface DecisionPace {
-  /** Await it before each decision. It yields to the event loop when due, and throws 503 `too_costly` over the limit. */
+  /**
+   * Await it before each decision. It yields to the event loop when due, and throws 503 `too_costly` over the limit.
+   */
   next(): Promise<void>
 }
 

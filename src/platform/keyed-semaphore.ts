@@ -1,6 +1,8 @@
 import { unavailable } from './errors.ts'
 
-/** Limits concurrent work per key. Throws 503 `overloaded` when too many wait for the same key, or one waits too long. */
+/**
+ * Limits concurrent work per key. Throws 503 `overloaded` when too many wait for the same key, or one waits too long.
+ */
 export type KeyedSemaphore = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 export interface SemaphoreBounds {
@@ -10,7 +12,10 @@ export interface SemaphoreBounds {
   maxWaiting: number
   /** The longest wait, in ms. */
   maxWaitMs: number
-  /** True for an error that would hit all waiting work of the key, too: that work then fails at once with the same error. */
+  /**
+   * True for an error that would hit all waiting work of the key, too: that work then fails at once with the same
+   * error.
+   */
   failsAll?: (error: unknown) => boolean
 }
 

@@ -16,9 +16,9 @@ const secretFields = [
 
 /**
  * The process's log on standard output: JSON lines in production, short readable lines in development. Fields that can
- * hold a secret are redacted, one and two levels deep. In production, lines are buffered for a fifth of a second at most;
- * the buffer is written when the process exits, also after an uncaught error. With `traced`, each line names the active
- * span. docs/reference/logs.md lists every line.
+ * hold a secret are redacted, one and two levels deep. In production, lines are buffered for a fifth of a second at
+ * most; the buffer is written when the process exits, also after an uncaught error. With `traced`, each line names the
+ * active span. docs/reference/logs.md lists every line.
  */
 export function createLogger(level: string, production: boolean, traced = false): Logger {
   const redact = secretFields.flatMap((field) => [`*.${field}`, `*.*.${field}`])
@@ -32,7 +32,9 @@ export function createLogger(level: string, production: boolean, traced = false)
   return production ? pino(options, bufferedOutput()) : pino(options, { write: printReadable })
 }
 
-/** Writes synchronously: an asynchronous write can be in progress at exit, and its lines would come twice or be lost. */
+/**
+ * Writes synchronously: an asynchronous write can be in progress at exit, and its lines would come twice or be lost.
+ */
 function bufferedOutput() {
   const output = pino.destination({ dest: 1, sync: true, minLength: 4096, periodicFlush: 200 })
   process.on('exit', () => {

@@ -32,7 +32,7 @@ t.test('once its patience is over it ends, has changed nothing, and says what to
   await holder.query('begin; select from departments limit 1')
   const { superuser } = service.databases
   await t.rejects(migrate(superuser, service.databases, { maxWaitMs: 100 }), {
-    message: /^9998-first\.sql changed nothing: a lock was not to be had\. Long transactions: select /,
+    message: /^9998-first\.sql changed nothing, because it could not get a lock\. Long transactions: select /,
   })
   await holder.query('commit')
   t.same(await columns(), [])

@@ -43,7 +43,9 @@ export interface AuditRow {
   at: number
 }
 
-/** Writes an audit row in the transaction of the change. Throws (a bug of ours) for a field that is named like a secret. */
+/**
+ * Writes an audit row in the transaction of the change. Throws (a bug of ours) for a field that is named like a secret.
+ */
 export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
   const { tenantId, actor, requestInfo, action, target, changes = {}, at } = row
   for (const field of Object.keys(changes))

@@ -11,7 +11,10 @@ export interface Scrubbed {
 
 const identifying = ['email', 'first_name', 'last_name', 'attributes', 'name', 'slug']
 
-/** Removes a user's data from a tenant's logs: audit log, events, decisions, approvals. Only the id stays. As the worker role. */
+/**
+ * Removes a user's data from a tenant's logs: audit log, events, decisions, approvals. Only the id stays. As the worker
+ * role.
+ */
 export async function scrubLogs(tx: Tx, { tenantId, userId, email, targetIds }: Scrubbed): Promise<void> {
   const targets = sql.array(targetIds, 'uuid')
   await tx.query(sql.unsafe`

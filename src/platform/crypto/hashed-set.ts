@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 
-// A set of texts that answers whether it has one, and keeps none of them: sorted, the first 32 bits of their SHA-256.
-// A text that is not in a set of n is taken for a member with a probability of n / 2^32.
+// A set of texts that stores only the first 32 bits of each text's SHA-256, sorted. A text that is not in a set of n
+// members is taken for a member with a probability of n / 2^32.
 //
-// In a file, as Rice codes (RFC 9043 §3.8.2.1 calls them Golomb-Rice): each value as its distance from the one before,
+// In a file, each value is a Rice code (RFC 9043 §3.8.2.1: Golomb-Rice) of its distance from the value before,
 // split into a quotient in unary and a remainder of k bits. Hashes are spread evenly, so that is within 3% of the
 // least there can be. The file begins with k (1 byte) and n (4 bytes, big-endian).
 
 const headLength = 5
 
-/** Whether a text is in the set, by its hash. */
+/** A set that compares hashes of texts. */
 export interface HashedSet {
   readonly size: number
   has(text: string): boolean
@@ -17,7 +17,7 @@ export interface HashedSet {
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest().readUInt32BE()
 
-/** The file of a set, the same for the same texts in any order. */
+/** The file of a set. The order of the texts does not matter. */
 export function encodeHashedSet(texts: Iterable<string>): Buffer {
   const hashes = Uint32Array.from(new Set(Array.from(texts, hashOf))).sort()
   const k = Math.max(0, Math.floor(Math.log2((2 ** 32 / (hashes.length || 1)) * Math.LN2)))
@@ -36,7 +36,7 @@ export function encodeHashedSet(texts: Iterable<string>): Buffer {
   return Buffer.concat([head, bits.end()])
 }
 
-/** Reads the file of a set; throws where it is cut short. */
+/** Reads the file of a set. Throws when the file is cut short. */
 export function decodeHashedSet(file: Buffer): HashedSet {
   const k = file.readUInt8()
   const size = file.readUInt32BE(1)
@@ -64,7 +64,7 @@ export function decodeHashedSet(file: Buffer): HashedSet {
 
 function bitWriter() {
   const bytes: number[] = []
-  let byte = 1 // a mark ahead of the bits, which falls out when there are eight
+  let byte = 1 // a marker bit before the data bits: a value of 256 or more means that eight bits are complete
   return {
     write(bit: number) {
       byte = (byte << 1) | bit

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
-/** What a derived key may be used for; two purposes never share one (RFC 5869 `info`). */
+/** What a derived key is used for. Two purposes never share a key (RFC 5869 `info`). */
 export type Purpose =
   | 'totp'
   | 'refresh-jti'
@@ -11,21 +11,21 @@ export type Purpose =
   | 'mail'
   | 'email-code'
 
-/** Seals and keyed hashes under keys derived from SECRET_KEYS. The first key seals, all of them open. */
+/** Encrypts and computes keyed hashes with keys derived from SECRET_KEYS. The first key encrypts; all keys decrypt. */
 export interface Sealer {
-  /** AES-256-GCM: key id (4 bytes), nonce (12), tag (16), ciphertext. `context` must be the same to open it again. */
+  /** AES-256-GCM: key id (4 bytes), nonce (12), tag (16), ciphertext. {@link open} needs the same `context`. */
   seal(purpose: Purpose, text: string, context: string): Buffer
-  /** Throws when no key fits, the bytes were changed, or purpose or context is another. */
+  /** Throws when no key fits, the bytes were changed, or purpose or context differ. */
   open(purpose: Purpose, sealed: Buffer, context: string): string
-  /** Whether this was sealed by an older key and should be sealed again. */
+  /** True when an older key sealed this, so it should be sealed again. */
   isStale(sealed: Buffer): boolean
   /** HMAC-SHA256 under the newest key. */
   mac(purpose: Purpose, text: string): Buffer
-  /** The same under every key, newest first: for values written before a rotation. */
+  /** HMAC-SHA256 under every key, newest first: for values written before a rotation. */
   macs(purpose: Purpose, text: string): Buffer[]
 }
 
-/** Makes a sealer of the keys (32 bytes each) in order. */
+/** Makes a sealer from the keys (32 bytes each), the newest first. */
 export function createSealer(keys: Buffer[]): Sealer {
   const ring = keys.map((key) => ({ id: createHash('sha256').update(key).digest().subarray(0, 4), key }))
   const newest = ring[0]

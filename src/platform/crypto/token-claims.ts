@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-// A signature proves who made a token, not that its claims have the form that the code relies on: a key may be shared
-// with another issuer, or be stolen. So each claim is checked, and what does not fit is no token of ours.
+// A signature proves who made a token, not that its claims have the form that the code relies on: a key can be shared
+// with another issuer, or stolen. So each claim is validated, and a token that does not fit is refused.
 
 const uuid = z.uuid()
 const seconds = z.int().min(0)
@@ -16,15 +16,15 @@ const common = {
 }
 
 /**
- * The claims of each kind of token that the code reads; others are dropped. `typ` and `token_type` both name the kind,
- * and no consumer takes another (RFC 8725 §3.11).
+ * The claims that the code reads from each kind of token; others are dropped. `typ` and `token_type` both name the
+ * kind, and no consumer accepts another kind (RFC 8725 §3.11).
  */
 export const claimsSchema = {
   access: z.object({
     ...common,
     token_type: z.literal('access'),
     user_id: uuid,
-    /** The refresh family that it came with; absent in tokens of release 0.1. */
+    /** The refresh family that it was issued with; absent in tokens of release 0.1. */
     fid: uuid.optional(),
     email: z.string(),
     roles: z.array(z.string()).readonly(),
@@ -35,7 +35,7 @@ export const claimsSchema = {
   refresh: z.object({
     ...common,
     token_type: z.literal('refresh'),
-    /** The family, and the place in it. */
+    /** The family, and the generation within it. */
     fid: uuid,
     gen: z.int32().min(0),
   }),
@@ -44,5 +44,5 @@ export const claimsSchema = {
 
 export type TokenKind = keyof typeof claimsSchema
 
-/** Claims of a token of one kind, without those that the signer adds. Times are whole seconds (RFC 7519 §2). */
+/** The claims of one kind of token, without those that the signer adds. Times are whole seconds (RFC 7519 §2). */
 export type ClaimsOf<Kind extends TokenKind> = Omit<z.output<(typeof claimsSchema)[Kind]>, 'token_type'>

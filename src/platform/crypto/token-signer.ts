@@ -6,7 +6,7 @@ import { type ClaimsOf, claimsSchema, type TokenKind } from './token-claims.ts'
 
 const headerType: Record<TokenKind, string> = { access: 'at+jwt', refresh: 'rt+jwt', otp_pending: 'otp+jwt' }
 
-/** A key that signs, and what verifiers need of it. */
+/** A signing key, with its public part for verifiers. */
 export interface SigningKey {
   kid: string
   algorithm: 'ES256' | 'EdDSA' | 'RS256'
@@ -15,33 +15,35 @@ export interface SigningKey {
   publicJwk: JWK
 }
 
-/** The keys in force: the first signs, all verify. Replaced as a whole when keys rotate. */
+/** The current keys: the first signs, all verify. A rotation replaces the whole ring. */
 export interface KeyRing {
   issuer: string
-  /** The audience of access tokens alone. */
+  /** The audience of access tokens only. */
   audience: string
   keys: readonly SigningKey[]
 }
 
 export interface TokenSigner {
   sign<Kind extends TokenKind>(kind: Kind, claims: ClaimsOf<Kind>): Promise<string>
-  /** Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for anything else. `now` in ms. */
+  /** Gives the claims of a token of exactly this kind; throws 401 `token_not_valid` for any other. `now` is in ms. */
   verify<Kind extends TokenKind>(kind: Kind, token: string, now: number): Promise<ClaimsOf<Kind>>
   jwks(): JSONWebKeySet
 }
 
 /**
- * Only access tokens are addressed to applications. Refresh and temporary tokens are addressed to this service, so
- * that an application which checks signature, issuer and audience refuses them (RFC 7519 §4.1.3).
+ * Only access tokens have applications as audience. Refresh and temporary tokens have this service as audience, so that
+ * an application that checks signature, issuer and audience refuses them (RFC 7519 §4.1.3).
  */
 const audienceOf = (kind: TokenKind, { issuer, audience }: KeyRing) => (kind === 'access' ? audience : issuer)
 
-/** Refresh and temporary tokens of release 0.1 carry the audience of access tokens; they are taken until they end. */
+/**
+ * Refresh and temporary tokens of release 0.1 have the audience of access tokens; they are accepted until they expire.
+ */
 const acceptedAudiences = (kind: TokenKind, ring: KeyRing) =>
   kind === 'access' ? ring.audience : [ring.issuer, ring.audience]
 
-const clockTolerance = 5
-const longestToken = 8_192
+const clockTolerance = 5 // seconds
+const maxTokenLength = 8_192
 const cacheSize = 10_000
 
 interface Verified<Kind extends TokenKind> {
@@ -50,9 +52,9 @@ interface Verified<Kind extends TokenKind> {
 }
 
 /**
- * Signs and verifies with jose. Verified access tokens are remembered by digest until they expire: the signature
- * of a token does not change, and everything that can (session, membership, state) is read on each request. A token
- * that names an unknown key is tried once more after `lookAgain`, which may read the keys anew.
+ * Signs and verifies with jose. Verified access tokens are cached by digest until they expire: a signature does not
+ * change, and everything that can change (session, membership, state) is read on each request. A token that names an
+ * unknown key is verified again after `lookAgain`, which can read the keys again.
  */
 export function createTokenSigner(
   ring: () => KeyRing,
@@ -104,7 +106,7 @@ export function createTokenSigner(
         .sign(key.privateKey)
     },
     async verify<Kind extends TokenKind>(kind: Kind, token: string, now: number) {
-      if (token.length > longestToken) throw tokenNotValid()
+      if (token.length > maxTokenLength) throw tokenNotValid()
       const digest = createHash('sha256').update(`${kind}.${token}`).digest('base64')
       const known = verified.get(digest)
       if (known && known.claims.exp * 1000 > now && ring().keys.some((k) => k.kid === known.kid))

@@ -6,8 +6,8 @@ const stepSeconds = 30
 export const makeTotpSecret = (): string => generateSecret({ length: 20 })
 
 /**
- * `otpauth://totp/<issuer>:<account>?secret=<base32>&issuer=<issuer>`: SHA-1, 6 digits and 30 s are what apps assume.
- * The only bare colon is the one between the two: otplib's own leaves one in the issuer as it is.
+ * `otpauth://totp/<issuer>:<account>?secret=<base32>&issuer=<issuer>`. Apps assume SHA-1, 6 digits and 30 s. A colon in
+ * the issuer is escaped here; otplib's own function would leave it bare, like the separator.
  */
 export function provisioningUri(issuer: string, account: string, secret: string): string {
   const named = encodeURIComponent(issuer)
@@ -15,8 +15,8 @@ export function provisioningUri(issuer: string, account: string, secret: string)
 }
 
 /**
- * The step (RFC 6238 §4.2) at which `code`, of 6 digits, is that of `secret`: the one at `now` (ms) or a neighbour,
- * but none up to `lastStep`. Null when there is none. That no other check accepts it is for the caller to make sure.
+ * The time step (RFC 6238 §4.2) whose code for `secret` is `code` (6 digits): the step at `now` (ms) or one beside it,
+ * but later than `lastStep`. Null when there is none. The caller must make sure that a step is accepted only once.
  */
 export function matchTotp(secret: string, code: string, now: number, lastStep: number | null): number | null {
   const epoch = Math.floor(now / 1000)

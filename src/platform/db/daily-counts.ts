@@ -3,12 +3,12 @@ import { sql, type Tx } from './transaction.ts'
 
 const countRow = z.object({ tenant_id: z.string(), used: z.number() })
 
-/** The day of a moment (ms since 1970), in UTC: `2026-11-21`. */
+/** The UTC day of a time (ms since 1970): `2026-11-21`. */
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 /**
- * Adds to what tenants used of a daily limit on the day of `at` (ms since 1970); gives what each has used by then. The
- * rows are locked in one order, and until the transaction ends. A moment of an earlier day counts for the present one.
+ * Adds to each tenant's use of a daily limit on the day of `at` (ms since 1970); gives the new totals. The rows are
+ * locked in one order until the transaction ends. A time of an earlier day counts for the current day.
  */
 export async function addToDay(
   tx: Tx,

@@ -7,14 +7,14 @@ import {
   StatementTimeoutError,
 } from 'slonik'
 
-/** SQLSTATE of a database error (or the code of its socket), also where slonik wrapped it; empty for anything else. */
+/** The SQLSTATE of a database error (or its socket's code), also when slonik wrapped it; empty for any other error. */
 export function sqlState(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const code = (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code
   return typeof code === 'string' ? code : ''
 }
 
-// By class: slonik names every error of its own "Error".
+// Compared by class, because slonik gives all its errors the name "Error".
 const unavailable = [
   BackendTerminatedError,
   BackendTerminatedUnexpectedlyError,
@@ -24,7 +24,7 @@ const unavailable = [
   StatementTimeoutError,
 ]
 
-/** True when Postgres is out of reach, shutting down or too slow: the request may be repeated later. */
+/** True when Postgres is unreachable, shutting down or too slow, so the request can be repeated later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
@@ -34,12 +34,12 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   )
 }
 
-const lateKinds = [IdleTransactionTimeoutError, StatementCancelledError, StatementTimeoutError]
+const timeouts = [IdleTransactionTimeoutError, StatementCancelledError, StatementTimeoutError]
 
-/** True when Postgres is out of reach for everybody; false where one statement was too slow, or a row was locked. */
+/** True when Postgres is unreachable for all requests; false when one statement was too slow, or a row was locked. */
 export function isDatabaseAway(error: unknown): boolean {
   const late = (cause: unknown): boolean =>
-    lateKinds.some((kind) => cause instanceof kind) ||
+    timeouts.some((kind) => cause instanceof kind) ||
     /^(57014|55P03|25P03)$/.test(sqlState(cause)) ||
     (cause instanceof Error && cause.cause !== undefined && late(cause.cause))
   return isDatabaseUnavailable(error) && !late(error)

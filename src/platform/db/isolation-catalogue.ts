@@ -8,9 +8,9 @@ import {
 } from './isolation-policies.ts'
 
 /**
- * One look into the catalogue: `sql` answers a row (object, fault) per object examined, fault null where it is as it
- * should be. `holds` is the sentence that is then true; `count` is replaced by the number of objects, and in `sql`
- * {@link newerTables} by the tables that are left to a newer release.
+ * A check of the database's catalogue. `sql` returns a row (object, fault) per object; fault is null when the object is
+ * right. `holds` is the sentence that is true without faults; its `count` is replaced by the number of objects. In
+ * `sql`, {@link newerTables} is replaced by the tables that only a newer release knows.
  */
 export interface CatalogueCheck {
   name: string
@@ -20,16 +20,15 @@ export interface CatalogueCheck {
 }
 
 /**
- * Stands for the oids of the tables that only a newer release knows. A check leaves them out where a list of that
- * release could allow what ours does not, and nowhere else: views, functions, rules, schemas, owners and grants to
- * everybody are judged by what they are, whoever made them.
+ * Placeholder for the oids of the tables that only a newer release knows. A check skips them only where that release's
+ * lists can allow more than ours. Views, functions, rules, schemas, owners and grants to PUBLIC are always checked.
  */
 export const newerTables = '{{newerTables}}'
 
 export const runtimeRoles = ['bailiwick_api', 'bailiwick_system', 'bailiwick_worker']
 
-// What an extension brought is the operator's choice, made as superuser, and holds no rows of ours.
-const brought = (catalogue: string, oid: string) =>
+// Objects of an extension are the operator's choice as a superuser, and hold none of our rows.
+const ofExtension = (catalogue: string, oid: string) =>
   `exists (select from pg_depend where classid = '${catalogue}'::regclass and objid = ${oid} and deptype = 'e')`
 
 const inOurs = `nspname not in ('pg_catalog', 'information_schema') and nspname !~ '^pg_(toast|temp)'`
@@ -39,13 +38,13 @@ const tables = `
     select c.oid, c.relname::text as name, c.relrowsecurity, c.relforcerowsecurity, c.relowner, t.attnum as tenant,
            t.attnotnull and t.atttypid = 'uuid'::regtype as sound, c.oid <> all (${newerTables}) as judged
     from pg_class c left join pg_attribute t on t.attrelid = c.oid and t.attname = 'tenant_id' and not t.attisdropped
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not ${brought('pg_class', 'c.oid')})`
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not ${ofExtension('pg_class', 'c.oid')})`
 
 const tenantTables = `${tables}, tenant_tables as (select * from tables where tenant is not null and name <> all ($1))`
 
 const runtime = `runtime as (select oid, rolname from pg_roles where rolname in ('${runtimeRoles.join("', '")}'))`
 
-/** What every table, view, key and grant is measured by. */
+/** The checks of every table, view, key and grant. */
 export const catalogueChecks: CatalogueCheck[] = [
   {
     name: 'rls_forced',
@@ -72,7 +71,7 @@ export const catalogueChecks: CatalogueCheck[] = [
     sql: `select relname as object, case when relowner::regrole::text <> 'bailiwick_owner'
         then 'belongs to ' || relowner::regrole end as fault
       from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')
-        and not ${brought('pg_class', 'c.oid')}`,
+        and not ${ofExtension('pg_class', 'c.oid')}`,
   },
   {
     name: 'owner_role',
@@ -90,21 +89,21 @@ export const catalogueChecks: CatalogueCheck[] = [
         when relkind = 'v' and coalesce((select not option_value::boolean from pg_options_to_table(reloptions)
           where option_name = 'security_invoker'), true) then 'is a view without security_invoker' end as fault
       from pg_class c join pg_namespace n on n.oid = relnamespace
-      where relkind in ('r', 'p', 'v', 'm', 'f') and ${inOurs} and not ${brought('pg_class', 'c.oid')}`,
+      where relkind in ('r', 'p', 'v', 'm', 'f') and ${inOurs} and not ${ofExtension('pg_class', 'c.oid')}`,
   },
   {
     name: 'rewrite_rule',
     holds: 'no table has a rewrite rule, which would run as its owner',
     sql: `select ev_class::regclass::text as object, format('has the rule %s', rulename) as fault
       from pg_rewrite join pg_class c on c.oid = ev_class join pg_namespace n on n.oid = relnamespace
-      where rulename <> '_RETURN' and ${inOurs} and not ${brought('pg_class', 'c.oid')}`,
+      where rulename <> '_RETURN' and ${inOurs} and not ${ofExtension('pg_class', 'c.oid')}`,
   },
   {
     name: 'definer_function',
     holds: 'count functions, none runs with the rights of its owner',
     sql: `select p.oid::regprocedure::text as object, case when prosecdef and format('%s.%s', nspname, proname) <> all ($1)
         then 'is security definer' end as fault
-      from pg_proc p join pg_namespace n on n.oid = pronamespace where ${inOurs} and not ${brought('pg_proc', 'p.oid')}`,
+      from pg_proc p join pg_namespace n on n.oid = pronamespace where ${inOurs} and not ${ofExtension('pg_proc', 'p.oid')}`,
     values: [definerFunctions],
   },
   {
@@ -155,7 +154,7 @@ export const catalogueChecks: CatalogueCheck[] = [
         when privilege_type not in ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'USAGE')
           then format('%s may %s', r.rolname, lower(privilege_type)) end as fault
       from granted join pg_namespace n on n.oid = relnamespace, aclexplode(acl) g left join runtime r on r.oid = g.grantee
-      where ${inOurs} and not ${brought('pg_class', 'relation')} and (g.grantee = 0 or r.oid is not null)`,
+      where ${inOurs} and not ${ofExtension('pg_class', 'relation')} and (g.grantee = 0 or r.oid is not null)`,
   },
   {
     name: 'migration_grant',
@@ -172,7 +171,7 @@ export const catalogueChecks: CatalogueCheck[] = [
         when has_schema_privilege(r.oid, n.oid, 'CREATE') then 'may create in the schema'
         when nspname <> 'public' and not (nspname = 'bullmq' and rolname = 'bailiwick_worker')
           and has_schema_privilege(r.oid, n.oid, 'USAGE') then 'may use the schema' end as fault
-      from runtime r, pg_namespace n where ${inOurs} and not ${brought('pg_namespace', 'n.oid')}
+      from runtime r, pg_namespace n where ${inOurs} and not ${ofExtension('pg_namespace', 'n.oid')}
       union all select r.rolname, case when has_database_privilege(r.oid, current_database(), 'CREATE')
         then 'may create schemas' end from runtime r`,
   },

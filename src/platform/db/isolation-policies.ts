@@ -1,9 +1,9 @@
-// What is allowed to differ from the rule, and nothing else is: a migration that widens who sees what has to change
-// this file, so that a review shows it. One line each, sorted.
+// All allowed exceptions from the isolation rules. A migration that widens access must change this file, so that a
+// review shows it. One line each, sorted.
 
 /**
- * Policies beyond the three forms that need no line: the tenant form or the user form of bailiwick_api, at most one
- * per table, and owner_all, exactly one per table (without it an owner's backfill changes nothing, silently).
+ * All policies except the three forms that need no line: the tenant form or the user form of bailiwick_api, at most one
+ * per table, and owner_all, exactly one per table (without it, an owner's backfill silently changes nothing).
  * A line is `table policy: command to role using expression check expression`, as pg_get_expr prints the expressions.
  */
 export const frozenPolicies = [
@@ -87,29 +87,33 @@ export const frozenPolicies = [
 /** Tables without row-level security. */
 export const exemptTables: Record<string, string> = {
   schema_migrations:
-    'names and checksums of our own files; run-time roles read it to know whether they may serve',
+    'names and checksums of our own files; run-time roles read it to know whether the schema is current',
 }
 
-/** Tables with a tenant_id that belong to a person all the same: the API reads them in the user form, or not at all. */
+/** Tables with a tenant_id whose rows belong to a user: the API reads them in the user form, or not at all. */
 export const tablesOfPeople: Record<string, string> = {
-  made_tenants: 'a person made them, and may have left them since',
-  link_tokens: 'a person confirms an address in no tenant; tenant_id says where the flow began',
-  pending_sessions: 'a person waits to sign in; tenant_id says to where',
-  refresh_families: 'follows a session through switches of the tenant; the API role sees none',
-  sessions: 'a person signs in, and switches tenants within; tenant_id says where it began',
+  made_tenants: 'a user created the tenant, and can have left it since',
+  link_tokens: 'a user confirms an address outside of any tenant; tenant_id says where the flow began',
+  pending_sessions: 'a user is signing in; tenant_id says to which tenant',
+  refresh_families: 'follows a session when it switches tenants; the API role sees none',
+  sessions: 'a user signs in, and the session can switch tenants; tenant_id says where it began',
 }
 
-/** Unique indexes without tenant_id: a collision tells that a row exists which the writer may not see. */
+/**
+ * Unique indexes without tenant_id. A collision reveals a row that the writer cannot see; each line says why that is
+ * safe.
+ */
 export const globalKeys: Record<string, string> = {
-  invitations_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
-  link_tokens_token_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
-  otp_devices_single: 'led by the person, whose own rows alone can collide',
-  refresh_families_jti_hash_key: 'hashes of 256 random bits: nobody guesses what collides',
+  invitations_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
+  link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
+  otp_devices_single: "led by the user, so only the user's own rows can collide",
+  refresh_families_jti_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   tenants_slug_key: 'a slug is public by design, and creating a tenant is rate limited',
-  users_email_key: 'an address is one person everywhere; registration answers alike where it is told to',
+  users_email_key:
+    'an address belongs to one user in all tenants; REGISTRATION_HIDE_EXISTING makes registration answer alike',
 }
 
-/** Which run-time roles read the columns that hold passwords, hashes of tokens, and sealed secrets. */
+/** The run-time roles that can read columns with password hashes, token hashes and encrypted secrets. */
 export const secretReaders: Record<string, string[]> = {
   'invitations.token_hash': ['bailiwick_system'],
   'link_tokens.token_hash': ['bailiwick_system'],
@@ -121,11 +125,11 @@ export const secretReaders: Record<string, string[]> = {
   'signing_keys.private_jwk_sealed': ['bailiwick_system'],
   'users.password_hash': ['bailiwick_system'],
   'webhooks.previous_secret_sealed': ['bailiwick_worker'],
-  // The API moves it to its place as the previous one, and opens none.
+  // The API copies it to previous_secret_sealed, and decrypts neither.
   'webhooks.secret_sealed': ['bailiwick_api', 'bailiwick_worker'],
 }
 
-/** Tables whose rows row_counts follows. */
+/** Tables whose rows are counted in row_counts. */
 export const countedTables = [
   'approval_requests',
   'attribute_definitions',
@@ -137,5 +141,5 @@ export const countedTables = [
   'webhooks',
 ]
 
-/** Functions that run with their owner's rights, by schema.name: none, for the owner sees every tenant. */
+/** Functions that run with their owner's rights, as schema.name. None, because the owner sees every tenant. */
 export const definerFunctions: string[] = []

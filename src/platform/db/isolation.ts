@@ -4,14 +4,14 @@ import { exemptTables, frozenPolicies, tablesOfPeople } from './isolation-polici
 import { type RoleUrls, rolesOf } from './migrate.ts'
 import { findNewerSchema, listKnownTables, type NewerSchema } from './newer-schema.ts'
 
-/** Something that could show one tenant's rows to another: which check found it, on what, and what is wrong. */
+/** A fault that could show one tenant's rows to another: the check that found it, the object, and what is wrong. */
 export interface Fault {
   check: string
   object: string
   detail: string
 }
 
-/** One check: the sentence that holds where `faults` is empty, with the number of objects it was asked of. */
+/** The result of one check: the sentence that is true when `faults` is empty, with the number of objects checked. */
 export interface Inspection {
   check: string
   holds: string
@@ -19,9 +19,8 @@ export interface Inspection {
 }
 
 /**
- * Compares the logins behind the addresses of a process, and the catalogue of their database, with what isolation of
- * tenants needs. Reads as the run-time roles themselves, for the catalogue is open to all. Throws where one of
- * them cannot connect.
+ * Checks that the logins in a process's addresses, and the catalogue of their database, isolate tenants. It connects as
+ * the run-time roles themselves, because every role can read the catalogue. Throws when one of them cannot connect.
  */
 export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspection[]> {
   const given = rolesOf(urls)
@@ -29,21 +28,21 @@ export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspect
     given.map(([role, url]) => connected(url, (client) => inspectLogin(client, `bailiwick_${role}`))),
   )
   const catalogue = await connected(given[0]![1], async (client) => {
-    // One snapshot: a migration that commits in between is seen whole or not at all.
+    // One snapshot, so that a concurrent migration is seen completely or not at all.
     await client.query('begin isolation level repeatable read read only')
     return inspectCatalogue(client)
   })
   return [...logins, ...catalogue]
 }
 
-/** The faults alone, for the boot: a process that serves tenants refuses to start with any. */
+/** The faults only. A process that serves tenants refuses to start with any. */
 export async function checkIsolation(urls: Partial<RoleUrls>): Promise<Fault[]> {
   return (await inspectIsolation(urls)).flatMap((inspection) => inspection.faults)
 }
 
-/** What `client`, of any role and in a transaction, finds in the catalogue of its database. */
+/** Checks the catalogue through `client`, which can have any role and must be in a transaction. */
 export async function inspectCatalogue(client: pg.ClientBase): Promise<Inspection[]> {
-  // Printed expressions then name the schema of every table, so that a table of the same name cannot stand in.
+  // Printed expressions then name each table's schema, so a table of the same name in another schema cannot replace it.
   await client.query('set local search_path to pg_catalog')
   const newer = await findNewerSchema(client)
   const skipped = newer.tables.map(({ oid }) => Number(oid))
@@ -54,17 +53,17 @@ export async function inspectCatalogue(client: pg.ClientBase): Promise<Inspectio
 
 const newerSchema = 'newer_schema'
 
-/** What is left to a newer release: the sentence among `inspections` that says so; undefined where nothing is. */
+/** The sentence that names the tables of a newer release, which were not checked; undefined when there are none. */
 export const newerSchemaNote = (inspections: Inspection[]): string | undefined =>
   inspections.find(({ check }) => check === newerSchema)?.holds
 
 function reportNewerSchema({ migrations, tables }: NewerSchema): Inspection {
   const names = tables.map(({ name }) => name).join(', ')
-  const holds = `The schema is newer than this release (${migrations.join(', ')}): ${tables.length} tables not judged${names && `, ${names}`}`
+  const holds = `The schema is newer than this release (${migrations.join(', ')}): ${tables.length} tables not checked${names && `, ${names}`}`
   return report(newerSchema, holds, [])
 }
 
-/** On a newer schema as well: what was renamed would not be judged, and another thing could stand in its place. */
+/** Also checks a newer schema: a renamed table would not be checked, and another object could take its place. */
 async function inspectTables(client: pg.ClientBase): Promise<Inspection> {
   const { rows } = await client.query<{ object: string; fault: string | null }>(
     `select known as object, case when c.oid is null then 'is missing' when relkind not in ('r', 'p') then 'is not a table' end as fault
@@ -107,16 +106,16 @@ interface Login {
   scope: string
 }
 
-/** A login is the role it should be, or a member of that one and no other, and brings no scope of its own. */
+/** A login must be the expected role or a member of that role only, and must not preset a scope. */
 async function inspectLogin(client: pg.ClientBase, role: string): Promise<Inspection> {
   const { rows } = await client.query<Login>(loginQuery)
   const { login, acts_as, roles, powers, owned, scope } = rows[0]!
-  const strange = roles.filter((name) => name !== role && name !== login)
+  const unexpected = roles.filter((name) => name !== role && name !== login)
   const details = [
     ...powers.map((power) => `has ${power}`),
     ...(acts_as === login ? [] : [`acts as ${acts_as}`]),
     ...(roles.includes(role) ? [] : [`is not a member of ${role}`]),
-    ...(strange.length > 0 ? [`is a member of ${strange.join(', ')}`] : []),
+    ...(unexpected.length > 0 ? [`is a member of ${unexpected.join(', ')}`] : []),
     ...(owned > 0 ? [`owns ${owned} objects`] : []),
     ...(scope === '' ? [] : ['starts with a scope: app.tenant_id or app.user_id is set for it']),
   ]
@@ -142,7 +141,7 @@ interface Policy {
   columns: string[]
 }
 
-/** Every policy has a form or a frozen line, every frozen line is there, and nothing has two of a form. */
+/** Every policy must have a form or a frozen line, every frozen line must exist, and no table has two of one form. */
 async function inspectPolicies(client: pg.ClientBase, skipped: number[]): Promise<Inspection> {
   const { rows } = await client.query<Policy>(policyQuery, [skipped])
   const found: Omit<Fault, 'check'>[] = []
@@ -164,7 +163,7 @@ async function inspectPolicies(client: pg.ClientBase, skipped: number[]): Promis
 
 const ownerForm = 'owner_all: all to bailiwick_owner using true check true'
 
-/** The form or frozen line that a policy is; undefined for one that is neither. All of one form share a name. */
+/** The form or frozen line that a policy matches; undefined when it matches none. Policies of one form share a name. */
 function formOf({ table, line, columns }: Policy): string | undefined {
   if (frozenPolicies.includes(line) || line === `${table} ${ownerForm}`) return line
   const expression = scopeExpression(table, columns)
@@ -173,7 +172,7 @@ function formOf({ table, line, columns }: Policy): string | undefined {
     : undefined
 }
 
-/** The tenant form for tables of tenants, the user form for tables of people, as pg_get_expr prints them. */
+/** The tenant form for tables of tenants, the user form for tables of users, as pg_get_expr prints them. */
 function scopeExpression(table: string, columns: string[]): string {
   const is = (column: string, setting: string) =>
     `(${column} = ( SELECT (NULLIF(current_setting('${setting}'::text, true), ''::text))::uuid AS "nullif"))`

@@ -1,6 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik'
 
-/** Which page of a list: `size` rows after `from` (or before it), ordered by (at, id); `at` in ms or text. */
+/** A page of a list: `size` rows after `from` (or before it), ordered by (at, id). `at` is in ms, or a text. */
 export interface Keyset {
   size: number
   from: { at: number | string; id: string } | null
@@ -8,8 +8,8 @@ export interface Keyset {
 }
 
 /**
- * The tail of a list query over the columns (at, id): condition, order and a limit of one row more than the page,
- * which tells whether there is another. Costs the same on every page.
+ * The end of a list query over the columns (at, id): condition, order, and a limit of one row more than the page, which
+ * shows whether there is a next page. Every page costs the same.
  */
 export function keyset(
   page: Keyset,

@@ -2,34 +2,34 @@ import { type FragmentSqlToken, sql } from 'slonik'
 import { z } from 'zod'
 import { type Keyset, keyset } from './keyset.ts'
 
-/** What a parameter reveals of: paths of the fields of an answer. Where it is absent, the field of the parameter's name. */
+/** The answer fields (paths) whose values a parameter reveals. Default: the field with the parameter's name. */
 interface Revealing {
   reveals?: readonly string[]
 }
 
-/** A column that a list is ordered by, never null, and the property of a row that holds it. */
+/** A column that a list can be ordered by (never null), and the row's property that holds it. */
 export interface Column extends Revealing {
   column: FragmentSqlToken
   field: string
 }
 
-/** A filter: the form of its value in a query string, and what it asks of a row. Values are written into links again. */
+/** A filter: the form of its value in a query string, and its SQL condition. Links to other pages repeat the value. */
 export interface Filter extends Revealing {
   schema: z.ZodType<string | boolean, unknown>
-  /** `now` in ms since 1970, for what time changes. */
+  /** `now` is in ms since 1970, for conditions that depend on time. */
   where(value: string | boolean, now: number): FragmentSqlToken
 }
 
-/** A column that is searched: in lower case under the collation C, in an index led by tenant_id. */
+/** A column to search: in lower case, with the collation C, in an index led by tenant_id. */
 export interface Searched {
   column: FragmentSqlToken
   reveals: readonly string[]
 }
 
-/** All that is to be said of a list; see {@link defineList}. */
+/** The description of a list for {@link defineList}. */
 export interface ListDescription {
   id: Column
-  /** By the name that callers use. A list is ordered by `created_at` unless they say otherwise. */
+  /** By the name that callers use. The default order is by `created_at`. */
   orderings: { created_at: Column } & Record<string, Column>
   filters?: Record<string, Filter>
   search?: readonly Searched[]
@@ -38,26 +38,26 @@ export interface ListDescription {
 
 export type ListQuery = Record<string, unknown>
 
-/** A list: its query parameters and, for values of these, its SQL. */
+/** A list: its query parameters, and the SQL for their values. */
 export interface List {
   query: z.ZodObject
-  /** The column that the answer to `query` is ordered by. */
+  /** The column that orders the answer to `query`. */
   orderedBy(query: ListQuery): Column
   id: Column
   /**
-   * The first filter or ordering of the query that would tell what is in one of the masked fields, or null. A search
-   * reveals nothing: it passes over them.
+   * The first filter or ordering of the query that would reveal a masked field, or null. A search reveals nothing,
+   * because it skips masked fields.
    */
   parameterRevealing(query: ListQuery, masked: readonly string[]): string | null
   page(query: ListQuery, keyset: Keyset, now: number, masked?: readonly string[]): ListPage
 }
 
-/** What a store needs of a page. Both fragments begin with `and`: they follow the condition that names the tenant. */
+/** The SQL of a page. `conditions` and `end` begin with `and`, because they follow the condition on the tenant. */
 export interface ListPage {
   filtered: boolean
-  /** The filters, to count what they leave. */
+  /** The filters, for the count of matching rows. */
   conditions: FragmentSqlToken
-  /** Place, order and limit. */
+  /** Position, order and limit. */
   end: FragmentSqlToken
   /** `conditions` and `end` together: the end of the list's query. */
   tail: FragmentSqlToken
@@ -67,9 +67,9 @@ export interface ListPage {
 export const listQuery = z.object({
   page_size: z
     .string()
-    .regex(/^\d{1,6}$/, 'page_size has to be a whole number from 1 to 100.')
+    .regex(/^\d{1,6}$/, 'page_size must be a whole number from 1 to 100.')
     .transform((text) => Math.min(Number(text), 100))
-    .refine((size) => size > 0, 'page_size has to be at least 1.')
+    .refine((size) => size > 0, 'page_size must be at least 1.')
     .default(20)
     .meta({
       description: 'Entries per page; more than 100 gives 100',
@@ -82,7 +82,9 @@ export const listQuery = z.object({
     .meta({ description: 'From `next` or `previous` of an earlier answer' }),
 })
 
-/** Makes a list of its description: `created_at__gte` and `__lte`, `ordering` and `search` come of themselves. */
+/**
+ * Makes a list from its description. Adds the parameters `created_at__gte`, `created_at__lte`, `ordering` and `search`.
+ */
 export function defineList(described: ListDescription): List {
   const { id, orderings, search } = described
   const filters = { ...described.filters, ...momentsOf(orderings.created_at) }
@@ -115,7 +117,7 @@ export function defineList(described: ListDescription): List {
   }
 }
 
-/** Whether one of the paths is masked, lies in what is masked, or holds it. */
+/** True when one of the paths is masked, or is inside a masked path, or contains one. */
 const revealsAny = (paths: readonly string[], masked: readonly string[]) =>
   paths.some((path) =>
     masked.some((mask) => `${path}.`.startsWith(`${mask}.`) || mask.startsWith(`${path}.`)),
@@ -138,7 +140,10 @@ const together = (conditions: FragmentSqlToken[]) =>
 
 const last = '\u{10ffff}'
 
-/** Whether one of the columns begins with the text: a range, for LIKE is not leakproof. */
+/**
+ * True for rows where a column begins with the text. A range, because LIKE is not leakproof: under row-level security
+ * it cannot use the index.
+ */
 function beginsWith(columns: readonly FragmentSqlToken[], text: string): FragmentSqlToken {
   if (columns.length === 0) return sql.fragment`false`
   const ranges = columns.map(
@@ -151,14 +156,14 @@ const orderingOf = (names: string[], usual: string) =>
   z
     .enum(
       names.flatMap((name) => [name, `-${name}`]),
-      `Order by ${names.join(' or ')}, with - before it for the other way round.`,
+      `Order by ${names.join(' or ')}; put - before it for the reverse order.`,
     )
     .optional()
     .meta({ description: `Default: ${usual}` })
 
 const searchText = z
   .string()
-  .max(254, 'Search for 254 characters at most.')
+  .max(254, 'Search for at most 254 characters.')
   .transform((text) => text.trim() || undefined)
   .optional()
   .meta({
@@ -167,7 +172,7 @@ const searchText = z
   })
 
 const moment = z.iso
-  .datetime({ offset: true, error: 'Give a moment as RFC 3339, such as 2026-11-21T09:30:00Z.' })
+  .datetime({ offset: true, error: 'Give a time as RFC 3339, such as 2026-11-21T09:30:00Z.' })
   .transform((text) => new Date(text).toISOString())
   .meta({ override: { type: 'string', format: 'date-time' } })
 
@@ -178,7 +183,7 @@ const momentsOf = ({ column, reveals = ['created_at'] }: Column): Record<string,
 
 const instant = (at: string | boolean) => sql.timestamp(new Date(String(at)))
 
-/** A filter by an id; `reveals`: of which field of an answer, if not of the one of its name. */
+/** A filter by an id. `reveals`: the fields it reveals, unless it is the field of its own name. */
 export const byId = (column: FragmentSqlToken, ...reveals: string[]): Filter => ({
   ...revealing(reveals),
   schema: idText,
@@ -195,22 +200,22 @@ const idText = z
 
 /** A filter by one of a few words. */
 export const byWord = (column: FragmentSqlToken, words: readonly string[]): Filter => ({
-  schema: z.enum([...words], `This has to be ${words.join(' or ')}.`),
+  schema: z.enum([...words], `This must be ${words.join(' or ')}.`),
   where: (value) => sql.fragment`${column} = ${value}`,
 })
 
-/** A filter by yes and no. */
+/** A filter by true or false. */
 export const byFlag = (column: FragmentSqlToken): Filter => ({
   schema: z
     .string()
     .toLowerCase()
-    .pipe(z.enum(['true', 'false', '1', '0'], 'This has to be true or false.'))
+    .pipe(z.enum(['true', 'false', '1', '0'], 'This must be true or false.'))
     .transform((word) => word === 'true' || word === '1')
     .meta({ override: { type: 'boolean' } }),
   where: (value) => sql.fragment`${column} = ${value}`,
 })
 
-/** A filter by text that `schema` brings into the form in which it is stored. */
+/** A filter by a text. `schema` converts it to its stored form. */
 export const byText = (
   column: FragmentSqlToken,
   schema: z.ZodType<string, unknown>,

@@ -2,27 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { sqlState } from './database-errors.ts'
 
-/** How long a migration waits for locks; `waiting` hears a line each time that one was not to be had. */
+/** How long a migration tries to get its locks. `onWait` gets a line for the operator after each failed try. */
 export interface LockRetries {
   onWait?: (line: string) => void
-  /** ms in all before it gives up */
+  /** Total ms before it gives up */
   maxWaitMs?: number
 }
 
-// Whoever waits for a lock on a table stops all who come after. Requests wait 3 s for a lock before they answer 503,
-// so that one wait of a migration costs them time and no answer. And it ends before Postgres, after 1 s, looks for
-// deadlocks and ends a request in place of the migration.
+// A statement that waits for a lock on a table blocks all later statements on it. Requests wait 3 s for a lock before
+// they answer 503, so a short wait of a migration delays them but fails none. It is also shorter than the 1 s after
+// which Postgres looks for deadlocks and could end a request instead of the migration.
 const lockTimeoutMs = 500
 const longestPauseMs = 5_000
 const defaultMaxWaitMs = 600_000
 
-/** Whether a statement ended because a lock was not to be had, and may be repeated from its transaction's beginning. */
+/** True when a statement failed to get a lock, so its transaction can be repeated. */
 export const isLockFailure = (error: unknown) => ['55P03', '40P01'].includes(sqlState(error))
 
 /**
- * Does `work`, whose statements wait half a second for each lock, again and again after growing pauses in which the
- * service goes on, until every lock is had. `work` is all or nothing. Throws once patience is over, saying what to
- * look for.
+ * Runs `work` until it gets all its locks. Each statement waits half a second for a lock; after a failure `work` is
+ * repeated, with growing pauses in which the service continues. `work` must be all or nothing. Throws after
+ * `maxWaitMs`, with advice for the operator.
  */
 export async function withLockRetries(
   client: pg.ClientBase,
@@ -39,7 +39,9 @@ export async function withLockRetries(
     } catch (error) {
       if (!isLockFailure(error)) throw error
       if (performance.now() + pause > end)
-        throw new Error(`${what} changed nothing: a lock was not to be had. ${advice}`, { cause: error })
+        throw new Error(`${what} changed nothing, because it could not get a lock. ${advice}`, {
+          cause: error,
+        })
       onWait(`${what} waits for a lock that another transaction holds, and tries again. ${advice}`)
       await sleep(pause)
     }

@@ -4,13 +4,13 @@ import type { Sample } from '../metrics/read-sources.ts'
 import { openPool, type PoolLoad, type PoolOptions } from './pool.ts'
 import { openReadPool, type ReadPool } from './read-pool.ts'
 
-/** Where a pool is counted, and under which name. */
+/** The metrics that count a pool, and its name there. */
 interface Counted {
   name: string
   metrics: Metrics
 }
 
-/** Opens a pool whose load, waits and retries are counted. */
+/** Opens a pool, and measures its load, waits and retries. */
 export async function openMeasuredPool(
   url: string,
   options: PoolOptions,
@@ -21,7 +21,7 @@ export async function openMeasuredPool(
   return Object.assign(Object.create(pool), { transaction: countedTransaction(pool, { name, metrics }) })
 }
 
-/** The same for reads of one statement. */
+/** Opens a pool for reads of one statement, and measures its load and waits. */
 export function openMeasuredReadPool(
   url: string,
   options: PoolOptions,
@@ -33,7 +33,7 @@ export function openMeasuredReadPool(
   return pool
 }
 
-/** Slonik runs the work again, on the same connection, after a serialization failure. */
+/** After a serialization failure slonik runs the work again on the same connection. */
 const countedTransaction =
   (pool: DatabasePool, { name, metrics }: Counted): DatabasePool['transaction'] =>
   (work, retryLimit) => {
@@ -46,7 +46,6 @@ const countedTransaction =
     }, retryLimit)
   }
 
-/** What slonik says of a pool, in our words. */
 function loadOf(pool: DatabasePool): PoolLoad {
   const { acquiredConnections, idleConnections, pendingConnections, waitingClients } = pool.state()
   return {
@@ -57,9 +56,9 @@ function loadOf(pool: DatabasePool): PoolLoad {
   }
 }
 
-function poolSamples(pool: string, most: number, { waiting, ...connections }: PoolLoad): Sample[] {
+function poolSamples(pool: string, max: number, { waiting, ...connections }: PoolLoad): Sample[] {
   return [
-    { gauge: 'dbConnectionsMax', labels: { pool }, value: most },
+    { gauge: 'dbConnectionsMax', labels: { pool }, value: max },
     { gauge: 'dbWaiting', labels: { pool }, value: waiting },
     ...Object.entries(connections).map(
       ([state, value]) => ({ gauge: 'dbConnections', labels: { pool, state }, value }) as const,

@@ -14,7 +14,7 @@ export interface Migration {
   checksum: string
 }
 
-/** The migrations in order; names are never reused and texts never change once released. */
+/** The migrations in order. Once released, a name is never reused and a text never changes. */
 export async function listMigrations(): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   return Promise.all(
@@ -25,7 +25,7 @@ export async function listMigrations(): Promise<Migration[]> {
   )
 }
 
-/** Names of the migrations that the database behind `client` lacks; throws where an applied one was edited. */
+/** The migrations that are not applied yet. Throws when an applied one was edited. */
 async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
     'select name, checksum from public.schema_migrations',
@@ -41,11 +41,11 @@ async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
 }
 
 /**
- * Brings the database to the newest schema, as the role bailiwick_owner, each migration in a transaction of its
- * own, one runner at a time, beside a running service: what waits for a lock lets go soon and tries again. Gives the
- * names of those applied now. `url` is the address of the owner, or of any login that may create roles.
+ * Applies the missing migrations as the role bailiwick_owner, each in a transaction of its own; gives their names. Only
+ * one process migrates at a time. The service can run meanwhile: a migration that does not get a lock soon gives up and
+ * tries again. `url` is the address of the owner, or of a login that can create roles.
  */
-export async function migrate(url: string, roles: RoleUrls, patience: LockRetries = {}): Promise<string[]> {
+export async function migrate(url: string, roles: RoleUrls, retries: LockRetries = {}): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate' })
   await client.connect()
   try {
@@ -53,11 +53,11 @@ export async function migrate(url: string, roles: RoleUrls, patience: LockRetrie
     await ensureRoles(client, roles)
     await client.query('set role bailiwick_owner')
     const withRetries = (what: string, work: () => Promise<unknown>) =>
-      withLockRetries(client, what, work, patience)
+      withLockRetries(client, what, work, retries)
     await withRetries('The list of migrations', () => client.query(ledger))
     const pending = await pendingMigrations(client)
     for (const migration of pending) await withRetries(migration.name, () => apply(client, migration))
-    const queueing = await import('bullmq') // heavy, and the API only asks here which migrations are missing
+    const queueing = await import('bullmq') // slow to load, and the API only calls missingMigrations
     await withRetries('The schema of the queues', () => queueing.runMigrations(client as never, 'bullmq'))
     await withRetries('The grants on the queues', () => client.query(queueGrants))
     return pending.map((m) => m.name)
@@ -66,7 +66,7 @@ export async function migrate(url: string, roles: RoleUrls, patience: LockRetrie
   }
 }
 
-/** Names of migrations not yet applied, read by a run-time role: the service is not ready while there are any. */
+/** Names of the migrations that are not applied yet, read as a run-time role. The service does not start with any. */
 export async function missingMigrations(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate-check' })
   await client.connect()
@@ -84,8 +84,8 @@ const ledger = `
   grant select on schema_migrations to bailiwick_api, bailiwick_system, bailiwick_worker`
 
 /**
- * The queues' schema is the workers' alone: jobs have no row-level security. BullMQ would create a sequence with the
- * first job of a queue; made here, workers need not be able to create anything.
+ * Only workers can use the queues' schema, because jobs have no row-level security. BullMQ would create a sequence with
+ * the first job of a queue. They are created here, so that workers need no right to create anything.
  */
 const queueGrants = `
   ${Object.keys(queues)
@@ -110,26 +110,26 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<void>
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    if (isLockFailure(error)) throw error // tried again
+    if (isLockFailure(error)) throw error // the caller retries it
     throw new Error(`Migration ${migration.name} failed and changed nothing`, { cause: error })
   }
 }
 
-/** Addresses of the three run-time roles; their passwords are given to the roles when those are first made. */
+/** Addresses of the three run-time roles. A role gets its password from there when it is created. */
 export interface RoleUrls {
   api: string
   system: string
   worker: string
 }
 
-/** The roles of `urls`, with their addresses, in one order. */
+/** The roles of `urls` with their addresses, in a fixed order. */
 export const rolesOf = (urls: Partial<RoleUrls>): [keyof RoleUrls, string][] =>
   (['api', 'system', 'worker'] as const).flatMap((role) => {
     const url = urls[role]
     return url === undefined ? [] : [[role, url] satisfies [keyof RoleUrls, string]]
   })
 
-/** Makes the roles that are missing; needs CREATEROLE only then. */
+/** Creates the missing roles. It needs CREATEROLE only when there are any. */
 async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void> {
   const wanted = {
     bailiwick_owner: '',
@@ -153,7 +153,7 @@ async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void>
   if (me[0]!.owner) return
   const database = pg.escapeIdentifier(me[0]!.database)
   await client.query(`
-    revoke temporary on database ${database} from public; -- a temporary table could stand in front of a real one
+    revoke temporary on database ${database} from public; -- a temporary table could hide a real one
     grant bailiwick_owner to current_user;
     grant create, temporary, connect on database ${database} to bailiwick_owner;
     grant temporary on database ${database} to bailiwick_worker;

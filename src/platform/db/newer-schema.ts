@@ -1,22 +1,22 @@
 import type pg from 'pg'
 import { listMigrations } from './migrate.ts'
 
-/** What a database has beyond this release; on a schema of the same release both are empty. */
+/** What a database has that this release does not know. Both lists are empty for a schema of the same release. */
 export interface NewerSchema {
   /** Names of applied migrations of a newer release. */
   migrations: string[]
-  /** Tables that this release knows nothing about, and therefore leaves to the release that made them. */
+  /** Tables that this release does not know, and therefore does not check. */
   tables: { oid: number; name: string }[]
 }
 
 /**
- * Tells whether a newer release migrated the database, so that this one can go on serving beside it, and which tables
- * are that release's alone. The list of migrations is all that is believed: only bailiwick_owner writes it, which
- * a check of the catalogue proves. An unknown name that does not come after our newest is no newer release.
+ * Finds out whether a newer release migrated the database, beside which this release can go on serving, and which
+ * tables only that release knows. It trusts the list of migrations only: bailiwick_owner alone writes it, which a check
+ * of the catalogue proves. An unknown migration that does not come after our newest is not one of a newer release.
  */
 export async function findNewerSchema(client: pg.ClientBase): Promise<NewerSchema> {
   const own = await listMigrations()
-  // `only`: a table that inherits from the list would be read with it, and is written by whoever may write that one.
+  // `only` excludes tables that inherit from the list, because other roles could write those.
   const { rows } = await client.query<{ name: string }>(
     'select name from only public.schema_migrations order by name',
   )
@@ -29,7 +29,7 @@ export async function findNewerSchema(client: pg.ClientBase): Promise<NewerSchem
 
 const numberOf = (name: string) => Number(/^(\d{4})-/.exec(name)?.[1] ?? 0)
 
-/** The tables that this release's own migrations make; it uses all of them. */
+/** The tables that this release's migrations create. It uses all of them. */
 export async function listKnownTables(): Promise<string[]> {
   return tablesIn((await listMigrations()).map(({ text }) => text))
 }
@@ -41,7 +41,10 @@ const tablesIn = (texts: string[]) => [
     .sort(),
 ]
 
-/** Rows of a table are also read through its ancestors and its heirs: what is related to a known one is known. */
+/**
+ * A table's rows are also read through the tables it inherits from and its own heirs, so relatives of a known table are
+ * known.
+ */
 const unknownTables = `
   with recursive public_tables as (
       select c.oid, relname::text as name from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')

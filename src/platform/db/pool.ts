@@ -18,7 +18,7 @@ export interface PoolOptions {
   applicationName: string
 }
 
-/** What a pool has at the moment. */
+/** The current connections of a pool. */
 export interface PoolLoad {
   busy: number
   idle: number
@@ -28,9 +28,9 @@ export interface PoolLoad {
 }
 
 /**
- * Opens a pool on which local settings end with their transaction, so connections are not reset on release
- * (DISCARD ALL costs a quarter of the rate and drops prepared plans). Statements end after 5 s. Slonik's own tracing
- * stays off: its spans repeat the words of errors, which hold values.
+ * Opens a pool. All settings are local to a transaction, so connections are not reset on release (DISCARD ALL costs a
+ * quarter of the throughput and drops prepared plans). Statements time out after 5 s. Slonik's own tracing stays off,
+ * because its spans repeat error messages, which contain values.
  */
 export function openPool(
   url: string,
@@ -53,8 +53,8 @@ export function openPool(
 }
 
 /**
- * What is waited for the database (ms). `transaction` is what callers wait for one, its turn in the pool included: their
- * clients are promised an answer in 5 s. No setting changes them; tests wait longer, so that none fails on a slow machine.
+ * Timeouts of the database (ms). `transaction` includes the wait for a connection, because clients are promised an
+ * answer within 5 s. No setting changes them. Tests set longer ones, so that none fails on a slow machine.
  */
 export const timeouts = {
   connect: 2_000,
@@ -65,7 +65,7 @@ export const timeouts = {
   idle: 60_000,
 }
 
-/** A database's address, with the settings that every connection of ours begins with. */
+/** A database's address, with the settings of all our connections. */
 export function addressOf(url: string, applicationName: string): string {
   const address = new URL(url)
   address.searchParams.set('application_name', applicationName)
@@ -73,7 +73,7 @@ export function addressOf(url: string, applicationName: string): string {
   return address.href
 }
 
-/** Slonik's driver knows no `verify-full`, and reads no certificates: it is given what pg makes of the address. */
+/** Slonik's driver does not know `verify-full` and reads no certificate files, so both are converted to TLS options. */
 function withoutTls(url: string): { address: string; tls: ConnectionOptions | undefined } {
   const address = new URL(url)
   const [mode, ca, cert, key] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].map((name) => {
@@ -93,17 +93,17 @@ function withoutTls(url: string): { address: string; tls: ConnectionOptions | un
 /** Counts, sequences and revisions stay far below 2^53. */
 const wholeNumbers = { name: 'int8', parse: Number }
 
-/** How columns are read, by the name of their type: times as ms since 1970. */
+/** Parsers of column values by type name. Times become ms since 1970. */
 export const typeParsers = [...createTypeParserPreset().filter(({ name }) => name !== 'int8'), wholeNumbers]
 
-/** Slonik attaches the zod schema of `sql.type` but leaves checking to us. */
+/** Slonik attaches the zod schema of `sql.type` to a query, but does not apply it. */
 const validateRows: Interceptor = {
   name: 'validate-rows',
   transformRow: ({ resultParser }, query, row) =>
     checkedRow({ sql: query.sql, ...(resultParser && { parser: resultParser }) }, row),
 }
 
-/** A row as its statement's schema reads it. Throws where it does not fit, which is a bug of ours. */
+/** Parses a row with its statement's schema. Throws (a bug of ours) when it does not match. */
 export function checkedRow(
   { sql, parser }: { sql: string; parser?: QuerySqlToken['parser'] },
   row: QueryResultRow,
@@ -112,9 +112,9 @@ export function checkedRow(
   if (!checked) return row
   if (checked instanceof Promise) throw new Error('Row schemas are checked synchronously')
   if (!checked.issues) return checked.value as QueryResultRow
-  // Names of columns and what is wrong with them; never the row, which may hold a secret.
+  // Names the columns and their faults, never the row, which can contain a secret.
   const faults = checked.issues.map(({ path, message }) => `${path?.join('.')}: ${message}`)
-  throw new Error(`A row of ${sql.trim().slice(0, 60)}… does not fit: ${faults.join('; ')}`)
+  throw new Error(`A row of ${sql.trim().slice(0, 60)}… does not match its schema: ${faults.join('; ')}`)
 }
 
 const nameStatements: Interceptor = {
@@ -124,7 +124,7 @@ const nameStatements: Interceptor = {
 
 const names = new Map<string, string>()
 
-/** The name of a statement: a digest of its text. Texts are few, for values are always bound. */
+/** The name of a statement: a digest of its text. There are few texts, because values are always bound. */
 export function statementName(text: string): string {
   let name = names.get(text)
   if (!name) {

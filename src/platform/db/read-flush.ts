@@ -2,40 +2,41 @@ import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { serialize } from 'pg-protocol'
 
-/** One statement as it goes over the wire; without a name it is parsed each time. */
+/** One statement of the wire protocol. Without a name it is parsed each time. */
 export interface Statement {
   name: string
   text: string
   values: readonly WireValue[]
 }
 
-/** A parameter in Postgres's text form, or bytes. */
+/** A parameter: in Postgres's text form, or bytes. */
 export type WireValue = string | Buffer | null
 
-/** What a column is called, and the OID of its type. */
+/** A column's name, and the OID of its type. */
 export interface Column {
   name: string
   dataTypeID: number
 }
 
-/** A connection, as pg hands it to queries that are not of its own classes (pg-cursor is one). */
+/** The connection that pg passes to queries which are not of its own classes (such as pg-cursor). */
 interface Wire extends EventEmitter {
   stream: Duplex
 }
 
-/** Per connection, the names that Postgres said it has parsed, with the columns once it has told them. */
+/** Per connection: the names of the statements that Postgres has parsed, with their columns once they are known. */
 const parsed = new WeakMap<Wire, Map<string, Column[] | undefined>>()
 
 /**
- * A read-only transaction in one flush: begin, the scope where there is one, the statement, commit, and a single Sync
- * behind them, before which an error makes Postgres skip all that is left. To be handed to a pg client's `query`;
- * `answer` is then settled once. After a rejection the transaction is still open, and failed.
+ * A read-only transaction in one flush: begin, the scope (if any), the statement, commit, and a single Sync. After an
+ * error Postgres skips everything up to the Sync. Pass it to a pg client's `query`; `answer` then settles once. After a
+ * rejection the transaction is still open and in the failed state.
  *
- * A name counts as known only when its ParseComplete came: what an error skipped was never parsed. Columns are asked
- * for once, as Postgres refuses (0A000) a known statement whose columns have changed since.
+ * A name counts as parsed only after its ParseComplete, because statements skipped after an error were never parsed.
+ * The columns are requested once per statement: Postgres refuses (0A000) a prepared statement whose columns have
+ * changed.
  */
 export class ReadFlush {
-  /** The rows, and before them what the scope was set to. */
+  /** The rows, their columns, and the values that the scope was set to. */
   readonly answer: Promise<{ columns: Column[]; rows: (string | null)[][]; set: (string | null)[] }>
   readonly #settle = Promise.withResolvers<Awaited<ReadFlush['answer']>>()
   readonly #steps: Statement[]
@@ -99,7 +100,7 @@ export class ReadFlush {
     this.#step++
   }
 
-  /** Resolves only when every statement was completed, the commit too. */
+  /** Resolves only when all statements completed, including the commit. */
   handleReadyForQuery(): void {
     this.#wire?.off('parseComplete', this.#noteParsed)
     if (this.#step === this.#steps.length)

@@ -12,20 +12,20 @@ import {
 } from './pool.ts'
 import { ReadFlush, type Statement, type WireValue } from './read-flush.ts'
 
-/** Connections on which nothing but reads of one statement each happens. */
+/** Connections for reads of one statement each. */
 export interface ReadPool {
-  /** The rows of one statement, checked by its schema; `scope` are the values of the tenant's and person's settings. */
+  /** The rows of one statement, parsed by its schema. `scope` holds the values for app.tenant_id and app.user_id. */
   read(scope: readonly [string, string] | null, token: QuerySqlToken): Promise<QueryResultRow[]>
   load(): PoolLoad
   end(): Promise<void>
 }
 
-/** As of other pools; `waited` is told the seconds that each read waited for a connection. */
+/** `waited` is called with the seconds that each read waited for a connection. */
 export interface ReadPoolOptions extends PoolOptions {
   waited?: (seconds: number) => void
 }
 
-/** Opens such a pool of at most `size` connections, none before the first read. */
+/** Opens a pool of at most `size` connections. It connects at the first read. */
 export function openReadPool(
   url: string,
   { size, prepared, applicationName, waited = () => undefined }: ReadPoolOptions,
@@ -38,7 +38,7 @@ export function openReadPool(
     statement_timeout: timeouts.statement,
     idle_in_transaction_session_timeout: timeouts.idleInTransaction,
   })
-  // A connection that is lost fails the read that it carries; without a read there is nothing to tell.
+  // A lost connection fails its read. Without a read there is nothing to report.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
   return {
@@ -47,12 +47,12 @@ export function openReadPool(
       const setting = scope
         ? { ...(prepared ? setScope : { ...setScope, name: '' }), values: scope }
         : undefined
-      const { columns, rows, set } = await carry(pool, waited, new ReadFlush(setting, asked, prepared))
+      const { columns, rows, set } = await run(pool, waited, new ReadFlush(setting, asked, prepared))
       if (scope?.some((value, index) => set[index] !== value)) throw new Error('The scope was not set')
       const parsers = columns.map(({ name, dataTypeID }) => [name, parserOf(dataTypeID)] as const)
       return rows.map((row) => checkedRow(token, rowOf(parsers, row)))
     },
-    // Of pg's pools those that connect are busy, too.
+    // pg's pools count connecting clients as busy.
     load: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
@@ -68,17 +68,17 @@ const setScope = {
   text: `select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true)`,
 }
 
-/** What a read waits for Postgres once it has a connection (ms); for that it waits as long again. */
+/** How long a read waits for Postgres's answer (ms); it waits as long again for a connection. */
 const answerMs = 2_000
 
-/** Postgres refuses a statement by its name: columns changed since it was parsed, or a pooler lost it. */
-const forgetful = /^(0A|26)/
+/** Postgres refuses a prepared statement: its columns changed since it was parsed, or a pooler lost it. */
+const statementLost = /^(0A|26)/
 
 /**
- * A connection goes back to the pool only when Postgres says that no transaction is open on it; after an error that
- * takes a rollback. Anything else about it is unknown, and ends it.
+ * Runs the flush on a connection. The connection returns to the pool only when Postgres reports that no transaction is
+ * open on it, which takes a rollback after an error. In any other state it is closed.
  */
-async function carry(
+async function run(
   pool: pg.Pool,
   waited: (seconds: number) => void,
   flush: ReadFlush,
@@ -91,7 +91,7 @@ async function carry(
     client.query(flush as unknown as pg.Submittable)
     return await flush.answer
   } catch (error) {
-    if (forgetful.test(sqlState(error))) streamOf(client).destroy()
+    if (statementLost.test(sqlState(error))) streamOf(client).destroy()
     await client.query('rollback').catch(() => streamOf(client).destroy())
     return lost(error)
   } finally {
@@ -103,13 +103,13 @@ async function carry(
 const streamOf = (client: pg.PoolClient) =>
   (client as unknown as { connection: pg.Connection }).connection.stream
 
-/** pg tells a lost connection, and one that did not come in time, by words alone; here by a code, as Postgres does. */
+/** pg reports a lost connection, and a connection timeout, without a code. This adds the SQLSTATE 08006. */
 function lost(error: unknown): never {
   if (sqlState(error)) throw error
   throw Object.assign(new Error('Postgres could not be reached', { cause: error }), { code: '08006' })
 }
 
-/** Texts of statements as slonik writes them, and as Postgres reads them; they are few, for values are always bound. */
+/** Statements by slonik's text, with the text for Postgres. There are few texts, because values are always bound. */
 const statements = new Map<string, { name: string; text: string }>()
 
 function statementOf({ sql, values }: QuerySqlToken, prepared: boolean): Statement {
@@ -127,7 +127,7 @@ function toWire(value: PrimitiveValueExpression): WireValue {
   return Array.isArray(value) ? arrayLiteral(value) : String(value)
 }
 
-/** PostgreSQL 18, 8.15.6. */
+/** PostgreSQL 18 documentation, 8.15.6. */
 const arrayLiteral = (items: readonly PrimitiveValueExpression[]): string =>
   `{${items.map((item) => (item === null ? 'NULL' : `"${String(item).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
 

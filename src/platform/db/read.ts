@@ -4,12 +4,12 @@ import { sqlState } from './database-errors.ts'
 import type { ReadPool } from './read-pool.ts'
 import { assertOutside, type Databases, type Scope, type Tx } from './transaction.ts'
 
-/** Where one statement may be read from: a transaction has all of this, too. */
+/** Reads with one statement. A transaction has these methods, too. */
 export type Read = Pick<Tx, 'any' | 'maybeOne'>
 
 /**
- * As `inTenant`, for a callback that reads with a single statement and does no more: it goes out in one flush with
- * the scope and the commit. A second statement throws.
+ * As `inTenant`, for a callback that only reads, with a single statement. Begin, scope, statement and commit are sent
+ * in one flush. A second statement throws.
  */
 export function readInTenant<T>(
   { apiReads }: Pick<Databases, 'apiReads'>,
@@ -19,7 +19,7 @@ export function readInTenant<T>(
   return work(once(apiReads, [tenantId, userId]))
 }
 
-/** As `asSystem`, for a single statement that reads. `reason` says why, for the reader; a walk lists the callers. */
+/** As `asSystem`, for a single reading statement. `reason` is for readers of the code; a walk lists the callers. */
 export function readAsSystem<T>(
   { systemReads }: Pick<Databases, 'systemReads'>,
   _reason: string,
@@ -31,7 +31,7 @@ export function readAsSystem<T>(
 function once(pool: ReadPool, scope: readonly [string, string] | null): Read {
   let asked = false
   const rowsOf = async (token: QuerySqlToken) => {
-    // Two statements would be two transactions, which may see different states.
+    // Two statements would be two transactions, which can see different states.
     if (asked) throw new Error('A read has one statement: take a transaction for more')
     asked = true
     assertOutside()
@@ -50,7 +50,7 @@ function once(pool: ReadPool, scope: readonly [string, string] | null): Read {
 
 const maxTries = 5
 
-/** A statement that joins tables can be ended as the victim of a deadlock with a migration; transactions repeat, too. */
+/** Repeats a statement that Postgres ended in a deadlock with a migration, as slonik repeats transactions. */
 async function repeated<T>(read: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -2,21 +2,21 @@ import { z } from 'zod'
 import type { Purpose, Sealer } from '../crypto/seal.ts'
 import { asSystem, asWorker, type Databases, sql, type Tx } from './transaction.ts'
 
-/** A column whose values are sealed by SECRET_KEYS. */
+/** A column whose values are encrypted by SECRET_KEYS. */
 export interface SealedColumn {
   table: string
-  /** Its primary key, and the type of all columns of that. */
+  /** The columns of its primary key, and their common type. */
   key: string[]
   keyType: 'uuid' | 'text'
   column: string
   purpose: Purpose
   /** The run-time role that reads and writes the column in every tenant. */
   role: 'system' | 'worker'
-  /** What the value is bound to, of its key in the same order. */
+  /** The context that the value is bound to, from the values of `key`. */
   context(key: string[]): string
 }
 
-/** Every sealed column; a test compares the list with the catalogue. */
+/** Every encrypted column. A test compares the list with the catalogue. */
 export const sealedColumns: readonly SealedColumn[] = [
   {
     table: 'mails',
@@ -58,19 +58,19 @@ export const sealedColumns: readonly SealedColumn[] = [
   ),
 ]
 
-/** What became of a column's values that the newest key had not sealed. */
+/** The result for the values of a column that an older key had encrypted. */
 export interface Resealed {
   table: string
   resealed: number
-  /** Those that no key of SECRET_KEYS opens. */
+  /** Values that no key of SECRET_KEYS decrypts. */
   lost: number
 }
 
 const pageSize = 200
 
 /**
- * Seals anew, by the first of SECRET_KEYS, whatever an older one sealed, a page at a time beside the running
- * service: a value that changed meanwhile is left to whoever changed it. Changes nothing when repeated.
+ * Encrypts again, with the first of SECRET_KEYS, every value that an older key encrypted. It works page by page while
+ * the service runs, and skips a value that changes meanwhile. Running it again changes nothing.
  */
 export async function resealAll(
   db: Pick<Databases, 'system' | 'worker'>,
@@ -101,7 +101,7 @@ const inRole = <T>(
 interface Page {
   resealed: number
   lost: number
-  /** Key of the last row looked at; null where there was none. */
+  /** Key of the last row of the page; null when the page is empty. */
   last: string[] | null
 }
 

@@ -4,16 +4,16 @@ import { sql, type Tx } from './transaction.ts'
 const tableRow = z.object({
   name: z.string(),
   key: z.array(z.string()),
-  /** Tables whose rows refer to this one's, itself left out. */
+  /** Other tables whose rows refer to rows of this table. */
   referrers: z.array(z.string()),
-  /** By which of its columns a row refers to another of the table, with those it refers to. */
+  /** Pairs of columns by which a row refers to another row of the same table: from, to. */
   self: z.array(z.tuple([z.string(), z.string()])),
 })
 
-/** A table with a tenant_id, as the catalogue knows it. */
+/** A table with a tenant_id, as the catalogue describes it. */
 export type TenantTable = z.infer<typeof tableRow>
 
-/** Every table of the schema with a tenant_id, those first that others do not refer to: the order of deleting. */
+/** Every table with a tenant_id, in the order of deletion: a table comes after all tables that refer to it. */
 export async function listTenantTables(tx: Tx): Promise<TenantTable[]> {
   const rows = await tx.any(sql.type(tableRow)`
     with t as (
@@ -49,8 +49,8 @@ function inOrder(tables: TenantTable[]): TenantTable[] {
 }
 
 /**
- * Deletes up to `limit` rows of a tenant, those first that no other row of the table refers to; gives how many.
- * Zero means that none is left.
+ * Deletes up to `limit` rows of a tenant, first those that no other row of the table refers to; gives how many. Zero
+ * means that none is left.
  */
 export async function deleteTenantRows(
   tx: Tx,
@@ -69,7 +69,7 @@ export async function deleteTenantRows(
   return rowCount
 }
 
-/** Foreign keys are checked at the end of each statement, so a parent never goes before its last child. */
+/** Selects rows without children, because foreign keys are checked at the end of each statement. */
 function isLeaf({ name, self }: TenantTable) {
   if (self.length === 0) return sql.fragment``
   const refers = self.map(

@@ -11,10 +11,10 @@ import { watchStatements } from './watch-statements.ts'
 export { sql } from 'slonik'
 export { isDatabaseUnavailable, sqlState } from './database-errors.ts'
 
-/** Inside a transaction: SQL and nothing else, for the callback runs again after a serialization failure. */
+/** A transaction. Its callback does SQL only, because it runs again after a serialization failure. */
 export type Tx = DatabaseTransactionConnection
 
-/** The pools of one process, one per database role, and those for reads of one statement. */
+/** The pools of one process: one per database role, and those for reads of one statement. */
 export interface Databases {
   api: DatabasePool
   apiReads: ReadPool
@@ -23,7 +23,7 @@ export interface Databases {
   worker: DatabasePool
 }
 
-/** Whose rows a transaction sees: row-level security compares both with each row. */
+/** The tenant and user whose rows a transaction sees. Row-level security compares both with each row. */
 export interface Scope {
   tenantId: string
   userId: string
@@ -32,8 +32,8 @@ export interface Scope {
 const scopeSet = z.object({ tenant: z.string(), person: z.string() })
 
 /**
- * Runs `work` in one transaction that sees the rows of one tenant and one person. What `work` throws rolls
- * everything back and is thrown on; the connection survives it.
+ * Runs `work` in one transaction that sees the rows of one tenant and one user. An error of `work` rolls back and is
+ * rethrown; the connection survives it.
  */
 export function inTenant<T>(
   db: Pick<Databases, 'api'>,
@@ -53,8 +53,8 @@ export function inTenant<T>(
 }
 
 /**
- * Runs `work` before a tenant is known (login, refresh, verify, accept), under a role of its own with narrow
- * grants. `reason` says why, for the reader; a walk lists the callers.
+ * Runs `work` before a tenant is known (login, refresh, verify, accept), as a separate role with narrow grants.
+ * `reason` is for readers of the code; a walk lists the callers.
  */
 export function asSystem<T>(
   db: Pick<Databases, 'system'>,
@@ -66,7 +66,7 @@ export function asSystem<T>(
   )
 }
 
-/** Runs `work` under the workers' role: the outbox, mails and events of all tenants. */
+/** Runs `work` as the worker role, which sees the outbox, mails and events of all tenants. */
 export function asWorker<T>(db: Pick<Databases, 'worker'>, work: (tx: Tx) => Promise<T>): Promise<T> {
   return inPostgresSpan('transaction', { 'bailiwick.role': 'worker' }, () => transact(db.worker, work))
 }
@@ -75,15 +75,16 @@ type Outcome<T> = { value: T } | { error: unknown }
 
 const surrounding = new AsyncLocalStorage<{ open: boolean }>()
 
-/** Postgres may be frozen, or its network gone: then no statement of it ever ends, and its own timeouts do not count. */
+/** When Postgres or its network hangs, no statement ends, and the timeouts of Postgres do not help. */
 const noAnswer = () => Object.assign(new Error('Postgres did not answer in time'), { code: 'ETIMEDOUT' })
 
 /**
- * Throws inside of a transaction: another one in it would hold two connections of a pool, which is a deadlock under
- * load, and commit on its own. Work that was only begun inside, and goes on after it, is free.
+ * Throws inside a transaction. A nested one would hold two connections of a pool, which is a deadlock under load, and
+ * would commit separately. Work that started inside a transaction and continues after its end can open a new one.
  */
 export function assertOutside(): void {
-  if (surrounding.getStore()?.open) throw new Error('A transaction began inside of another: hand that one in')
+  if (surrounding.getStore()?.open)
+    throw new Error('A transaction began inside another: pass the outer one as an argument')
 }
 
 async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, limitMs?: number): Promise<T> {
@@ -104,10 +105,10 @@ async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, lim
 }
 
 /**
- * Slonik destroys a connection when anything is thrown through it, which turns every refused request into a new
- * Postgres backend. So errors leave the transaction as values, after a rollback of our own (slonik's COMMIT then
- * finds no transaction, which Postgres answers with a notice), and are thrown outside. Two kinds still go the hard
- * way: serialization failures, which slonik retries, and lost connections.
+ * Slonik destroys a connection when an error passes through it, so every refused request would cost a new Postgres
+ * backend. Therefore errors leave the transaction as values, after our own rollback, and are thrown outside. (Slonik's
+ * COMMIT then finds no transaction, which Postgres answers with a notice.) Two kinds of errors still pass through
+ * slonik: serialization failures, which it retries, and lost connections.
  */
 async function attempt<T>(
   tx: Tx,

@@ -2,10 +2,10 @@ import { InvalidInputError, type DatabaseTransactionConnection as Tx } from 'slo
 import { sqlState } from './database-errors.ts'
 
 /**
- * Runs `work` with a handle that is dead once `work` has ended, and waits for the statements it left running: one that
- * came after the rollback would be a transaction of its own, committed. Throws, too, where a statement failed and
- * `work` went on to succeed, for Postgres answers the COMMIT of a failed transaction by rolling back, silently.
- * A statement that may fail goes into a nested transaction.
+ * Runs `work` with a handle that stops working when `work` ends, and waits for statements that still run: a statement
+ * after the rollback would be committed as a transaction of its own. Also throws when a statement failed but `work`
+ * succeeded, because Postgres silently rolls back at the COMMIT of a failed transaction. Put a statement that is
+ * allowed to fail into a nested transaction.
  */
 export async function watchStatements<T>(tx: Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   const running = new Set<Promise<unknown>>()
@@ -19,7 +19,7 @@ export async function watchStatements<T>(tx: Tx, work: (tx: Tx) => Promise<T>): 
     const settled = () => running.delete(answer)
     answer.then(settled, (error) => {
       settled()
-      // A nested transaction that fails is rolled back to its savepoint, and this one is as good as before.
+      // A failed nested transaction is rolled back to its savepoint and does not affect this one.
       if (name !== 'transaction' && isRefusal(error)) failure = error
     })
     return answer
@@ -46,5 +46,5 @@ const watchNested = ([work, ...rest]: unknown[]) => [
   ...rest,
 ]
 
-/** Whether Postgres said no; slonik hides the code of one kind. */
+/** True when Postgres refused a statement. Slonik hides the code of InvalidInputError. */
 const isRefusal = (error: unknown) => sqlState(error) !== '' || error instanceof InvalidInputError

@@ -39,7 +39,9 @@ export type Presented =
   | { resource: Pick<Resource, 'type' | 'id'>; pending: OpenRequest }
   | null
 
-/** What was decided about which resource; `ownerRecovery` says that without it the caller could not mend the policies. */
+/**
+ * What was decided about which resource; `ownerRecovery` says that without it the caller could not mend the policies.
+ */
 export interface GatedDecision {
   resource: Resource
   decision: Decision
@@ -51,8 +53,8 @@ export interface Approvals {
   /** The request of this id, locked, where it is the caller's for this very call and still counts. */
   find(tx: Tx, call: GuardedCall, id: string): Promise<Presented>
   /**
-   * Opens a request for the call, or gives the open one. Null where too few people are eligible: one, or with `ownerRecovery`
-   * as many as the policy asks for.
+   * Opens a request for the call, or gives the open one. Null where too few people are eligible: one, or with
+   * `ownerRecovery` as many as the policy asks for.
    */
   request(tx: Tx, call: GuardedCall, gate: GatedDecision): Promise<OpenRequest | null>
   /** Consumes an approval in the transaction of its effect, once; throws 403 `approval_invalid` where it is gone. */

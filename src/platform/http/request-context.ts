@@ -31,7 +31,9 @@ export interface RequestContext {
   readonly policies: PoliciesInForce | null
   /** ms since 1970: that of every decision about this request. */
   readonly now: number
-  /** The last decision: its obligations bind the answer, and it is what the log keeps. Null until the route is decided. */
+  /**
+   * The last decision: its obligations bind the answer, and it is what the log keeps. Null until the route is decided.
+   */
   decided: { query: DecisionQuery; decision: Decision } | null
 }
 

@@ -179,7 +179,10 @@ async function staggerAfterCrash(job: Job<JobData>, longest: number): Promise<vo
   throw new DelayedError(Math.random() * longest)
 }
 
-/** Moves the job back to the queue for a {@link DelayedError}; BullMQ's own DelayedError tells its worker that this is done. */
+/**
+ * Moves the job back to the queue for a {@link DelayedError}; BullMQ's own DelayedError tells its worker that this is
+ * done.
+ */
 async function delayOrThrow(job: Job<JobData>, token: string | undefined, error: unknown): Promise<never> {
   if (!(error instanceof DelayedError)) throw error
   await job.moveToDelayed(Date.now() + error.ms, token)
@@ -201,7 +204,9 @@ const messageOf = (job: Job<JobData>): QueuedMessage => ({
   payload: job.data.payload,
 })
 
-/** The actor counts attempts and moves a message that failed for good to the dead letters; the queue keeps no history. */
+/**
+ * The actor counts attempts and moves a message that failed for good to the dead letters; the queue keeps no history.
+ */
 const jobOptions = ({ id }: QueuedMessage) => ({
   jobId: id,
   attempts: 1_000_000,

@@ -7,7 +7,8 @@ const prefix = 'bailiwick'
 const connectingLimit = 5_000
 
 /**
- * Queues on Redis. While Redis is unavailable, adding fails at once, because the outbox keeps the message; workers wait.
+ * Queues on Redis. While Redis is unavailable, adding fails at once, because the outbox keeps the message; workers
+ * wait.
  */
 export function redisConnections(url: string, onError: (error: Error) => void): Connections {
   const connect = (options: RedisOptions) => {

@@ -4,7 +4,7 @@ import type { LinkPurpose } from './mailed-links.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
-/** A token about to be kept; times in ms since 1970. */
+/** A token to store. Times are in ms since 1970. */
 export interface NewLinkToken {
   id: string
   purpose: LinkPurpose
@@ -17,7 +17,7 @@ export interface NewLinkToken {
   expiresAt: number
 }
 
-/** Keeps the hash of a one-time token; the scope must be its person, or the system role. */
+/** Stores the hash of a one-time token. The transaction must be the user's, or of the system role. */
 export async function insertLinkToken(tx: Tx, token: NewLinkToken): Promise<void> {
   await tx.query(sql.unsafe`
     insert into link_tokens (id, purpose, user_id, tenant_id, email, target_id, token_hash, created_at, expires_at)
@@ -34,7 +34,7 @@ const unusedRow = z.object({
   expired: z.boolean(),
 })
 
-/** The unused token of a purpose with this hash, expired or not; null where there is none. As the system role. */
+/** The unused token of a purpose with this hash, expired or not; null when there is none. As the system role. */
 export function findUnusedToken(
   tx: Tx,
   token: { hash: Buffer; purpose: LinkPurpose; at: number },
@@ -44,7 +44,10 @@ export function findUnusedToken(
     where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`)
 }
 
-/** Marks a live token used: of any number of presenters one gets true. The scope must be its person, or the system role. */
+/**
+ * Marks a valid token as used. Of concurrent calls, one gets true. The transaction must be the user's, or of the system
+ * role.
+ */
 export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boolean> {
   const used = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update link_tokens set used_at = ${moment(at)}
@@ -52,7 +55,7 @@ export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boo
   return used !== null
 }
 
-/** Ends a person's unused tokens of a purpose that are about this target (null: about none); scope as above. */
+/** Ends a user's unused tokens of a purpose and target (null: no target). Transaction as above. */
 export async function endTokens(
   tx: Tx,
   tokens: { userId: string; purpose: LinkPurpose; targetId: string | null; at: number },
@@ -63,7 +66,7 @@ export async function endTokens(
       and target_id is not distinct from ${tokens.targetId}::uuid and used_at is null`)
 }
 
-/** Ends a person's unused tokens of the same purpose that were made after this one; as the system role. */
+/** Ends a user's unused tokens of the same purpose that were made after this one. As the system role. */
 export async function endLaterTokens(
   tx: Tx,
   token: { id: string; userId: string; purpose: LinkPurpose; at: number },
@@ -74,12 +77,12 @@ export async function endLaterTokens(
       and created_at >= (select created_at from link_tokens where id = ${token.id})`)
 }
 
-/** Their whole sense is to work after the address was changed, for whoever reads the old one. */
-const outlivesTheAddress: readonly LinkPurpose[] = ['email_undo', 'factor_undo']
+/** Undo links must still work for a reader of the old address after the address was changed. */
+const survivesAddressChange: readonly LinkPurpose[] = ['email_undo', 'factor_undo']
 
 /**
- * Ends every token that was sent to another address of a person than this one, but those that undo what was done with
- * the password alone; as the system role.
+ * Ends every token of a user that was sent to another address than this one, except those of undo links. As the system
+ * role.
  */
 export async function endTokensSentElsewhere(
   tx: Tx,
@@ -88,10 +91,10 @@ export async function endTokensSentElsewhere(
   await tx.query(sql.unsafe`
     update link_tokens set used_at = ${moment(person.at)}
     where user_id = ${person.id} and email <> ${person.email} and used_at is null
-      and purpose <> all(${sql.array(outlivesTheAddress, 'text')})`)
+      and purpose <> all(${sql.array(survivesAddressChange, 'text')})`)
 }
 
-/** Ends every unused link of a person. As the system role. */
+/** Ends every unused link of a user. As the system role. */
 export async function endAllTokens(tx: Tx, userId: string, at: number): Promise<void> {
   await tx.query(sql.unsafe`
     update link_tokens set used_at = ${moment(at)} where user_id = ${userId} and used_at is null`)

@@ -1,8 +1,8 @@
 /**
- * Links that mails carry, by name. `page` is the path of the service's own page, whose words are in
- * pages/link-pages.ts; `setting` names the setting that leads the link elsewhere. The name is the purpose in
- * link_tokens (one-time-link.ts), with two exceptions: invitations keep their tokens themselves, and `email_rejection`
- * carries the token of `email_verification`, which either link uses up.
+ * The links in mails, by name. `page` is the path of the service's own page, whose text is in pages/link-pages.ts;
+ * `setting` is the setting that replaces this page by another address. The name is the purpose in link_tokens
+ * (one-time-link.ts), with two exceptions: invitations store their tokens themselves, and `email_rejection` carries the
+ * token of `email_verification`, which either link uses up.
  */
 export const mailedLinks = {
   email_verification: { page: '/verify-email', setting: 'EMAIL_LINK_VERIFY' },
@@ -19,22 +19,22 @@ export type MailedLink = keyof typeof mailedLinks
 export type LinkPurpose = Exclude<MailedLink, 'invitation' | 'email_rejection'>
 type LinkSetting = { [N in MailedLink]: (typeof mailedLinks)[N]['setting'] }[MailedLink]
 
-/** What a link is made with: settings, and the base of the service's own pages without a trailing slash. */
+/** What a link is made from: the settings, and the base of the service's own pages without a trailing slash. */
 export interface LinkDeps {
   config: { readonly [S in LinkSetting]: string | undefined }
   publicUrl: () => string
 }
 
-/** The address that a mail carries, with its token. `told` are further parameters for the service's own page. */
+/** The address for a mail, with its token. `parameters` are further query parameters for the service's own page. */
 export function linkUrl(
   { config, publicUrl }: LinkDeps,
   name: MailedLink,
   token: string,
-  told: Record<string, string> = {},
+  parameters: Record<string, string> = {},
 ): string {
   const { page, setting } = mailedLinks[name]
   return (
     config[setting]?.replace('{token}', token) ??
-    `${publicUrl()}${page}?${new URLSearchParams({ token, ...told })}`
+    `${publicUrl()}${page}?${new URLSearchParams({ token, ...parameters })}`
   )
 }

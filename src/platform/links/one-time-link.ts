@@ -5,27 +5,30 @@ import { timeOrderedId } from '../outbox/time-ordered-id.ts'
 import { endTokens, findUnusedToken, insertLinkToken, markTokenUsed } from './link-store.ts'
 import { type LinkDeps, type LinkPurpose, linkUrl } from './mailed-links.ts'
 
-// A one-time link is made with the mail that carries it, leads to a page with one button, and is used by the POST of
-// a `linkRoute`. To add one: a name in mailed-links.ts, its page in http/pages.ts, its route in http/registry.ts.
+// A one-time link is made with its mail. It leads to a page with one button, whose POST to a `linkRoute` uses it. To
+// add one: a name in mailed-links.ts, its page in pages/link-pages.ts, its route in http/registry.ts.
 
-/** What a link is for: whose it is, the address it is sent to, and for how long (ms) from `at` (ms since 1970). */
+/** A link to make: its user, the address it is sent to, and its lifetime (ms) from `at` (ms since 1970). */
 export interface NewLink {
   purpose: LinkPurpose
   userId: string
-  /** Where the flow began: its event and audit rows belong there. */
+  /** The tenant where the flow began; its event and audit rows belong there. */
   tenantId: string
   email: string
-  /** What the link is about, where that is not the person: a membership, a device. */
+  /** The object that the link is about, unless that is the user: a membership, a device. */
   targetId?: string
   at: number
   lifeMs: number
 }
 
-/** Keeps the hash of a new token and gives the address for the mail; the scope must be the person, or the system role. */
+/**
+ * Stores a new token's hash and gives the address for the mail. The transaction must be the user's, or of the system
+ * role.
+ */
 export const makeLink = async (tx: Tx, deps: LinkDeps, link: NewLink): Promise<string> =>
   linkUrl(deps, link.purpose, await makeLinkToken(tx, link))
 
-/** As {@link makeLink}, for a mail with more than one link: gives the token. */
+/** As {@link makeLink}, for a mail with several links: gives the token. */
 export async function makeLinkToken(tx: Tx, link: NewLink): Promise<string> {
   const { purpose, userId, tenantId, email, targetId = null, at, lifeMs } = link
   const { token, hash: tokenHash } = makeOneTimeToken()
@@ -44,7 +47,7 @@ export async function makeLinkToken(tx: Tx, link: NewLink): Promise<string> {
   return token
 }
 
-/** A live link as it was presented. */
+/** A valid link that was presented. */
 export interface PresentedLink {
   id: string
   purpose: LinkPurpose
@@ -56,8 +59,8 @@ export interface PresentedLink {
 }
 
 /**
- * The live link that a token is of; uses nothing up. 400 `token_expired` for one that is only too old, else
- * 400 `token_invalid`. As the system role, for no other reads hashes of tokens.
+ * The valid link of a token, which stays unused. Throws 400 `token_expired` for a link that is only too old, otherwise
+ * 400 `token_invalid`. As the system role, because no other role can read token hashes.
  */
 export async function findLink(
   tx: Tx,
@@ -71,17 +74,17 @@ export async function findLink(
 }
 
 /**
- * Uses a link up, in the transaction of its effect; the person's others of this purpose and target die with it.
- * 400 `token_invalid` where another presenter was first. The scope must be the person, or the system role.
+ * Uses a link, in the transaction of its effect; it also ends the user's other links of this purpose and target. Throws
+ * 400 `token_invalid` when another call was first. The transaction must be the user's, or of the system role.
  */
 export async function spendLink(tx: Tx, link: PresentedLink): Promise<void> {
   if (!(await markTokenUsed(tx, link.id, link.at))) throw deadLink()
   await endTokens(tx, link)
 }
 
-/** 400 `token_invalid`: a link that does nothing any more. */
+/** 400 `token_invalid`: a link that no longer works. */
 export const deadLink = () =>
-  new ApiError(400, 'token_invalid', 'This link is not valid: it was used, replaced, or never was one.')
+  new ApiError(400, 'token_invalid', 'This link is not valid: it was used or replaced, or never existed.')
 
-/** 400 `token_expired`: a link that is merely too old. */
-const expiredLink = () => new ApiError(400, 'token_expired', 'This link has expired. Ask for another.')
+/** 400 `token_expired`: a link that is only too old. */
+const expiredLink = () => new ApiError(400, 'token_expired', 'This link has expired. Request a new one.')

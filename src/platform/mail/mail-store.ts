@@ -19,8 +19,8 @@ export interface ClaimedMail {
 
 /**
  * Marks a mail as being sent and decrypts it. Null when it was sent already, and when its outbox message is gone: a job
- * left over from a message that was given up, or acknowledged through another backend, sends nothing. Throws when no key
- * of SECRET_KEYS decrypts it.
+ * left over from a message that was given up, or acknowledged through another backend, sends nothing. Throws when no
+ * key of SECRET_KEYS decrypts it.
  */
 export async function claimMail(
   tx: Tx,

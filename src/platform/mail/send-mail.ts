@@ -17,8 +17,8 @@ export interface NewMail<Name extends TemplateName> {
 
 /**
  * Queues a mail, which is sent after the caller's transaction commits; gives its id. Address and variables are stored
- * encrypted, because they contain tokens and codes, and are erased as soon as the mail is sent. No mail is queued for an
- * unreachable address.
+ * encrypted, because they contain tokens and codes, and are erased as soon as the mail is sent. No mail is queued for
+ * an unreachable address.
  */
 export async function sendMail<Name extends TemplateName>(
   tx: Tx,

@@ -7,8 +7,8 @@ const plainAddress = /^[\w.!#$%&'*+/=?^`{|}~-]+@[a-z0-9.-]+$/i
 
 /**
  * Sends by SMTP over at most 5 connections that stay open, because a new connection takes 100 ms. With `requireTls`,
- * nothing is sent to a server that does not accept STARTTLS, not even the password (RFC 3207). Rejects with nodemailer's
- * errors: `responseCode` is the server's code, and `server` its host and port.
+ * nothing is sent to a server that does not accept STARTTLS, not even the password (RFC 3207). Rejects with
+ * nodemailer's errors: `responseCode` is the server's code, and `server` its host and port.
  */
 export function smtpTransport(smtpUrl: string, from: string, requireTls: boolean): MailTransport {
   const sender = senderOf(from)

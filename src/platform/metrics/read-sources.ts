@@ -19,8 +19,8 @@ const patienceMs = 1_500
 const rememberedMs = 3_000
 
 /**
- * Makes a source from `ask`. It calls `ask` at most once every 3 s, also after a failure, and never while a call is still
- * running. So the load on the source does not depend on the number of scrapes.
+ * Makes a source from `ask`. It calls `ask` at most once every 3 s, also after a failure, and never while a call is
+ * still running. So the load on the source does not depend on the number of scrapes.
  */
 export function openSource(ask: () => Promise<readonly Sample[]>, clock: () => number): Source {
   let known: { at: number; samples: readonly Sample[] | null } | undefined

@@ -3,25 +3,26 @@ import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '.
 import { outsideSpans } from '../tracing/span.ts'
 import type { Delivery } from './acknowledge.ts'
 
-type Waiting = Delivery & { done: (settled: boolean) => void; failed: (error: unknown) => void }
+type Waiting = Delivery & { done: (acknowledged: boolean) => void; failed: (error: unknown) => void }
 const found = z.object({ id: z.string() })
 
 /** Most messages of one transaction. */
-const most = 100
+const maxBatch = 100
 
 /**
- * Like `acknowledge` for effects that are one statement over many messages: those that come while a transaction is
- * under way share the next one, which is what a commit costs. `effect` gets the messages that were still there.
- * Where a shared transaction fails, each of its messages gets one of its own: one that is broken fails alone.
+ * Like `acknowledge`, for effects that handle many messages in one statement. Messages that arrive while a transaction
+ * runs share the next one, and so the cost of its commit. `effect` gets the messages that were still in the outbox.
+ * When a shared transaction fails, each of its messages is retried in a transaction of its own, so only a broken one
+ * fails.
  */
 export function acknowledgeTogether(
   db: Pick<Databases, 'worker'>,
-  effect: (tx: Tx, settled: Delivery[]) => Promise<void>,
+  effect: (tx: Tx, acknowledged: Delivery[]) => Promise<void>,
 ): (delivery: Delivery) => Promise<boolean> {
   const waiting: Waiting[] = []
   let busy = false
 
-  const settleAll = (group: Waiting[]): Promise<Set<string>> =>
+  const acknowledgeAll = (group: Waiting[]): Promise<Set<string>> =>
     asWorker(db, async (tx) => {
       const rows = await tx.any(sql.type(found)`
         delete from outbox o
@@ -31,13 +32,13 @@ export function acknowledgeTogether(
         )} as g (tenant_id, id)
         where o.tenant_id = g.tenant_id and o.id = g.id returning o.id`)
       const gone = new Set(rows.map((row) => row.id))
-      const settled = group.filter(({ id }) => gone.has(id))
-      if (settled.length > 0) await effect(tx, settled)
+      const acknowledged = group.filter(({ id }) => gone.has(id))
+      if (acknowledged.length > 0) await effect(tx, acknowledged)
       return gone
     })
 
   const answer = (group: Waiting[]): Promise<void> =>
-    settleAll(group).then(
+    acknowledgeAll(group).then(
       (gone) => {
         for (const { id, done } of group) done(gone.has(id))
       },
@@ -49,7 +50,7 @@ export function acknowledgeTogether(
 
   const drain = async () => {
     busy = true
-    while (waiting.length > 0) await answer(waiting.splice(0, most))
+    while (waiting.length > 0) await answer(waiting.splice(0, maxBatch))
     busy = false
   }
 

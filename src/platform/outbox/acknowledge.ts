@@ -7,13 +7,13 @@ export interface Delivery {
   tenantId: string
 }
 
-/** SQL and nothing else, in the transaction that settles the message. */
+/** SQL only. Runs in the transaction that acknowledges the message. */
 export type Effect = (tx: Tx) => Promise<void>
 const found = z.object({ id: z.string() })
 
 /**
- * Carries out `effect` and deletes the message from the outbox in one transaction. False, and nothing happens,
- * where the message is gone: another delivery of it was faster.
+ * Runs `effect` and deletes the message from the outbox, in one transaction. False, without any effect, when the
+ * message is gone because another delivery of it was faster.
  */
 export function acknowledge(
   db: Pick<Databases, 'worker'>,
@@ -40,7 +40,7 @@ export interface Death extends Delivery {
   at: number
 }
 
-/** Moves a message to the dead letters, together with `effect`; false where it is gone already. */
+/** Moves a message to the dead letters, together with `effect`. False when it is gone already. */
 export function deadLetter(db: Pick<Databases, 'worker'>, death: Death, effect?: Effect): Promise<boolean> {
   const { id, tenantId, attempts, reason, error, at } = death
   return asWorker(db, async (tx) => {

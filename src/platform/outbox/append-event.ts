@@ -4,7 +4,7 @@ import { currentTraceparent } from '../tracing/traceparent.ts'
 import { type EventData, type EventType, eventTypes } from './event-types.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
-/** What happened: `subject` is the id of what it happened to, `at` is in ms since 1970. */
+/** A new event. `subject` is the id of the object it is about; `at` is in ms since 1970. */
 export interface NewEvent<Type extends EventType> {
   type: Type
   tenantId: string
@@ -12,14 +12,14 @@ export interface NewEvent<Type extends EventType> {
   data: EventData<Type>
   actorId: string | null
   requestId: string
-  /** As the request came with it; what is traced here takes its place. */
+  /** From the request. The active span, when there is one, replaces it. */
   traceparent?: string | undefined
   at: number
 }
 
 /**
- * Writes the event and its message to the relay in the caller's transaction, in one statement; gives the event's
- * id. Throws (a bug of ours) when `data` is not what the catalogue says of this type.
+ * Writes the event and its outbox message in the caller's transaction, in one statement; gives the event's id. Throws
+ * (a bug of ours) when `data` does not match the event type.
  */
 export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEvent<Type>): Promise<string> {
   const { type, tenantId, subject, actorId, requestId } = event
@@ -40,8 +40,8 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
 }
 
 /**
- * The same for any number of events of one type and cause, in one statement: what somebody can pile up has to go in
- * one request. `each` are subjects with their data.
+ * The same for any number of events of one type and cause, still in one statement, so that a request that changes many
+ * objects stays fast. `each` are subjects with their data.
  */
 export async function appendEvents<Type extends EventType>(
   tx: Tx,

@@ -5,7 +5,7 @@ import { queues } from '../jobs/queues.ts'
 
 const outboxRow = z.object({ tenant_id: z.string(), id: z.string(), queue: z.string(), payload: z.unknown() })
 
-/** A row of the outbox on its way to its queue. */
+/** A message of the outbox, with the queue it is for. */
 export interface OutboxMessage extends QueuedMessage {
   queue: string
 }
@@ -20,8 +20,8 @@ const messageOf = (row: z.output<typeof outboxRow>): OutboxMessage => ({
 const known = sql.array(Object.keys(queues), 'text')
 
 /**
- * Up to `limit` messages for queues of this release that no queue has yet, oldest first, locked; those another relay
- * holds are passed over. What a newer release has written waits for the relays of that one.
+ * Locks up to `limit` messages that are not on their queue yet, oldest first. Skips those that another relay has
+ * locked, and those for queues that only a newer release knows: they wait for the relays of that release.
  */
 export async function claimWaiting(tx: Tx, limit: number): Promise<OutboxMessage[]> {
   const rows = await tx.any(sql.type(outboxRow)`
@@ -30,7 +30,7 @@ export async function claimWaiting(tx: Tx, limit: number): Promise<OutboxMessage
   return rows.map(messageOf)
 }
 
-/** Up to `limit` messages written before `before` (ms since 1970) for queues that this release does not have. */
+/** Up to `limit` messages written before `before` (ms since 1970) for queues that this release does not know. */
 export async function listForUnknownQueues(tx: Tx, before: number, limit: number): Promise<OutboxMessage[]> {
   const rows = await tx.any(sql.type(outboxRow)`
     select tenant_id, id, queue, payload from outbox
@@ -39,7 +39,7 @@ export async function listForUnknownQueues(tx: Tx, before: number, limit: number
   return rows.map(messageOf)
 }
 
-/** Up to `limit` messages put on a queue before `before` (ms since 1970) and not settled since, locked. */
+/** Locks up to `limit` messages that were put on a queue before `before` (ms since 1970) and are not acknowledged. */
 export async function claimOverdue(tx: Tx, before: number, limit: number): Promise<OutboxMessage[]> {
   const rows = await tx.any(sql.type(outboxRow)`
     select tenant_id, id, queue, payload from outbox
@@ -48,7 +48,7 @@ export async function claimOverdue(tx: Tx, before: number, limit: number): Promi
   return rows.map(messageOf)
 }
 
-/** Notes when (ms since 1970) the messages were put on their queues. */
+/** Marks the messages as put on their queues at `at` (ms since 1970). */
 export async function markEnqueued(tx: Tx, messages: OutboxMessage[], at: number): Promise<void> {
   const ids = messages.map((message) => message.id)
   await tx.query(sql.unsafe`

@@ -17,7 +17,7 @@ const deadLetter = z.object({
 /** A message that was given up; `error` is free of secrets. */
 export type DeadLetter = z.infer<typeof deadLetter>
 
-/** Which dead letters: those that meet each condition given; `before` is in ms since 1970. */
+/** Selects the dead letters that meet each given condition. `before` is in ms since 1970. */
 export interface DeadLetterFilter {
   id?: string | undefined
   queue?: string | undefined
@@ -33,7 +33,7 @@ const matches = ({ id, queue, reason, before }: DeadLetterFilter) => {
     and (${until}::timestamptz is null or failed_at < ${until})`
 }
 
-/** Up to `limit` dead letters, latest first; as the worker role. */
+/** Up to `limit` dead letters, latest first. As the worker role. */
 export function listDeadLetters(
   tx: Tx,
   filter: DeadLetterFilter,
@@ -45,9 +45,9 @@ export function listDeadLetters(
 }
 
 /**
- * Moves up to `limit` dead letters back to the outbox, in one statement, from where the relay puts them on their
- * queue anew; gives how many. One whose work an other message of the outbox does already is only taken away. Those
- * that die again meanwhile are later than `before`, so that a caller who repeats this comes to an end. As the worker role.
+ * Moves up to `limit` dead letters back to the outbox in one statement; the relay then puts them on their queues again.
+ * Gives how many. A letter whose work another outbox message already does is only deleted. Letters that fail again are
+ * later than `before`, so a caller that repeats this terminates. As the worker role.
  */
 export async function replayDeadLetters(tx: Tx, filter: DeadLetterFilter, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
@@ -66,7 +66,7 @@ export async function replayDeadLetters(tx: Tx, filter: DeadLetterFilter, limit:
 
 const purged = z.object({ tenant_id: z.uuid(), queue: z.string(), payload: z.unknown() })
 
-/** Deletes up to `limit` dead letters, oldest first; as the worker role. */
+/** Deletes up to `limit` dead letters, oldest first. As the worker role. */
 export function deleteDeadLetters(
   tx: Tx,
   filter: DeadLetterFilter,

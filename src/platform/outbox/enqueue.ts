@@ -4,8 +4,9 @@ import { currentTraceparent } from '../tracing/traceparent.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
 
 /**
- * Leaves a message for a queue in the caller's transaction; nothing leaves the service before that commits.
- * It carries the trace at hand, unless it names one of its own. `at` is in ms since 1970. Throws (a bug of ours) when the message is not what the queue carries.
+ * Writes a message for a queue in the caller's transaction; it leaves the service only after the commit. Without a
+ * `traceparent` of its own it carries the active span. `at` is in ms since 1970. Throws (a bug of ours) when the
+ * message does not match its queue.
  */
 export async function enqueue<Queue extends QueueName>(
   tx: Tx,

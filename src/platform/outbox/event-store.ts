@@ -3,20 +3,19 @@ import { sql, type Tx } from '../db/transaction.ts'
 import type { Delivery } from './acknowledge.ts'
 import { earliestId } from './time-ordered-id.ts'
 
-/** The newest event of a tenant that is about to be enqueued. */
+/** The newest event of a tenant among those that are about to be enqueued. */
 export interface Newest {
   tenantId: string
   eventId: string
 }
 
 /**
- * Gives every committed event up to `newest` of each tenant its sequence: gapless from 1, in the order of ids.
+ * Numbers every committed event of each tenant up to `newest`: gapless from 1, in the order of ids.
  *
- * A relay first locks the counters of its tenants, in one order for all relays, and looks for events afterwards,
- * in a statement of its own whose snapshot therefore holds what the relay before it numbered. It numbers also older
- * events that another relay has claimed and not yet come to, else those would get the higher numbers. An event
- * whose transaction commits later than a younger one is numbered later, too: readers of the feed see no number
- * appear behind them.
+ * A relay first locks the counters of its tenants, in the same order as all relays. It reads the events afterwards, in
+ * a statement of its own, whose snapshot therefore contains the numbers of the relay before it. It also numbers older
+ * events that another relay has claimed but not numbered yet; otherwise they would get higher numbers. An event whose
+ * transaction commits after a younger one gets a later number, too, so readers of the feed never miss a number.
  */
 export async function numberEvents(tx: Tx, newest: Newest[]): Promise<void> {
   if (newest.length === 0) return
@@ -50,7 +49,7 @@ const event = z.object({
   request_id: z.string(),
 })
 
-/** What the events of these messages are, and the place of each among its tenant's; a message has its event's id. */
+/** The events of these messages, with their sequence. A message has the id of its event. */
 export function listEventsOf(tx: Tx, messages: Delivery[]): Promise<readonly z.output<typeof event>[]> {
   return tx.any(sql.type(event)`
     select e.tenant_id, e.id, e.type, e.sequence, e.request_id
@@ -64,17 +63,18 @@ export function listEventsOf(tx: Tx, messages: Delivery[]): Promise<readonly z.o
 const deleted = z.object({ count: z.number() })
 
 /**
- * Deletes numbered events of before `before` (ms since 1970), at most `most`, and notes the highest sequence that each
- * tenant lost; gives how many. The id says when an event happened, and the primary key finds it. As the worker role.
+ * Deletes up to `limit` numbered events from before `before` (ms since 1970), and records the highest sequence that
+ * each tenant lost; gives how many. It finds them by the primary key, because an id contains the time. As the worker
+ * role.
  */
-export function deleteEventsBefore(tx: Tx, before: number, most: number): Promise<number> {
+export function deleteEventsBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(deleted)`
     with old as (
       select o.tenant_id, o.id from tenants t cross join lateral (
         select tenant_id, id from events e
         where e.tenant_id = t.id and e.id < ${earliestId(before)} and e.sequence is not null
-        order by e.id limit ${most}) o
-      limit ${most}
+        order by e.id limit ${limit}) o
+      limit ${limit}
     ), gone as (
       delete from events e using old where e.tenant_id = old.tenant_id and e.id = old.id
       returning e.tenant_id, e.sequence

@@ -13,8 +13,9 @@ const family = <const Noun extends string, const Verb extends string, Data exten
 ) => Object.fromEntries(verbs.map((verb) => [`${noun}_${verb}`, data])) as Record<`${Noun}_${Verb}`, Data>
 
 /**
- * Every event type and its `data`. The first four are the interface specification's, with exactly its fields; the
- * others name what changed and carry ids alone, for whoever receives an event may not be allowed to read more.
+ * Every event type and its `data`. `user_created`, `user_updated`, `email_verified` and `otp_device_confirmed` have
+ * exactly the fields of the interface specification. The others carry no personal data, because the receiver of an
+ * event can lack the permission to read more.
  */
 export const eventTypes = {
   'identity.user_created': personAndEmail,

@@ -8,18 +8,18 @@ const waiting = z.object({ count: z.number(), oldest: z.number().nullable() })
 const dead = z.object({ queue: z.string(), reason: z.enum(deadLetterReasons), count: z.number() })
 const set = z.object({ timeout: z.string() })
 
-/** Counted up to here: what is more is no more alarming, and a count should not be a load of its own. */
-const most = 100_000
+/** Counts stop here: a larger number says no more, and counting must stay cheap. */
+const maxCounted = 100_000
 
-/** What waits in the outbox at `now` (ms), and what was given up. Ends by itself where Postgres takes a second for it. */
+/** Measures the outbox at `now` (ms) and the dead letters. Fails when Postgres takes more than a second. */
 export async function measureBacklog(db: Pick<Databases, 'worker'>, now: number): Promise<Sample[]> {
   const { outbox, letters } = await asWorker(db, async (tx) => {
     await tx.one(sql.type(set)`select set_config('statement_timeout', '1000', true) as timeout`)
     const outbox = await tx.one(sql.type(waiting)`
-      select (select count(*) from (select from outbox where enqueued_at is null limit ${most}) as w) as count,
+      select (select count(*) from (select from outbox where enqueued_at is null limit ${maxCounted}) as w) as count,
              (select created_at from outbox where enqueued_at is null order by id limit 1) as oldest`)
     const letters = await tx.any(sql.type(dead)`
-      select queue, reason, count(*) as count from (select queue, reason from dead_letters limit ${most}) as d
+      select queue, reason, count(*) as count from (select queue, reason from dead_letters limit ${maxCounted}) as d
       group by queue, reason`)
     return { outbox, letters }
   })
@@ -35,7 +35,9 @@ export async function measureBacklog(db: Pick<Databases, 'worker'>, now: number)
   ]
 }
 
-/** Every queue, those without dead letters too; of queues that this version does not have, the sum. */
+/**
+ * The count of every queue, also without dead letters. Queues that this version does not know are summed as `other`.
+ */
 function byQueue(letters: readonly z.output<typeof dead>[]): Map<string, number> {
   const counts = new Map<string, number>(Object.keys(queues).map((queue) => [queue, 0]))
   for (const { queue, count } of letters) {

@@ -1,15 +1,15 @@
 import pg from 'pg'
 
-/** Hears when a message was written to the outbox. */
+/** Waits for new messages in the outbox. */
 export interface OutboxListener {
-  /** Resolves at once after a write since the last call, else at the next write or after `timeout` ms. */
+  /** Resolves at the next write or after `timeout` ms; at once when there was a write since the last call. */
   written(timeout: number): Promise<void>
   close(): void
 }
 
 const reconnectAfter = 250
 
-/** Listens on a connection of its own and connects again for as long as it is open; never throws. */
+/** Listens on a connection of its own, and reconnects until it is closed. Never throws. */
 export function openOutboxListener(url: string, onError: (error: unknown) => void): OutboxListener {
   let pending = true
   let wake: (() => void) | undefined
@@ -36,7 +36,7 @@ export function openOutboxListener(url: string, onError: (error: unknown) => voi
       setTimeout(listen, reconnectAfter).unref()
     }
     current.on('error', again).on('end', again).on('notification', wakeUp)
-    // Messages written while the connection was away count, too.
+    // Wake up after connecting, too: messages can have been written while there was no connection.
     current
       .connect()
       .then(() => current.query('listen outbox'))

@@ -13,8 +13,8 @@ import type { SamplerName, TracingSettings } from './begin-tracing.ts'
  * The sampler that OTEL_TRACES_SAMPLER names; when unset, all traces are kept.
  *
  * Anyone can send a traceparent. `parentbased_…` follows its sampled flag, which is right behind a gateway that writes
- * the header itself. The other samplers ignore the flag: a request keeps the trace id it came with, but is sampled as if
- * it had none. Our own spans below a request, and those of the jobs it causes, follow the request.
+ * the header itself. The other samplers ignore the flag: a request keeps the trace id it came with, but is sampled as
+ * if it had none. Our own spans below a request, and those of the jobs it causes, follow the request.
  */
 export function samplerOf({
   OTEL_TRACES_SAMPLER: name = 'always_on',

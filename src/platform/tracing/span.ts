@@ -46,7 +46,9 @@ export function inPostgresSpan<T>(name: string, attributes: Attributes, work: ()
 /** Runs `work` outside any trace. For work that several requests share: it would appear in the trace of the first. */
 export const outsideSpans = <T>(work: () => T): T => context.with(ROOT_CONTEXT, work)
 
-/** Marks a span as failed, without the error's message, which can repeat values. A refusal (below 500) is not a failure. */
+/**
+ * Marks a span as failed, without the error's message, which can repeat values. A refusal (below 500) is not a failure.
+ */
 export function markFailed(span: Span, error: unknown): void {
   if (error instanceof ApiError && error.status < 500) return
   const kind = error instanceof ApiError ? error.code : error instanceof Error ? error.name : 'unknown'

@@ -65,7 +65,7 @@ t.test('tables of a newer release are passed over, and that is said', async (t) 
   t.same(faultsIn(inspections), [])
   t.equal(
     inspections[0]!.holds,
-    'The schema is newer than this release (9998-orders.sql): 2 tables not judged, lookups, orders',
+    'The schema is newer than this release (9998-orders.sql): 2 tables not checked, lookups, orders',
   )
 })
 
@@ -196,7 +196,7 @@ t.test(
     })
     const { ok, findings } = await examine(config)
     t.ok(ok)
-    const said = /^✓ The schema is newer than this release \(9998-orders\.sql\): 2 tables not judged/m
+    const said = /^✓ The schema is newer than this release \(9998-orders\.sql\): 2 tables not checked/m
     t.match(findings.map(lineOf).join('\n'), said)
     t.match(await assertDatabaseIsSound(urls), 'The schema is newer')
     const role = `bailiwick_test_${randomBytes(6).toString('hex')}`

@@ -69,8 +69,8 @@ t.test('calls that a limit refuses are counted by its name', async (t) => {
 })
 
 t.test('one port for both is a fault of the configuration', async (t) => {
-  t.throws(() => readConfig({ PORT: '8080', MANAGEMENT_PORT: '8080' }), { message: /another than PORT/ })
-  t.throws(() => readConfig({ MANAGEMENT_PROT: '1' }), { message: /misspelling/ })
+  t.throws(() => readConfig({ PORT: '8080', MANAGEMENT_PORT: '8080' }), { message: /must differ from PORT/ })
+  t.throws(() => readConfig({ MANAGEMENT_PROT: '1' }), { message: /check its spelling/ })
 })
 
 t.test('without the setting production serves no metrics and says so at the start', async (t) => {
