@@ -9,7 +9,7 @@ import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
 import { openCallBudget } from './identity/rate-limits/call-budget.ts'
 import { openLimiters } from './identity/rate-limits/limiters.ts'
-import { sweepGuards } from './identity/rate-limits/sweep.ts'
+import { sweepRateLimits } from './identity/rate-limits/sweep-rate-limits.ts'
 import {
   createMeasuredHasher,
   type HashLimits,
@@ -73,7 +73,7 @@ export async function openDeps(
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
   const limiters = await openLimiters(config, db, log, clock, metrics.limitRefused)
   const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
-  const endSweeping = sweepGuards(db, clock, log)
+  const endSweeping = sweepRateLimits(db, clock, log)
   const close = async () => {
     ring.close()
     endSweeping()

@@ -6,7 +6,7 @@ const day = 86_400_000
 
 type RemoveBatch = (tx: Tx, now: number, limit: number) => Promise<number>
 
-/** Deletes at most `limit` rows, oldest first, whose time `ended` came `keep` ms ago; gives how many. */
+/** Deletes at most `limit` rows, oldest first, whose time `ended` passed at least `keep` ms ago; returns how many. */
 const remove =
   (table: string, key: string[], ended: FragmentSqlToken, keep: number): RemoveBatch =>
   async (tx, now, limit) => {
@@ -23,8 +23,8 @@ const remove =
   }
 
 /**
- * What expires, and how it is deleted; as the worker role. Links are kept for a month, so that a late one is told
- * from a wrong one; sessions as long, with their refresh families, which go with them; counters past all windows.
+ * Deletes expired rows, by kind. Links are kept for a month, to distinguish an expired link from a wrong one; sessions
+ * too, and their refresh families are deleted with them; counters until all windows have ended. As the worker role.
  */
 export const expired: Record<string, RemoveBatch> = {
   email_codes: remove('otp_email_codes', ['user_id', 'id'], sql.fragment`expires_at`, 0),
@@ -34,7 +34,7 @@ export const expired: Record<string, RemoveBatch> = {
   otp_attempts: remove('otp_attempts', ['user_id'], sql.fragment`last_at`, day),
 }
 
-/** Deletes places that a person last signed in from before `before` (ms since 1970), at most `most`; gives how many. */
+/** Deletes at most `limit` sign-in places last used before a time (ms since 1970); returns how many. */
 export const deletePlacesBefore: RemoveBatch = remove(
   'sign_in_places',
   ['user_id', 'address', 'device'],
@@ -49,11 +49,11 @@ const erasure = z.object({
   target_ids: z.array(z.uuid()),
 })
 
-/** Up to `most` people erased before `before` (ms since 1970), with every tenant they belonged to. As the worker role. */
+/** Up to `max` people erased before `before` (ms since 1970), with every tenant they belonged to. As the worker role. */
 export function listErasures(
   tx: Tx,
   before: number,
-  most: number,
+  max: number,
 ): Promise<readonly z.infer<typeof erasure>[]> {
   return tx.any(sql.type(erasure)`
     select e.user_id, e.email,
@@ -63,10 +63,10 @@ export function listErasures(
       array(select unnest(e.target_ids) union
             select a.target_id from audit_log a
             where a.action = 'member:delete' and a.changes #>> '{user_id,before}' = e.user_id::text) as target_ids
-    from erasures e where e.at < ${sql.timestamp(new Date(before))} order by e.at limit ${most}`)
+    from erasures e where e.at < ${sql.timestamp(new Date(before))} order by e.at limit ${max}`)
 }
 
-/** Forgets a person of whom nothing is left. As the worker role. */
+/** Deletes the record of an erasure that is complete. As the worker role. */
 export async function deleteErasure(tx: Tx, userId: string): Promise<void> {
   await tx.query(sql.unsafe`delete from erasures where user_id = ${userId}`)
 }

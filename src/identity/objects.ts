@@ -12,8 +12,8 @@ const person: FindObject = async (tx, { tenantId }, id) => {
 }
 
 /**
- * The objects of this context, as decisions about them see them. Sessions and devices are found by their own person
- * alone; what has no id of its own goes by its person's.
+ * The objects of this context, as policy decisions see them. Only their own person finds sessions and devices. An object
+ * without an id of its own uses its person's id.
  */
 export const identityObjects: ObjectFinders = {
   user: person,
@@ -21,7 +21,7 @@ export const identityObjects: ObjectFinders = {
   password: person,
   email_verification: person,
   otp: person,
-  // Who asks about whom.
+  // The object of a question about access is the person whose access it asks about.
   access: person,
   async session(tx, { userId, now }, id) {
     const session = await findSessionOf(tx, userId, now, id)

@@ -8,14 +8,14 @@ export const personName = z
   .max(150, 'A name may have 150 characters at most.')
   .meta({ example: 'Ada' })
 
-/** A password on its way to be compared: any text of a length that is cheap to hash. */
+/** A password to compare: any text that is short enough to hash cheaply. */
 export const presentedPassword = z
   .string('Give the password as text.')
   .min(1, 'Give the password.')
   .refine((text) => Buffer.byteLength(text) <= 1_024, 'A password may have 1024 bytes at most.')
   .meta({ format: 'password', example: 'correct horse battery staple' })
 
-/** A password being chosen (NIST SP 800-63B-4): 8 to 128 code points, exactly as sent; see also refusePassword. */
+/** A new password (NIST SP 800-63B-4): 8 to 128 code points, exactly as sent; see also `refuseWeakPassword`. */
 export const chosenPassword = z
   .string('Give the password as text.')
   .refine((text) => [...text].length >= 8, 'A password needs at least 8 characters.')

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts'
-import { type Switched, setUserActive } from '../../identity/users/set-user-active.ts'
+import { type ActiveSet, setUserActive } from '../../identity/users/set-user-active.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { email, id, Misuse, optional, type Values } from '../options.ts'
 import { originOf } from '../request-info.ts'
@@ -52,7 +52,7 @@ async function switchUser(
   }
 }
 
-function textOf({ user, changed, sessionsEnded, ownerless }: Switched): string {
+function textOf({ user, changed, sessionsEnded, ownerless }: ActiveSet): string {
   const state = user.is_active ? 'active' : 'inactive'
   if (!changed) return `${user.email} was ${state} already`
   return [

@@ -14,17 +14,17 @@ export interface AdminAsked {
   email: string
   firstName: string
   lastName: string
-  /** Id, slug or name of a tenant there is, or the name of one to found; undefined: whichever they own, else one of their own. */
+  /** Id, slug or name of an existing tenant, or the name of a new one. Undefined: a tenant they own, else a personal one. */
   tenant: string | undefined
-  /** Asked for where a password is to be set, and only then. */
+  /** Called only if a new password is needed. */
   password(): Promise<string>
-  /** Whether they may become an owner of a tenant that is there. */
+  /** Whether they can become an owner of an existing tenant. */
   takeOver: boolean
 }
 
 /**
- * What was done. An account that was `secured` had never been verified, so that whoever registered it may have known
- * its password: it got a new one, and its sessions ended.
+ * The result. A `secured` account was registered but never verified, so another person could know its password: it got
+ * a new password, and its sessions ended.
  */
 export interface Admin {
   user: { id: string; email: string; outcome: 'created' | 'secured' | 'found' }
@@ -38,12 +38,12 @@ export type AdminDeps = Pick<Deps, 'clock' | 'config' | 'passwords' | 'sealer'> 
 const inactive = () =>
   new ApiError(409, 'inactive', 'This person is deactivated. First: npm run cli -- users:activate')
 
-/** Their events and audit rows would belong nowhere. */
-const homeless = () =>
+/** Events and audit rows need a tenant. */
+const noTenant = () =>
   new ApiError(
     409,
     'no_tenant',
-    'This address was registered, never verified, and belongs to no tenant. Name one that is there: --tenant, with --yes.',
+    'This address is registered, but not verified, and belongs to no tenant. Name an existing tenant: --tenant, with --yes.',
   )
 
 const ambiguous = () =>
@@ -53,12 +53,12 @@ const notTheirs = ({ name, slug, member_count: count }: NamedTenant) =>
   new ApiError(
     409,
     'tenant_exists',
-    `The tenant ${slug} is there (${JSON.stringify(name)}, members: ${count}), and they do not own it. Add --yes to make them an owner of it, or give another name.`,
+    `The tenant ${slug} exists (${JSON.stringify(name)}, members: ${count}), and they do not own it. Add --yes to make them an owner of it, or give another name.`,
   )
 
 /**
- * Sees to it that a verified, active person owns a tenant, by the rules of registration, for an operator; what is so
- * already stays as it is. One caller at a time for all addresses. Throws {@link ApiError} where a rule refuses it.
+ * Makes a verified, active person the owner of a tenant, by the rules of registration, for an operator. Running it again
+ * changes nothing. Only one call may run at a time. Throws {@link ApiError} if a rule refuses it.
  */
 export async function createAdmin(
   deps: AdminDeps,
@@ -68,7 +68,7 @@ export async function createAdmin(
   const { user, memberships, named } = await look(deps, asked)
   if (user && !user.is_active) throw inactive()
   const outcome = !user ? 'created' : user.email_verified_at === null ? 'secured' : 'found'
-  // What a stranger founded under the address before it was verified may have owners beside them.
+  // A stranger could have created these tenants under the unverified address, and made other people owners too.
   const trusted = outcome === 'secured' && !asked.takeOver ? [] : memberships
   const owned = trusted.find((membership) => isOwned(membership) && isMeant(membership, asked.tenant))
   if (!owned) assertTakeable(asked, named)
@@ -86,19 +86,19 @@ export async function createAdmin(
           membershipId,
           name: asked.tenant,
         })
-  // Before anything is given to it: what the old password opened ends here.
+  // First end everything that the old password opened.
   if (outcome === 'secured') {
     const tenantId = memberships[0]?.tenant_id ?? named?.id
-    if (!tenantId) throw homeless()
+    if (!tenantId) throw noTenant()
     await secureAccount(deps, requestInfo, { person, passwordHash: passwordHash!, tenantId })
   }
   const tenant = await give()
-  if (outcome === 'secured') await leadTo(deps, tenant.id, person.id)
+  if (outcome === 'secured') await setNextLogin(deps, tenant.id, person.id)
   return { user: { id: person.id, email: person.email, outcome }, tenant }
 }
 
-/** Else the next login would lead where the stranger was last. */
-const leadTo = ({ db, clock }: AdminDeps, tenantId: string, userId: string) =>
+/** Otherwise the next login would enter the tenant that the stranger used last. */
+const setNextLogin = ({ db, clock }: AdminDeps, tenantId: string, userId: string) =>
   asSystem(db, 'where a login leads is asked before a tenant is known', (tx) =>
     recordEntry(tx, { tenantId, userId, at: clock() }),
   )
@@ -124,7 +124,7 @@ function assertTakeable(
   { tenant = '', takeOver }: AdminAsked,
   named: (NamedTenant & { ambiguous: boolean }) | null,
 ): void {
-  if (!named && uuid.test(tenant)) throw notFound('There is no tenant of this id.')
+  if (!named && uuid.test(tenant)) throw notFound('There is no tenant with this id.')
   if (named?.ambiguous) throw ambiguous()
   if (named && !takeOver) throw notTheirs(named)
 }

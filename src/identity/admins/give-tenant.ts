@@ -1,4 +1,4 @@
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -12,15 +12,15 @@ import type { Admin, AdminDeps } from './create-admin.ts'
 
 interface Given {
   person: { id: string; email: string; firstName: string; lastName: string }
-  /** Of somebody new, who is made first. */
+  /** The password of a new person; undefined if the person exists. */
   passwordHash: string | undefined
-  /** The tenant that is there; null: one is founded, of this name or a personal one. */
+  /** The existing tenant; null to create one, called `name`, or a personal tenant. */
   named: NamedTenant | null
   membershipId: string | null
   name: string | undefined
 }
 
-/** Makes a person, new or not, an owner of a tenant, new or not, all or nothing. */
+/** Makes a new or existing person an owner of a new or existing tenant, all or nothing. */
 export async function giveTenant(
   { db, clock }: AdminDeps,
   requestInfo: RequestInfo,
@@ -35,24 +35,14 @@ export async function giveTenant(
     if (named) await makeOwner(tx, { tenant: named, person, membershipId, requestInfo, at })
     else if (name === undefined) await createPersonalTenant(tx, founding)
     else await createTenantWithOwner(tx, { ...founding, name, slug: undefined })
-    if (passwordHash !== undefined) await tellCreated(tx, { tenantId, person, requestInfo, at })
+    if (passwordHash !== undefined) {
+      const { id, email } = person
+      await recordRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
+      await markEmailVerified(tx, { id, email, at })
+      await recordVerified(tx, { userId: id, email, tenantId, bySystem: true, requestInfo, at })
+    }
     const tenant = await findTenant(tx, tenantId, person.id)
     if (!tenant) throw new Error('The tenant just given cannot be seen')
     return { id: tenant.id, name: tenant.name, slug: tenant.slug, outcome: named ? 'joined' : 'created' }
   })
-}
-
-async function tellCreated(
-  tx: Tx,
-  {
-    tenantId,
-    person,
-    requestInfo,
-    at,
-  }: { tenantId: string; person: Given['person']; requestInfo: RequestInfo; at: number },
-): Promise<void> {
-  const { id, email } = person
-  await recordRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })
-  await markEmailVerified(tx, { id, email, at })
-  await recordVerified(tx, { userId: id, email, tenantId, bySystem: true, requestInfo, at })
 }

@@ -15,7 +15,7 @@ import type { AdminDeps } from './create-admin.ts'
 interface Secured {
   person: { id: string; email: string; firstName: string }
   passwordHash: string
-  /** Where events and the audit row go. */
+  /** The tenant that gets the events and the audit row. */
   tenantId: string
 }
 
@@ -23,8 +23,8 @@ const changed = () =>
   new ApiError(409, 'changed', 'This account changed just now. Look at it, and run the command again.')
 
 /**
- * Gives an account that was registered and never verified a new password, and marks its address as verified, for an
- * operator who vouches for it: its sessions end, and its owner is told by mail, as after every new password.
+ * Gives an account that was registered but never verified a new password, and marks its address as verified, for an
+ * operator who vouches for it. As after every new password, its sessions end and its owner gets a mail.
  */
 export async function secureAccount(
   deps: AdminDeps,
@@ -33,19 +33,19 @@ export async function secureAccount(
 ): Promise<void> {
   const at = deps.clock()
   const { id: userId, email, firstName } = person
-  const deed = { tenantId, bySystem: true, requestInfo, at }
+  const common = { tenantId, bySystem: true, requestInfo, at }
   await asSystem(deps.db, 'the password of an account that was never verified is replaced', async (tx) => {
     const reset = await resetPassword(tx, { id: userId, email, passwordHash, at })
-    // Verified meanwhile, it is somebody's.
+    // If it was verified meanwhile, the account has an owner.
     if (!reset?.verified_now) throw changed()
     await clearAttempts(tx, accountKey(email))
     await clearUnproven(tx, userId)
-    // An earlier address could else take the account back.
+    // Otherwise an earlier address could take the account back.
     await endAllTokens(tx, userId, at)
     await dropHeldMailbox(tx, userId)
-    await recordVerified(tx, { ...deed, userId, email })
+    await recordVerified(tx, { ...common, userId, email })
     const target = { type: 'user', id: userId }
     await appendAudit(tx, { tenantId, actor: null, requestInfo, action: 'password:reset', target, at })
-    await finishPasswordChange(deps, tx, { ...deed, userId, email, firstName, keepSession: null })
+    await finishPasswordChange(deps, tx, { ...common, userId, email, firstName, keepSession: null })
   })
 }

@@ -6,8 +6,8 @@ import { markEmailVerified } from '../users/store.ts'
 import { recordVerified } from './record-verified.ts'
 
 /**
- * Verifies the address to which the token was sent, once. 400 `token_expired` for one that is only too old, else
- * 400 `token_invalid`, also when the person's address has changed since.
+ * Verifies the address that the token was sent to, once. 400 `token_expired` for a token that is only too old, else 400
+ * `token_invalid`, also if the person's address has changed since.
  */
 export function confirmVerification(
   { db, clock }: Deps,
@@ -15,7 +15,7 @@ export function confirmVerification(
   token: string,
 ): Promise<void> {
   const at = clock()
-  return asSystem(db, 'whoever opens the link need not be logged in', async (tx) => {
+  return asSystem(db, 'the holder of the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_verification', token, at })
     await spendLink(tx, link)
     const { userId, tenantId, email } = link

@@ -6,16 +6,16 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 interface Verified {
   userId: string
   email: string
-  /** Where the flow began that proved it. */
+  /** The tenant in which the verification began. */
   tenantId: string
-  /** An operator vouches for it: the deed is the service's own. */
+  /** An operator vouches for the address, so the event has no actor. */
   bySystem?: boolean
   requestInfo: RequestInfo
   decisionId?: string
   at: number
 }
 
-/** Tells that an address was verified just now, by event and audit log, in the transaction that did it. */
+/** Appends the event and the audit row of a verified address, in the transaction that verified it. */
 export async function recordVerified(
   tx: Tx,
   { userId, email, bySystem, ...verified }: Verified,

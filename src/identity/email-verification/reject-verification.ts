@@ -6,9 +6,9 @@ import { logErased } from '../users/erase-person.ts'
 import { releaseAddress } from '../users/release-address.ts'
 
 /**
- * Takes an address away from the account that gave it as its own, once, for the person who reads its mail and did not
- * ask for that; {@link releaseAddress} says what becomes of the account. 400 as for a confirmation, also where the
- * address is verified by now.
+ * Removes an address from the account that claims it, once, for the person who reads its mail and did not register;
+ * {@link releaseAddress} says what happens to the account. 400 as for a confirmation, also if the address is verified by
+ * now.
  */
 export async function rejectVerification(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
   const at = deps.clock()

@@ -21,23 +21,23 @@ export const emailVerificationRoutes = (deps: Deps): Route[] => [
   linkRoute({
     path: '/api/v1/auth/email/verify/confirm',
     tag: 'E-mail verification',
-    summary: 'Verify an address with the token out of the mail',
+    summary: 'Verify an address with the token from the mail',
     done: 'Email verified',
     use: (requestInfo, token) => confirmVerification(deps, requestInfo, token),
   }),
   linkRoute({
     path: '/api/v1/auth/email/verify/reject',
     tag: 'E-mail verification',
-    summary: 'Say “This was not me” with the token out of the mail',
+    summary: 'Say “This was not me” with the token from the mail',
     description:
-      'The account loses the address. It gets back the one before it; an account that had no other address is deleted.',
+      'The account loses the address. It gets its earlier address back; an account that had no other address is deleted.',
     done: 'Address removed from the account',
     use: (requestInfo, token) => rejectVerification(deps, requestInfo, token),
   }),
   linkRoute({
     path: '/api/v1/auth/email/undo',
     tag: 'E-mail verification',
-    summary: 'Take a change of your address back with the token mailed to the old one',
+    summary: 'Undo a change of your address with the token mailed to the old address',
     description:
       'Ends all sessions, and removes second factors that do not count yet. Reset the password next.',
     done: 'E-mail address restored',

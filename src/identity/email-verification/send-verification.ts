@@ -18,22 +18,22 @@ interface Recipient {
 }
 
 /**
- * Makes a verification token and mails the links that confirm and reject the address, in the caller's transaction,
- * whose scope must be the person. The mail repeats nothing that people wrote: its reader may not know them.
+ * Makes a verification token and mails the links that confirm and reject the address, in a transaction that has the
+ * person as its scope. The mail repeats no text from the registration, because its reader might be a stranger.
  */
 export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipient): Promise<void> {
   const { userId, email, origin, tenantId, requestInfo, at } = recipient
   const lifeMs = deps.config.EMAIL_VERIFICATION_VALIDITY_SECONDS * 1000
   const purpose = 'email_verification'
   const token = await makeLinkToken(tx, { purpose, userId, tenantId, email, at, lifeMs })
-  const told = { [origin.how]: String(origin.at) }
+  const query = { [origin.how]: String(origin.at) }
   await sendMail(tx, deps.sealer, {
     tenantId,
     to: email,
     template: 'email_verification',
     variables: {
-      link: linkUrl(deps, purpose, token, told),
-      reject: linkUrl(deps, 'email_rejection', token, told),
+      link: linkUrl(deps, purpose, token, query),
+      reject: linkUrl(deps, 'email_rejection', token, query),
       origin,
     },
     requestId: requestInfo.requestId,
@@ -41,7 +41,7 @@ export async function mailVerificationLink(deps: Deps, tx: Tx, recipient: Recipi
   })
 }
 
-/** Mails the caller another link, unless their address is verified already; the answer and what it counts are the same. */
+/** Mails the caller another link, unless their address is verified. Both cases have the same answer and use up limits. */
 export async function sendVerification(
   deps: Deps,
   caller: Caller,

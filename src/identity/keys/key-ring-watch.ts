@@ -2,20 +2,20 @@ import type { Logger } from 'pino'
 import type { KeyRing } from '../../platform/crypto/token-signer.ts'
 
 const readAgainMs = 60_000
-const soonestMs = 5_000
+const minIntervalMs = 5_000
 
-/** The keys in force, followed while they rotate. */
+/** The current keys, kept up to date while they rotate. */
 export interface WatchedKeyRing {
   now(): KeyRing
   /**
-   * Reads the keys again because a token names one that is unknown, at most every 5 s however many do; otherwise
-   * gives at once. Never rejects.
+   * Reads the keys again, because a token names an unknown key. Reads at most every 5 s, however many tokens ask, and
+   * otherwise returns at once. Never rejects.
    */
   lookAgain(): Promise<void>
   close(): void
 }
 
-/** Reads the keys with `load`, and again every 60 s. Rejects where the first reading does. */
+/** Reads the keys with `load`, and again every 60 s. Rejects if the first read fails. */
 export async function watchKeyRing(load: () => Promise<KeyRing>, log: Logger): Promise<WatchedKeyRing> {
   let ring = await load()
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -38,8 +38,8 @@ export async function watchKeyRing(load: () => Promise<KeyRing>, log: Logger): P
     now: () => ring,
     async lookAgain() {
       if (looking) return looking
-      // By a clock that nobody sets: a jump of the wall's would let every forged token through to the database.
-      if (performance.now() - lookedAt < soonestMs) return
+      // A monotonic clock: if the wall clock jumped, every forged token could cause a read of the database.
+      if (performance.now() - lookedAt < minIntervalMs) return
       lookedAt = performance.now()
       await look()
     },

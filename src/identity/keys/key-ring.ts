@@ -9,12 +9,12 @@ import { insertKey, installationId, type KeyRow, listKeys, lockKeys, type NewKey
 
 type KeyDeps = Pick<Deps, 'db' | 'sealer' | 'clock' | 'config'>
 
-/** How long a new key is published before it signs, so that every process and verifier knows it by then. */
+/** A new key is published this long (ms) before it signs, so that every process and verifier knows it by then. */
 export const publishedMs = 90_000
 
 /**
- * Reads the keys in force: the one that signs first. They are those of JWT_PRIVATE_KEYS where that is set, else those
- * in Postgres, of which the first is made when there is none.
+ * Reads the current keys, the signing key first: those of JWT_PRIVATE_KEYS if that is set, else those in Postgres, where
+ * the first call creates a key.
  */
 export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
   const { config } = deps
@@ -34,7 +34,7 @@ export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
   return { issuer, audience: config.JWT_AUDIENCE, keys }
 }
 
-/** The newest key that has been published long enough signs; the others verify. */
+/** The newest key that was published long enough ago signs; the others only verify. */
 export function signerFirst(newestFirst: readonly KeyRow[], now: number): KeyRow[] {
   const signer = newestFirst.find((key) => key.created_at <= now - publishedMs) ?? newestFirst.at(-1)
   return signer ? [signer, ...newestFirst.filter((key) => key !== signer)] : []
@@ -73,17 +73,17 @@ async function signingKey(privateJwk: JWK, algorithm: SigningKey['algorithm']): 
   }
 }
 
-/** RFC 7517: what may be published of a key. */
+/** The public members of a key (RFC 7517). */
 function publicPart({ kty, crv, x, y, n, e, kid, alg }: JWK): JWK {
   const all = { kty, crv, x, y, n, e, kid, alg, use: 'sig' }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JWK
 }
 
-/** JWT_PRIVATE_KEYS as JWKs: a JWK set, or PKCS#8 PEM blocks one after the other. Throws where there is no key. */
+/** JWT_PRIVATE_KEYS as JWKs: a JWK set, or PKCS#8 PEM blocks one after another. Throws if it holds no private key. */
 function ownKeys(text: NonNullable<Config['JWT_PRIVATE_KEYS']>): JWK[] {
   const keys = text.trimStart().startsWith('{') ? keysOfSet(text) : keysOfPem(text)
   if (keys.length > 0 && keys.every((key) => typeof key?.d === 'string')) return keys
-  throw new Error('JWT_PRIVATE_KEYS has to hold private keys: a JWK set {"keys":[…]}, or PKCS#8 PEM blocks')
+  throw new Error('JWT_PRIVATE_KEYS must hold private keys: a JWK set {"keys":[…]}, or PKCS#8 PEM blocks')
 }
 
 function keysOfSet(text: string): JWK[] {
@@ -104,5 +104,5 @@ function algorithmOf(jwk: JWK): SigningKey['algorithm'] {
   if (jwk.kty === 'EC' && jwk.crv === 'P-256') return 'ES256'
   if (jwk.kty === 'OKP' && jwk.crv === 'Ed25519') return 'EdDSA'
   if (jwk.kty === 'RSA') return 'RS256'
-  throw new Error('JWT_PRIVATE_KEYS may hold P-256, Ed25519 and RSA keys')
+  throw new Error('JWT_PRIVATE_KEYS can hold P-256, Ed25519 and RSA keys only')
 }

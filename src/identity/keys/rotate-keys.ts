@@ -4,17 +4,17 @@ import { makeKey, publishedMs } from './key-ring.ts'
 import { deleteRetiredKeys, insertKey, lockKeys, retireKeys } from './store.ts'
 
 /**
- * Adds a signing key of JWT_ALGORITHM; gives its `kid` and when it begins to sign (ms since 1970): after 90 s, when
- * every process and verifier knows it. A process begins at its next reading of the keys, up to 60 s later. Older keys
- * verify until the last token they may still sign has expired, and are deleted by a later rotation. Throws where the
- * keys are those of JWT_PRIVATE_KEYS.
+ * Adds a signing key of JWT_ALGORITHM; returns its `kid` and the time at which it begins to sign (ms since 1970): after
+ * 90 s, when every process and verifier knows it. A process begins at its next read of the keys, up to 60 s later. Older
+ * keys verify until the last token that they can sign has expired; a later rotation deletes them. Throws if
+ * JWT_PRIVATE_KEYS is set.
  */
 export async function rotateKeys(
   deps: Pick<Deps, 'sealer' | 'config' | 'clock'> & { db: Pick<Deps['db'], 'system'> },
 ): Promise<{ kid: string; signsAt: number }> {
   const { config, db, clock } = deps
   if (config.JWT_PRIVATE_KEYS)
-    throw new Error('The keys are those of JWT_PRIVATE_KEYS: put a new one in front there, and restart.')
+    throw new Error('The keys come from JWT_PRIVATE_KEYS: put a new key first there, and restart.')
   const now = clock()
   const key = await makeKey(deps, now)
   const signsAt = now + publishedMs
@@ -27,7 +27,7 @@ export async function rotateKeys(
   return { kid: key.kid, signsAt }
 }
 
-/** How long a token may live that is signed by the last breath of a key; the tolerance of clocks included. */
+/** How long the last token that a key signs can be valid, including the tolerance for clocks. */
 function longestLifeMs(config: Deps['config']): number {
   const { ACCESS_TOKEN_VALIDITY_SECONDS, REFRESH_TOKEN_VALIDITY_SECONDS } = config
   const { OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS } = config
@@ -36,6 +36,6 @@ function longestLifeMs(config: Deps['config']): number {
     REFRESH_TOKEN_VALIDITY_SECONDS,
     OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS,
   ]
-  // A process may go on signing with the old key for the minute between two of its readings.
+  // A process reads the keys once a minute, so it can sign with the old key for up to a minute longer.
   return (Math.max(...lives) + 65) * 1000
 }

@@ -14,14 +14,14 @@ const keyRow = z.object({
 export type KeyRow = z.infer<typeof keyRow>
 export type NewKey = Omit<KeyRow, 'retires_at'>
 
-/** Keys whose tokens may be alive, newest first, of those of one moment the last to be made; as the system role. */
+/** Keys whose tokens can still be valid, newest first; of keys created at the same time the unretired first. As the system role. */
 export function listKeys(tx: Tx, now: number): Promise<readonly KeyRow[]> {
   return tx.any(sql.type(keyRow)`
     select kid, algorithm, public_jwk, private_jwk_sealed, created_at, retires_at from signing_keys
     where retires_at is null or retires_at > ${sql.timestamp(new Date(now))} order by created_at desc, retires_at desc nulls first, kid`)
 }
 
-/** Keeps a key; as the system role. */
+/** Inserts a key. As the system role. */
 export async function insertKey(tx: Tx, key: NewKey): Promise<void> {
   await tx.query(sql.unsafe`
     insert into signing_keys (kid, algorithm, public_jwk, private_jwk_sealed, created_at)
@@ -29,31 +29,31 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<void> {
             ${sql.timestamp(new Date(key.created_at))})`)
 }
 
-/** Gives the keys that sign until now the moment from which they verify nothing (ms since 1970); as the system role. */
+/** Sets when the current keys stop verifying (ms since 1970). As the system role. */
 export async function retireKeys(tx: Tx, at: number): Promise<void> {
   await tx.query(sql.unsafe`
     update signing_keys set retires_at = ${sql.timestamp(new Date(at))} where retires_at is null`)
 }
 
-/** Deletes a key; false where no key has the kid; as the system role. */
+/** Deletes a key; false if no key has the kid. As the system role. */
 export async function deleteKey(tx: Tx, kid: string): Promise<boolean> {
   const gone = await tx.maybeOne(sql.type(z.object({ kid: z.string() }))`
     delete from signing_keys where kid = ${kid} returning kid`)
   return gone !== null
 }
 
-/** Deletes keys that verify nothing any more; as the system role. */
+/** Deletes the keys that no longer verify. As the system role. */
 export async function deleteRetiredKeys(tx: Tx, now: number): Promise<void> {
   await tx.query(sql.unsafe`
     delete from signing_keys where retires_at <= ${sql.timestamp(new Date(now))}`)
 }
 
-/** One process at a time makes the first key, or adds one; the lock ends with the transaction. */
+/** Lets one process at a time create a key; the lock ends with the transaction. */
 export async function lockKeys(tx: Tx): Promise<void> {
   await tx.query(sql.unsafe`select pg_advisory_xact_lock(hashtext('bailiwick signing keys'))`)
 }
 
-/** The id of this database, made at its first use; as the system role. */
+/** The id of this installation, created at the first call. As the system role. */
 export async function installationId(tx: Tx, fresh: { id: string; at: number }): Promise<string> {
   const found = await tx.maybeOneFirst(sql.type(z.object({ id: z.uuid() }))`select id from installation`)
   if (found) return found

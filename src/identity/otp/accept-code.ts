@@ -5,30 +5,30 @@ import type { DeviceType, PresentedCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
 import { consumeEmailCode, consumeRecoveryCode } from './code-store.ts'
 import { emailCodeHashes, recoveryCodeHashes } from './codes.ts'
-import { burnTotpStep, type TotpRow } from './store.ts'
+import { spendTotpStep, type TotpRow } from './store.ts'
 
-/** A second factor that was shown just now. */
+/** A second factor that the person has just shown. */
 export interface ShownFactor {
   type: DeviceType
   deviceId: string
-  /** When it begins to count, in ms since 1970; null: it counts. */
+  /** When it begins to count, in ms since 1970; null if it counts already. */
   countsFrom: number | null
 }
 
-/** What a code is compared with, made before the transaction that uses it up. */
+/** What a code is compared with. It is computed before the transaction that uses the code up. */
 export interface Comparison {
   userId: string
-  /** The session or the waiting sign-in in which it is shown. */
+  /** The session or waiting sign-in that shows the code. */
   signInId: string
   at: number
-  /** When codes by e-mail begin to count; null or past: they count. */
+  /** When codes by e-mail begin to count; they count already if this is null or past. */
   mailedCountFrom: number | null
   totp: readonly TotpMatch[]
   email: readonly Buffer[]
   recovery: readonly Buffer[]
 }
 
-/** Compares with what needs no database: secrets are opened and hashes made, for the channels asked for alone. */
+/** Does the part that needs no database: opens secrets and computes hashes, for the given channels only. */
 export function compareCode(
   deps: Deps,
   person: { userId: string; signInId: string; mailbox: Mailbox; at: number },
@@ -52,13 +52,13 @@ export function compareCode(
   }
 }
 
-/** Uses a code up at the first device that takes it: TOTP, e-mail, recovery codes. Null where none does. As the system role. */
+/** Uses a code up at the first device that accepts it: TOTP, e-mail, recovery codes. Null if none does. As the system role. */
 export async function acceptCode(tx: Tx, comparison: Comparison): Promise<ShownFactor | null> {
   const { userId, signInId, at, totp, email, recovery } = comparison
   const unlessPast = (ms: number | null) => (ms !== null && ms > at ? ms : null)
   for (const match of totp) {
-    const burnt = await burnTotpStep(tx, { userId, at, ...match })
-    if (burnt) return { type: 'totp', deviceId: match.id, countsFrom: unlessPast(burnt.counts_from) }
+    const used = await spendTotpStep(tx, { userId, at, ...match })
+    if (used) return { type: 'totp', deviceId: match.id, countsFrom: unlessPast(used.counts_from) }
   }
   const byMail = email.length > 0 ? await consumeEmailCode(tx, { userId, signInId, at, hashes: email }) : null
   if (byMail) return { type: 'email', deviceId: byMail, countsFrom: unlessPast(comparison.mailedCountFrom) }

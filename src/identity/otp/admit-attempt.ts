@@ -2,13 +2,13 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { findMailbox, type Mailbox } from '../users/address-store.ts'
-import { countAttempt, secondsUntilAdmitted } from './attempt-store.ts'
+import { countAttempt, secondsUntilAdmitted } from './code-store.ts'
 import { listTotpSecrets, type TotpRow } from './store.ts'
 
 /**
- * Counts a check of a second factor against its person, in a transaction of its own: a roll-back later on gives no
- * guess back. Gives what to check against, TOTP devices and the mailbox to which codes went; throws 429
- * `account_locked`, also before a right code.
+ * Counts a check of a second factor against its person, in a transaction of its own, so that a later rollback gives no
+ * guess back. Returns what to compare with: the TOTP devices, and the mailbox that codes were sent to. Throws 429
+ * `account_locked`, even if the code is right.
  */
 export async function admitAttempt(
   { db, metrics }: Deps,

@@ -12,8 +12,8 @@ interface Property {
   enum?: string[]
 }
 
-/** A body whose refusal says `field: false` beside the errors, so that reading that alone fails closed. */
-const closedBy = <T extends ZodType>(
+/** A body whose refusal has `field: false` with the errors, so that a client that reads only this fails closed. */
+const failingClosed = <T extends ZodType>(
   field: 'verified' | 'confirmed',
   schema: T,
   properties: Record<string, Property>,
@@ -31,27 +31,27 @@ const closedBy = <T extends ZodType>(
 
 const code = z.string('Give the code as text.')
 
-/** The caller's password, in place of a recent sign-in. */
+/** The caller's password, instead of a recent sign-in. */
 export const repeatedPassword = presentedPassword.optional().meta({
-  description: 'Where you signed in more than 10 minutes ago',
+  description: 'If you signed in more than 10 minutes ago',
 })
 const kind = z.enum(deviceTypes, `A device type is one of ${deviceTypes.join(', ')}.`)
 
-/** `code`, and the channel to try where only one is to be: `device_type`, or `type`. */
-export const verifyBody = closedBy(
+/** `code`, and the one channel to try: `device_type`, or `type`. */
+export const verifyBody = failingClosed(
   'verified',
   z
     .object({ code, device_type: kind.optional(), type: kind.optional() }, 'Send a JSON object.')
     .transform((body) => ({ code: body.code, deviceType: body.device_type ?? body.type })),
   {
     code: { type: 'string', description: 'From an authenticator app, a mail, or a recovery code' },
-    device_type: { type: 'string', enum: [...deviceTypes], description: 'Tries this kind of device alone' },
+    device_type: { type: 'string', enum: [...deviceTypes], description: 'Tries only this kind of device' },
     type: { type: 'string', enum: [...deviceTypes], description: 'The same as device_type' },
   },
 )
 
-/** `code`, the device where it is not the one being set up, and the password where the sign-in is old. */
-export const confirmBody = closedBy(
+/** `code`, the device unless it is the one being set up, and the password if the sign-in is old. */
+export const confirmBody = failingClosed(
   'confirmed',
   z
     .object(
@@ -69,7 +69,7 @@ export const confirmBody = closedBy(
     current_password: {
       type: 'string',
       format: 'password',
-      description: 'Where you signed in, and set it up, more than 10 minutes ago',
+      description: 'If you signed in, and set the device up, more than 10 minutes ago',
     },
   },
 )

@@ -1,14 +1,15 @@
 import type { Config } from '../../config.ts'
 import { ApiError } from '../../platform/errors.ts'
+import type { findFactors } from './store.ts'
 
-/** The kinds of devices, in the order in which a code is tried. */
+/** The kinds of devices, in the order in which the service tries a code. */
 export const deviceTypes = ['totp', 'email', 'static'] as const
 export type DeviceType = (typeof deviceTypes)[number]
 
 export const channelDisabled = () =>
   new ApiError(403, 'channel_disabled', 'This way of showing a second factor is switched off here.')
 
-/** The channels in force. */
+/** The channels that the settings switch on. */
 export const channelsOn = (config: Config): readonly DeviceType[] => {
   const on = {
     totp: config.OTP_TOTP_ENABLED,
@@ -18,20 +19,20 @@ export const channelsOn = (config: Config): readonly DeviceType[] => {
   return config.OTP_ENABLED ? deviceTypes.filter((type) => on[type]) : []
 }
 
-/** Throws 403 `channel_disabled` where the channel is off. */
+/** Throws 403 `channel_disabled` if the channel is off. */
 export function assertChannelOn(config: Config, type: DeviceType): void {
   if (!channelsOn(config).includes(type)) throw channelDisabled()
 }
 
-/** A code as it was sent, in the forms that channels know; null for a form that a code does not have. */
+/** A code in the two forms that channels use; null for a form that it does not have. */
 export interface PresentedCode {
   digits: string | null
   recovery: string | null
 }
 
 /**
- * Reads a code: spaces never count, and neither do case and dashes of a recovery code. Sets made before 0.2.0 have
- * recovery codes of 16 characters.
+ * Reads a code. Ignores spaces, and the case and dashes of a recovery code. Sets created before 0.2.0 have recovery
+ * codes of 16 characters.
  */
 export function readCode(text: string): PresentedCode {
   const plain = text.replaceAll(' ', '')
@@ -42,12 +43,38 @@ export function readCode(text: string): PresentedCode {
   }
 }
 
-/** Those of the channels for which this could be a code. */
+/** The channels that this could be a code of. */
 export const channelsOfForm = (code: PresentedCode, channels: readonly DeviceType[]) =>
   channels.filter((type) => (type === 'static' ? code.recovery : code.digits) !== null)
 
-/** 400 in the body of which `field` (`verified`, `confirmed`) is false, so that reading either fails closed. */
+/** 400 whose body has `field` (`verified`, `confirmed`) as false, so that a client that reads only this fails closed. */
 export const otpInvalid = (field: 'verified' | 'confirmed') =>
   new ApiError(400, 'otp_invalid', 'This code is not valid: it is wrong, expired, or was used.', {
     members: { [field]: false },
   })
+
+export type Factors = Awaited<ReturnType<typeof findFactors>>
+
+/**
+ * The channels by which a person can show a second factor now. Every person can use e-mail, even with an unverified
+ * address, because a right code verifies it, except shortly after a reset by mail; recovery codes while some are left.
+ * If a factor that counts is `demanded`, leaves out young factors, unless there are no others.
+ */
+export function usableMethods(config: Config, factors: Factors, demanded: boolean): DeviceType[] {
+  const on = channelsOn(config)
+  const has = {
+    totp: factors.totp,
+    email: factors.mailed_codes_count,
+    static: factors.recovery_codes > 0,
+  }
+  const counts = { totp: factors.totp_counts, email: has.email, static: has.static && factors.recovery_count }
+  const counting = on.filter((type) => counts[type])
+  return demanded && counting.length > 0 ? counting : on.filter((type) => has[type])
+}
+
+/** Whether a person can set up TOTP between password and second factor: only while they have no other channel. */
+export function canEnrolFirst(config: Config, factors: Factors): boolean {
+  const on = channelsOn(config)
+  const mailed = on.includes('email') && factors.address_proven
+  return !factors.totp && !mailed && factors.recovery_codes === 0 && on.includes('totp')
+}

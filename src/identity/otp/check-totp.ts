@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { matchTotp } from '../../platform/crypto/totp.ts'
 import type { TotpRow } from './store.ts'
 
-/** A device whose code was shown, as it has to be still when the step is burned. */
+/** A device whose code matched. Its sealed secret must be unchanged when the time step is used up. */
 export interface TotpMatch {
   id: string
   step: number
@@ -10,12 +10,12 @@ export interface TotpMatch {
   resealed: Buffer
 }
 
-/** A sealed secret opens for its own person and device alone. */
+/** Binds a sealed secret to its person and device. */
 export const totpContext = (userId: string, deviceId: string) => `${userId}.${deviceId}`
 
 /**
- * Those of a person's devices for which `code` is right now (`at` in ms). Secrets sealed by an older key come sealed
- * anew; one that no key of SECRET_KEYS opens matches nothing.
+ * The devices of a person whose current code (`at` in ms) is `code`. A secret sealed by an older key is sealed again
+ * with the newest; one that no key of SECRET_KEYS opens never matches.
  */
 export function matchingDevices(
   deps: Pick<Deps, 'sealer' | 'log'>,

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
 const deviceId = z.object({ id: z.uuid() })
 
 interface Owner {
@@ -8,9 +10,11 @@ interface Owner {
   at: number
 }
 
-/** Gives the id of the person's e-mail device, which is made where there is none. */
+// Codes that are sent or kept, and the attempts to guess one. Times are in ms since 1970.
+
+/** Returns the id of the person's e-mail device; creates the device if there is none. */
 export function putEmailDevice(tx: Tx, device: Owner & { id: string }): Promise<string> {
-  const at = sql.timestamp(new Date(device.at))
+  const at = moment(device.at)
   return tx.oneFirst(sql.type(deviceId)`
     insert into otp_devices (user_id, id, type, name, created_at, confirmed_at)
     values (${device.userId}, ${device.id}, 'email', 'E-mail', ${at}, ${at})
@@ -18,7 +22,7 @@ export function putEmailDevice(tx: Tx, device: Owner & { id: string }): Promise<
     returning id`)
 }
 
-/** Keeps the hash of a code that is being sent, for the sign-in that asked for it. */
+/** Stores the hash of a mailed code, for the sign-in that asked for it. */
 export async function insertEmailCode(
   tx: Tx,
   code: Owner & { id: string; deviceId: string; signInId: string; hash: Buffer; expiresAt: number },
@@ -26,18 +30,18 @@ export async function insertEmailCode(
   await tx.query(sql.unsafe`
     insert into otp_email_codes (user_id, id, device_id, sign_in_id, code_hash, created_at, expires_at)
     values (${code.userId}, ${code.id}, ${code.deviceId}, ${code.signInId}, ${sql.binary(code.hash)},
-            ${sql.timestamp(new Date(code.at))}, ${sql.timestamp(new Date(code.expiresAt))})`)
+            ${moment(code.at)}, ${moment(code.expiresAt)})`)
 }
 
 /**
- * Uses up a code sent by e-mail, if one of `hashes` is unused, not expired, and was asked for by this sign-in; gives
- * the device's id, or null. Of any number who show it one gets the id; as the system role.
+ * Uses up a mailed code, if one of `hashes` is unused, not expired, and was sent for this sign-in; returns the device's
+ * id, or null. Of parallel calls only one gets the id. As the system role.
  */
 export async function consumeEmailCode(
   tx: Tx,
   { userId, signInId, hashes, at: now }: Owner & { signInId: string; hashes: readonly Buffer[] },
 ): Promise<string | null> {
-  const at = sql.timestamp(new Date(now))
+  const at = moment(now)
   const [used] = await tx.anyFirst(sql.type(deviceId)`
     update otp_email_codes set used_at = ${at}
     where user_id = ${userId} and code_hash = any(${sql.array(hashes, 'bytea')}) and used_at is null and expires_at > ${at}
@@ -50,15 +54,15 @@ export async function consumeEmailCode(
 
 interface RecoverySet extends Owner {
   id: string
-  /** Null: at once. */
+  /** Null for at once. */
   countsFrom: number | null
   signInId: string
 }
 
-/** Gives the id of the person's set of recovery codes; whoever makes a new one meanwhile waits. */
+/** Returns the id of the person's set of recovery codes, and locks it: a parallel call waits. */
 export function putRecoverySet(tx: Tx, set: RecoverySet): Promise<string> {
-  const at = sql.timestamp(new Date(set.at))
-  const countsFrom = set.countsFrom === null ? null : sql.timestamp(new Date(set.countsFrom))
+  const at = moment(set.at)
+  const countsFrom = set.countsFrom === null ? null : moment(set.countsFrom)
   return tx.oneFirst(sql.type(deviceId)`
     insert into otp_devices (user_id, id, type, name, created_at, confirmed_at, counts_from, shown_in)
     values (${set.userId}, ${set.id}, 'static', 'Recovery codes', ${at}, ${at}, ${countsFrom}, ${set.signInId})
@@ -67,7 +71,7 @@ export function putRecoverySet(tx: Tx, set: RecoverySet): Promise<string> {
     returning id`)
 }
 
-/** Replaces whatever is left of a set by new codes. The set has to be held by {@link putRecoverySet}. */
+/** Replaces the remaining codes of a set by new ones. Lock the set with {@link putRecoverySet} first. */
 export async function replaceRecoveryCodes(
   tx: Tx,
   set: { userId: string; deviceId: string; hashes: readonly Buffer[] },
@@ -81,8 +85,8 @@ export async function replaceRecoveryCodes(
 const setRow = z.object({ id: z.uuid(), counts_from: z.number().nullable() })
 
 /**
- * Takes a recovery code off its set; gives the set, and from when it counts, or null; one of many gets it; as the
- * system role.
+ * Deletes a recovery code from its set; returns the set and when it begins to count, or null. Of parallel calls only one
+ * gets the set. As the system role.
  */
 export async function consumeRecoveryCode(
   tx: Tx,
@@ -96,14 +100,58 @@ export async function consumeRecoveryCode(
 
 function touchDevice(tx: Tx, { userId, at }: Owner, id: string): Promise<z.infer<typeof setRow>> {
   return tx.one(sql.type(setRow)`
-    update otp_devices set last_used_at = ${sql.timestamp(new Date(at))}
+    update otp_devices set last_used_at = ${moment(at)}
     where user_id = ${userId} and id = ${id} returning id, counts_from`)
 }
 
-/** Voids up to `limit` unused codes of the installation that were mailed; gives how many. As the system role. */
+/** Voids up to `limit` unused mailed codes of the whole installation; returns how many. As the system role. */
 export async function voidSomeCodes(tx: Tx, at: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
-    update otp_email_codes set used_at = ${sql.timestamp(new Date(at))}
+    update otp_email_codes set used_at = ${moment(at)}
     where used_at is null and id = any(array(select id from otp_email_codes where used_at is null limit ${limit}))`)
   return rowCount
+}
+
+/** Limits on checks of second factors: in a window, and in a row before all are refused for `lock`; times in ms. */
+export const guessing = { window: 300_000, inWindow: 5, inRow: 10, lock: 900_000 }
+
+const attempts = z.object({ recent: z.array(z.number()), in_a_row: z.number(), last_at: z.number() })
+
+/**
+ * Counts a check of a second factor as wrong before it is made; false, and nothing is counted, after too many. One
+ * statement, so that parallel calls cannot exceed the limit. As the system role.
+ */
+export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boolean> {
+  const now = moment(at)
+  const since = moment(at - guessing.window)
+  const admitted = await tx.maybeOne(sql.type(attempts)`
+    insert into otp_attempts as a (user_id, recent, in_a_row, last_at) values (${userId}, array[${now}], 1, ${now})
+    on conflict (user_id) do update set
+      recent = array(select r from unnest(a.recent) r where r > ${since} order by r) || ${now},
+      in_a_row = case when a.in_a_row >= ${guessing.inRow} then 1 else a.in_a_row + 1 end,
+      last_at = ${now}
+    where (a.in_a_row < ${guessing.inRow} or a.last_at <= ${moment(at - guessing.lock)})
+      and (select count(*) from unnest(a.recent) r where r > ${since}) < ${guessing.inWindow}
+    returning recent, in_a_row, last_at`)
+  return admitted !== null
+}
+
+/** Takes back the attempt counted at `at`, because it was right: resets the wrong ones in a row, keeps the window. */
+export async function forgiveAttempt(tx: Tx, { userId, at }: Owner): Promise<void> {
+  const now = moment(at)
+  await tx.query(sql.unsafe`
+    update otp_attempts set in_a_row = 0,
+      recent = case when array_position(recent, ${now}) is null then recent
+        else recent[:array_position(recent, ${now}) - 1] || recent[array_position(recent, ${now}) + 1:] end
+    where user_id = ${userId}`)
+}
+
+/** Seconds until the next check is admitted, at least 1. As the system role. */
+export async function secondsUntilAdmitted(tx: Tx, { userId, at }: Owner): Promise<number> {
+  const row = await tx.maybeOne(sql.type(attempts)`
+    select recent, in_a_row, last_at from otp_attempts where user_id = ${userId}`)
+  if (!row) return 1
+  const fifthLast = row.recent.at(-guessing.inWindow) ?? 0
+  const ends = [fifthLast + guessing.window, row.in_a_row >= guessing.inRow ? row.last_at + guessing.lock : 0]
+  return Math.max(1, Math.ceil((Math.max(...ends) - at) / 1000))
 }

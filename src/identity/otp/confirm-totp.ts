@@ -6,9 +6,9 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { applySecondFactor } from '../sessions/complete-sign-in.ts'
 import { issueTokens } from '../sessions/issue-tokens.ts'
 import { admitAttempt } from './admit-attempt.ts'
-import { forgiveAttempt } from './attempt-store.ts'
 import { assertChannelOn, otpInvalid, readCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
+import { forgiveAttempt } from './code-store.ts'
 import { assertCanEnrol, enrolmentSeconds } from './enrolment.ts'
 import { notifyEnrolment } from './notify-enrolment.ts'
 import { recordConfirmed } from './record-device.ts'
@@ -19,9 +19,10 @@ const nothingSetUp = () => notFound('No such app is being set up: POST /api/v1/a
 const alreadyConfirmed = () => invalidState('This device is confirmed already.', 'confirmed')
 
 /**
- * Confirms the device being set up by its first code, once: from then on MFA is on, and this session is `aal2`, unless
- * the device is young. With a temporary token it completes the sign-in, and only then the step is burned. 400
- * `otp_invalid`, 401 as for the set-up, 404 where nothing is set up, 409 where it is confirmed, 429 `account_locked`.
+ * Confirms the device being set up by its first code, once. This switches MFA on and raises this session to `aal2`,
+ * unless the device is young. With a temporary token it completes the sign-in; only then the code's time step is used
+ * up. 400 `otp_invalid`, 401 as for the set-up, 404 if no device is being set up, 409 if it is confirmed already, 429
+ * `account_locked`.
  */
 export async function confirmTotp(
   deps: Deps,
@@ -69,11 +70,11 @@ async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at:
 
 type Devices = Awaited<ReturnType<typeof listTotpDevices>>
 
-/** Whoever set it up was asked then, and knows its secret. */
+/** Whether this session began the set-up recently: then the person has authenticated for it, and knows the secret. */
 const isBegunBy = ({ sessionId }: Caller, device: Devices[number], now: number) =>
   !device.confirmed && device.shown_in === sessionId && now - device.created_at <= enrolmentSeconds * 1000
 
-/** The id of the device named, or else of the one being set up. */
+/** The id of the named device, else of the one being set up. */
 function unconfirmedOf(devices: Devices, named: string | undefined): string {
   const asked = devices.filter(({ id }) => named === undefined || id === named)
   const open = asked.find((device) => !device.confirmed)

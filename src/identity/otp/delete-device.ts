@@ -12,11 +12,11 @@ const lastFactor = () =>
   new ApiError(
     409,
     'last_factor',
-    'A second factor is required here, and this is your last. Add another first.',
+    'A second factor is required here, and this is your last one. Add another first.',
   )
 
 /**
- * Deletes a device of the caller with its codes. 401 step-up where MFA is on, 404 for any other id, 409
+ * Deletes one of the caller's devices with its codes. 401 if MFA is on and needs a step-up, 404 for any other id, 409
  * `last_factor` for the last confirmed TOTP device while the token's tenant or the service requires a second factor.
  */
 export async function removeDevice(deps: Deps, caller: Caller, id: string): Promise<void> {

@@ -3,7 +3,7 @@ import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { deviceTypes } from './channels.ts'
 import type { DeviceRow } from './store.ts'
 
-/** A device as its owner sees it: never a secret, never a code. */
+/** A device as its owner sees it, without secrets and codes. */
 export const deviceSchema = z
   .object({
     id: z.uuid(),
@@ -13,13 +13,16 @@ export const deviceSchema = z
     created_at: timestamp,
     last_used_at: timestamp.nullable(),
     counts_from: timestamp.nullable().meta({
-      description: 'When it begins to count as a second factor; null once it does',
+      description: 'When the device begins to count as a second factor; null once it does',
     }),
-    remaining_codes: z.int().nullable().meta({ description: 'Of recovery codes; else null' }),
+    remaining_codes: z
+      .int()
+      .nullable()
+      .meta({ description: 'The number of recovery codes left; null for other devices' }),
   })
   .meta({ id: 'OtpDevice' })
 
-/** As it is at `now`, in ms since 1970. */
+/** The device at `now`, in ms since 1970. */
 export const toJsonDevice = (row: DeviceRow, now: number) => ({
   id: row.id,
   type: row.type,

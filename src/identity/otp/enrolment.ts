@@ -8,23 +8,24 @@ import {
   assertRecentSignIn,
   hasFreshSecondFactor,
 } from '../sessions/fresh-authentication.ts'
-import { canEnrolFirst } from './factors.ts'
+import { canEnrolFirst } from './channels.ts'
 import { findFactors } from './store.ts'
 
-/** How long a sign-in, and the set-up of an app, are good for enrolling a factor; in seconds. */
+/** How long after a sign-in, or the set-up of an app, the person can enrol a factor; in seconds. */
 export const enrolmentSeconds = 600
 
 interface Enrolment {
   now: number
-  /** Sent along in place of a recent sign-in; 400 where it is wrong. */
+  /** Sent instead of a recent sign-in; 400 if it is wrong. */
   currentPassword: string | undefined
-  /** The same session began it within the last 10 minutes, and was asked then. */
+  /** This session began the set-up within the last 10 minutes, and authenticated for it then. */
   begun?: boolean
 }
 
 /**
- * Throws 401 unless the caller may add a factor. With MFA on: `aal2` of the last 10 minutes. Else a sign-in or a second
- * factor of the last 10 minutes, or the password. With a temporary token: where no other channel can serve.
+ * Throws 401 unless the caller can add a factor. If MFA is on, this takes `aal2` in the last 10 minutes; else a sign-in
+ * or a second factor in the last 10 minutes, or the password. With a temporary token the person must have no other
+ * channel.
  */
 export async function assertCanEnrol(deps: Deps, caller: Caller, enrolment: Enrolment): Promise<void> {
   const { now, currentPassword, begun = false } = enrolment
@@ -34,12 +35,12 @@ export async function assertCanEnrol(deps: Deps, caller: Caller, enrolment: Enro
   else if (!begun && !hasFreshSecondFactor(caller, now)) assertRecentSignIn(caller, now, enrolmentSeconds)
 }
 
-/** Else the password alone would open an account that has another channel. */
+/** Otherwise the password alone would open an account that has another channel. */
 async function assertCanEnrolFirst({ db, config }: Deps, caller: Caller, now: number): Promise<void> {
   const factors = await inTenant(db, caller, (tx) => findFactors(tx, caller.userId, now))
   if (!canEnrolFirst(config, factors))
     throw unauthorized(
       'otp_required',
-      'Show a code of another channel first, at POST /api/v1/auth/otp/verify/: by e-mail, or of a device you have.',
+      'First show a code of another channel, by e-mail or from a device you have: POST /api/v1/auth/otp/verify/.',
     )
 }

@@ -12,8 +12,9 @@ import { notifyEnrolment } from './notify-enrolment.ts'
 import { countsFrom } from './young-factors.ts'
 
 /**
- * Makes a new set of recovery codes and voids the old one; of sets made at once only one is left. The codes are told
- * here and never again. 401 unless the caller authenticated lately ({@link assertCanEnrol}), 403 `channel_disabled`.
+ * Makes a new set of recovery codes and deletes the old set; of parallel calls only one set remains. Returns the codes,
+ * which are never shown again. 401 unless the caller authenticated recently ({@link assertCanEnrol}), 403
+ * `channel_disabled`.
  */
 export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentPassword: string | undefined) {
   const { db, config, sealer, clock } = deps
@@ -32,8 +33,8 @@ export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentP
     const event = { tenantId, subject: userId, actorId: userId, requestId, at }
     const type = 'identity.recovery_codes_generated'
     await appendEvent(tx, { ...event, type, data: { user_id: userId } })
-    const deed = { ...doneBy(caller, at), action: 'otp_device:generate' } as const
-    await appendAudit(tx, { ...deed, target: { type: 'otp_device', id: deviceId } })
+    const entry = { ...doneBy(caller, at), action: 'otp_device:generate' } as const
+    await appendAudit(tx, { ...entry, target: { type: 'otp_device', id: deviceId } })
     await notifyEnrolment(deps, tx, caller, { type: 'static', id: deviceId, countsFrom: from }, at)
     return deviceId
   })

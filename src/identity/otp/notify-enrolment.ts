@@ -9,13 +9,14 @@ import { undoMs } from '../users/finish-address-change.ts'
 interface Enrolled {
   type: 'totp' | 'static'
   id: string
-  /** In ms since 1970; null: it counts. */
+  /** In ms since 1970; null if it counts already. */
   countsFrom: number | null
 }
 
 /**
- * Tells a person of a factor that was enrolled, where their codes go, in the caller's transaction. Of a young one the
- * mail carries the link that removes it, if the mailbox is proven: to a stranger's it would hand out the account.
+ * Mails a person about an enrolled factor, at the mailbox that their codes go to, in the caller's transaction. For a
+ * young factor, the mail has a link that removes it, but only if the mailbox is proven: at a stranger's mailbox the link
+ * would give the account away.
  */
 export async function notifyEnrolment(
   deps: Deps,

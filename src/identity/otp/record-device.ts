@@ -6,11 +6,11 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { findMailbox } from '../users/address-store.ts'
 import type { DeviceType } from './channels.ts'
 
-/** Leaves the event that a device was confirmed, in the caller's transaction. */
+/** Appends the event for a confirmed device, in the caller's transaction. */
 export const recordConfirmed = (tx: Tx, caller: Caller, device: DeviceType, at: number) =>
-  tell(tx, caller, 'identity.otp_device_confirmed', device, at)
+  record(tx, caller, 'identity.otp_device_confirmed', device, at)
 
-/** Leaves the event that a device was deleted, and a mail to its owner, in the caller's transaction. */
+/** Appends the event for a deleted device, and a mail to its owner, in the caller's transaction. */
 export async function recordDeleted(
   { sealer }: Deps,
   tx: Tx,
@@ -18,7 +18,7 @@ export async function recordDeleted(
   device: DeviceType,
   at: number,
 ): Promise<void> {
-  await tell(tx, caller, 'identity.otp_device_deleted', device, at)
+  await record(tx, caller, 'identity.otp_device_deleted', device, at)
   const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
   const { address: to } = await findMailbox(tx, userId, at)
   const variables = { device, firstName: auth.user.firstName }
@@ -26,7 +26,7 @@ export async function recordDeleted(
   await sendMail(tx, sealer, { ...mail, requestId: requestInfo.requestId, at })
 }
 
-async function tell(
+async function record(
   tx: Tx,
   { userId, tokenTenantId: tenantId, requestInfo }: Caller,
   type: 'identity.otp_device_confirmed' | 'identity.otp_device_deleted',

@@ -9,9 +9,9 @@ import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { countMailedCodes, findMailbox } from '../users/address-store.ts'
 import { findUser, findUserByEmail, lockUser } from '../users/store.ts'
-import { deleteAllDevices } from './youth-store.ts'
+import { deleteAllDevices } from './store.ts'
 
-/** What was done: `removed` are the kinds of the factors that are gone. */
+/** The result: `removed` are the kinds of the removed factors. */
 export interface FactorsReset {
   user: { id: string; email: string }
   removed: string[]
@@ -19,8 +19,9 @@ export interface FactorsReset {
 }
 
 /**
- * Removes the apps and recovery codes of a person who lost theirs, for an operator; null where there is nobody. Every
- * session ends, and codes by e-mail count at once. The audit log of each of their tenants shows it, and they are told by mail.
+ * Removes the apps and recovery codes of a person who lost them, for an operator; null if there is no such person. Ends
+ * every session, and makes codes by e-mail count at once. Adds a row to the audit log of each of their tenants, and mails
+ * the person.
  */
 export function resetFactors(
   { db, clock, sealer }: Pick<Deps, 'clock' | 'sealer'> & { db: Pick<Deps['db'], 'system'> },
@@ -45,15 +46,15 @@ export function resetFactors(
     // Events and mails belong to a tenant.
     if (!home)
       return { user: { id: userId, email }, removed, sessionsEnded: (await endSessionsOf(tx, ending)).length }
-    const told = { tenantId: home.tenant_id, requestId: requestInfo.requestId, at }
+    const common = { tenantId: home.tenant_id, requestId: requestInfo.requestId, at }
     await appendEvents(
       tx,
-      { ...told, type: 'identity.otp_device_deleted', actorId: null },
+      { ...common, type: 'identity.otp_device_deleted', actorId: null },
       devices.map(({ type }) => ({ subject: userId, data: { user_id: userId, device_type: type } })),
     )
-    const sessionsEnded = await endSessions(tx, { ...told, ...ending, actorId: null })
+    const sessionsEnded = await endSessions(tx, { ...common, ...ending, actorId: null })
     const { address: to } = await findMailbox(tx, userId, at)
-    await sendMail(tx, sealer, { ...told, to, template: 'second_factors_reset', variables: { firstName } })
+    await sendMail(tx, sealer, { ...common, to, template: 'second_factors_reset', variables: { firstName } })
     return { user: { id: userId, email }, removed, sessionsEnded }
   })
 }

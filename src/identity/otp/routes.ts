@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { ListPage, ListQuery } from '../../platform/db/list.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
-import { pageOf } from '../../platform/http/lists.ts'
+import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { confirmBody, repeatedPassword, verifyBody } from './bodies.ts'
@@ -11,10 +14,9 @@ import { confirmTotp } from './confirm-totp.ts'
 import { removeDevice } from './delete-device.ts'
 import { deviceSchema, toJsonDevice } from './device-schemas.ts'
 import { generateRecoveryCodes } from './generate-recovery-codes.ts'
-import { pageOfDevices } from './page-of-devices.ts'
 import { sendEmailCode } from './send-email-code.ts'
 import { setUpTotp } from './setup-totp.ts'
-import { deviceList } from './store.ts'
+import { countDevices, type DeviceRow, deviceList, listDevices } from './store.ts'
 import { undoEnrolment } from './undo-enrolment.ts'
 import { verifyCode } from './verify-code.ts'
 
@@ -26,13 +28,25 @@ const deviceName = z
   .default('Authenticator app')
   .meta({ example: 'Phone', override: { type: 'string', maxLength: 120, default: 'Authenticator app' } })
 
-/** The pair that comes along where a temporary token was presented. */
+/** The tokens in the answer to a temporary token. */
 const pair = {
   access: z.string().optional().meta({ description: 'With a temporary token: the sign-in is complete' }),
   refresh: z.string().optional(),
 }
 
 const tag = 'Second factors'
+
+function pageOfDevices(deps: Deps, caller: Caller, query: ListQuery) {
+  const { userId } = caller
+  const now = deps.clock()
+  const load = (page: ListPage) =>
+    inTenant(deps.db, caller, async (tx) => ({
+      rows: await listDevices(tx, userId, page),
+      count: await countDevices(tx, userId, page),
+    }))
+  const toJson = (row: DeviceRow) => toJsonDevice(row, now)
+  return answerPage(deps, caller, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, toJson)
+}
 
 export const otpRoutes = (deps: Deps): Route[] => [
   route({
@@ -41,7 +55,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
     action: 'otp_device:create',
     tag,
     summary: 'Begin to set up an authenticator app',
-    description: 'The secret is told here alone. The device counts once a code of it was confirmed.',
+    description:
+      'Only this answer contains the secret. The device counts after you have confirmed one of its codes.',
     body: z.object({ name: deviceName, current_password: repeatedPassword }),
     status: 200,
     answer: z.object({
@@ -53,8 +68,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
     secret: true,
     handle: async ({ caller, body }) => {
       const { name, current_password: currentPassword } = body
-      const { device, ...told } = await setUpTotp(deps, caller, { name, currentPassword })
-      return { device: toJsonDevice(device, deps.clock()), ...told }
+      const { device, ...secret } = await setUpTotp(deps, caller, { name, currentPassword })
+      return { device: toJsonDevice(device, deps.clock()), ...secret }
     },
   }),
   route({
@@ -69,8 +84,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
     refusals: [404, 409],
     secret: true,
     handle: async ({ caller, body }) => {
-      const { device, ...told } = await confirmTotp(deps, caller, body)
-      return { ...told, device: toJsonDevice(device, deps.clock()) }
+      const { device, ...outcome } = await confirmTotp(deps, caller, body)
+      return { ...outcome, device: toJsonDevice(device, deps.clock()) }
     },
   }),
   route({
@@ -90,7 +105,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     action: 'otp_device:generate',
     tag,
     summary: 'Make a new set of recovery codes',
-    description: 'They are told here alone; the codes of an earlier set are void from now on.',
+    description: 'Only this answer contains the codes. The codes of an earlier set stop working.',
     body: z.object({ current_password: repeatedPassword }),
     status: 200,
     answer: z.object({ device_id: z.uuid(), codes: z.array(z.string()), count: z.int() }),
@@ -105,15 +120,15 @@ export const otpRoutes = (deps: Deps): Route[] => [
     summary: 'Show a second factor',
     description:
       'Tries TOTP, then codes sent by e-mail, then recovery codes. A wrong code is a 400. While a factor does not count ' +
-      'yet, a right code of it answers `counts_from`, the session stays `aal1`, and a temporary token for a tenant that ' +
-      'requires a second factor gets no pair but stays good for a code that counts.',
+      'yet, its right code answers `counts_from` and the session stays `aal1`; a temporary token for a tenant that ' +
+      'requires a second factor then gets no tokens, but stays valid for a code that counts.',
     body: verifyBody,
     status: 200,
     answer: z.object({
       verified: z.literal(true),
       device_type: z.enum(deviceTypes),
       device_id: z.uuid(),
-      counts_from: timestamp.nullable().meta({ description: 'Null: it counted' }),
+      counts_from: timestamp.nullable().meta({ description: 'Null if the factor counted' }),
       ...pair,
     }),
     secret: true,
@@ -122,8 +137,8 @@ export const otpRoutes = (deps: Deps): Route[] => [
   linkRoute({
     path: '/api/v1/auth/otp/undo',
     tag,
-    summary: 'Remove a second factor with the token out of the mail that told of it',
-    description: 'Ends all sessions of its person. The password stays what it is: reset it next.',
+    summary: 'Remove a second factor with the token from the mail about it',
+    description: 'Ends all sessions of its person. The password stays the same: reset it next.',
     done: 'Second factor removed',
     use: (requestInfo, token) => undoEnrolment(deps, requestInfo, token),
   }),
@@ -143,7 +158,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
     path: '/api/v1/auth/otp/devices/:id',
     action: 'otp_device:delete',
     tag,
-    summary: 'Delete a second factor of yours',
+    summary: 'Delete one of your second factors',
     status: 204,
     answer: null,
     refusals: [409],

@@ -11,8 +11,9 @@ import { insertEmailCode, putEmailDevice } from './code-store.ts'
 import { emailCodeHashes, makeEmailCode } from './codes.ts'
 
 /**
- * Mails the caller a code of 6 digits for this sign-in alone, also to an address that is not verified yet, and for a
- * day after a change to the proven address before it; earlier unexpired ones stay valid. The code is in the mail alone. 403 `channel_disabled`, 429 `throttled`.
+ * Mails the caller a code of 6 digits that is valid for this sign-in only, even to an unverified address. For a day after
+ * a change of address the code goes to the proven address before it. Earlier unexpired codes stay valid. Only the mail
+ * contains the code. 403 `channel_disabled`, 429 `throttled`.
  */
 export async function sendEmailCode({ db, config, sealer, clock, limiters }: Deps, caller: Caller) {
   assertChannelOn(config, 'email')

@@ -11,9 +11,9 @@ import { assertCanEnrol } from './enrolment.ts'
 import { findDevice, putUnconfirmedTotp } from './store.ts'
 
 /**
- * Begins the set-up of a TOTP device in place of one that was never confirmed. The secret is told here and never
- * again; the device verifies nothing until a code of it confirms it. 401 unless the caller authenticated lately
- * ({@link assertCanEnrol}), 403 `channel_disabled`.
+ * Begins the set-up of a TOTP device, which replaces one that was never confirmed. Returns the secret, which is never
+ * shown again. The device verifies nothing until one of its codes confirms it. 401 unless the caller authenticated
+ * recently ({@link assertCanEnrol}), 403 `channel_disabled`.
  */
 export async function setUpTotp(
   deps: Deps,

@@ -3,6 +3,8 @@ import { defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { deviceTypes } from './channels.ts'
 
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
 const deviceRow = z.object({
   id: z.uuid(),
   type: z.enum(deviceTypes),
@@ -11,7 +13,7 @@ const deviceRow = z.object({
   confirmed_at: z.number().nullable(),
   last_used_at: z.number().nullable(),
   remaining_codes: z.number().nullable(),
-  /** Null or past: it counts. */
+  /** The device counts if this is null or past. */
   counts_from: z.number().nullable(),
 })
 
@@ -24,11 +26,11 @@ const columns = sql.fragment`
   case d.type when 'email' then (select u.mailed_codes_count_from from users u where u.id = d.user_id)
     else d.counts_from end as counts_from`
 
-/** The e-mail device shows while the person's address is verified; the rest always. */
+/** The e-mail device is listed only while the person's address is verified. */
 const listed = sql.fragment`
   (d.type <> 'email' or exists (select 1 from users u where u.id = d.user_id and u.email_verified_at is not null))`
 
-/** The devices of a person, oldest first. */
+/** Devices are listed oldest first. */
 export const deviceList = defineList({
   id: { column: sql.fragment`d.id`, field: 'id' },
   orderings: { created_at: { column: sql.fragment`d.created_at`, field: 'created_at' } },
@@ -40,19 +42,19 @@ export function listDevices(tx: Tx, userId: string, page: ListPage): Promise<rea
     select ${columns} from otp_devices d where d.user_id = ${userId} and ${listed} ${page.tail}`)
 }
 
-/** How many devices `listDevices` lists in all. */
+/** How many devices {@link listDevices} lists over all pages. */
 export function countDevices(tx: Tx, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from otp_devices d where d.user_id = ${userId} and ${listed} ${page.conditions}`)
 }
 
-/** One of a person's devices that is listed, or null. */
+/** One of a person's listed devices, or null. */
 export function findDevice(tx: Tx, userId: string, id: string): Promise<DeviceRow | null> {
   return tx.maybeOne(sql.type(deviceRow)`
     select ${columns} from otp_devices d where d.user_id = ${userId} and d.id = ${id} and ${listed}`)
 }
 
-/** Holds a person's devices until the transaction ends: what depends on which there are goes one at a time. */
+/** Locks a person's devices until the transaction ends, so that changes that depend on the set run one after another. */
 export async function lockDevices(tx: Tx, userId: string): Promise<void> {
   await tx.query(sql.unsafe`select id from otp_devices where user_id = ${userId} order by id for update`)
 }
@@ -79,13 +81,13 @@ interface NewTotp {
 }
 
 /**
- * Keeps a TOTP device that is being set up; it takes the place of an earlier one that never was confirmed. Values
- * stand twice, for `excluded` would need the right to read the secret.
+ * Inserts a TOTP device that is being set up, or replaces one that was never confirmed. The values are repeated, because
+ * `excluded` would need the privilege to read the secret.
  */
 export async function putUnconfirmedTotp(tx: Tx, device: NewTotp): Promise<void> {
   const { id, userId, name, signInId } = device
   const secret = sql.binary(device.secretSealed)
-  const at = sql.timestamp(new Date(device.at))
+  const at = moment(device.at)
   await tx.query(sql.unsafe`
     insert into otp_devices (user_id, id, type, name, secret_sealed, shown_in, created_at)
     values (${userId}, ${id}, 'totp', ${name}, ${secret}, ${signInId}, ${at})
@@ -111,7 +113,7 @@ const totpRow = totpDevice.extend({
 
 export type TotpRow = z.infer<typeof totpRow>
 
-/** A person's TOTP devices with their secrets, confirmed or not, oldest first; as the system role. */
+/** A person's TOTP devices with their secrets, confirmed or not, oldest first. As the system role. */
 export function listTotpSecrets(tx: Tx, userId: string): Promise<readonly TotpRow[]> {
   return tx.any(sql.type(totpRow)`
     select id, secret_sealed, last_step, confirmed_at is not null as confirmed from otp_devices
@@ -121,7 +123,7 @@ export function listTotpSecrets(tx: Tx, userId: string): Promise<readonly TotpRo
 interface TotpUse {
   userId: string
   id: string
-  /** As it was read; another secret there means another device by now. */
+  /** The sealed secret as read before; if it differs now, the device was set up again. */
   sealed: Buffer
   /** The same secret under the newest key. */
   resealed: Buffer
@@ -131,15 +133,15 @@ interface TotpUse {
 const weight = z.object({ counts_from: z.number().nullable() })
 
 /**
- * Burns a step of a confirmed device; of any number who show its code one learns from when it counts, the others get
- * null; as the system role.
+ * Uses up a time step of a confirmed device, so that its code works once; returns when the device begins to count. Of
+ * parallel calls only one gets it, the others null. As the system role.
  */
-export function burnTotpStep(
+export function spendTotpStep(
   tx: Tx,
   use: TotpUse & { step: number },
 ): Promise<z.infer<typeof weight> | null> {
   return tx.maybeOne(sql.type(weight)`
-    update otp_devices set last_step = ${use.step}, last_used_at = ${sql.timestamp(new Date(use.at))},
+    update otp_devices set last_step = ${use.step}, last_used_at = ${moment(use.at)},
                            secret_sealed = ${sql.binary(use.resealed)}
     where user_id = ${use.userId} and id = ${use.id} and secret_sealed = ${sql.binary(use.sealed)}
       and confirmed_at is not null and (last_step is null or last_step < ${use.step})
@@ -147,17 +149,17 @@ export function burnTotpStep(
 }
 
 interface Confirmation extends TotpUse {
-  /** Burned with it where that logs somebody in. */
+  /** The time step to use up, if the confirmation completes a sign-in. */
   step: number | null
-  /** Null: at once. */
+  /** Null for at once. */
   countsFrom: number | null
   signInId: string
 }
 
-/** Confirms a device, once; as the system role. */
+/** Confirms a device; false if it was confirmed or set up again meanwhile. As the system role. */
 export async function confirmTotpDevice(tx: Tx, use: Confirmation): Promise<boolean> {
-  const at = sql.timestamp(new Date(use.at))
-  const countsFrom = use.countsFrom === null ? null : sql.timestamp(new Date(use.countsFrom))
+  const at = moment(use.at)
+  const countsFrom = use.countsFrom === null ? null : moment(use.countsFrom)
   const confirmed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update otp_devices set confirmed_at = ${at}, last_used_at = ${at}, last_step = ${use.step},
                            secret_sealed = ${sql.binary(use.resealed)},
@@ -177,11 +179,11 @@ const factorsRow = z.object({
 })
 
 /**
- * What a person could show at `at` (ms), and what of it counts: confirmed TOTP devices, recovery codes that are left,
- * codes by e-mail, and whether the address these go to was proven.
+ * The factors that a person can show at `at` (ms), and which of them count: confirmed TOTP devices, remaining recovery
+ * codes and codes by e-mail; and whether the address for these codes is proven.
  */
 export function findFactors(tx: Tx, userId: string, at: number): Promise<z.infer<typeof factorsRow>> {
-  const now = sql.timestamp(new Date(at))
+  const now = moment(at)
   const counts = sql.fragment`(d.counts_from is null or d.counts_from <= ${now})`
   return tx.one(sql.type(factorsRow)`
     select d.*, (select count(*) from otp_recovery_codes where user_id = u.id) as recovery_codes,
@@ -195,8 +197,91 @@ export function findFactors(tx: Tx, userId: string, at: number): Promise<z.infer
     where u.id = ${userId}`)
 }
 
-/** Whether anybody has a confirmed TOTP device; as the system role. */
+/** Whether any person has a confirmed TOTP device. As the system role. */
 export function hasConfirmedDevices(tx: Tx): Promise<boolean> {
   return tx.exists(sql.unsafe`
     select 1 from otp_devices where type = 'totp' and confirmed_at is not null limit 1`)
+}
+
+// Young factors: docs/explanation/second-factors.md. Times are in ms since 1970.
+
+const removedRow = z.object({ id: z.uuid(), type: z.enum(deviceTypes) })
+
+/**
+ * Whether a person can use codes by e-mail: their address is proven and has been the account's since `since`, or codes
+ * still go to the proven address before it. Never for an account created after `since`.
+ */
+export function couldMail(
+  tx: Tx,
+  { userId, since, at }: { userId: string; since: number; at: number },
+): Promise<boolean> {
+  return tx.oneFirst(sql.type(z.object({ could: z.boolean() }))`
+    select date_joined <= ${moment(since)}
+       and (coalesce(codes_until > ${moment(at)}, false)
+            or email_verified_at is not null and coalesce(address_since, date_joined) <= ${moment(since)}) as could
+    from users where id = ${userId}`)
+}
+
+/** Records the sign-in that showed a young device. As the system role. */
+export async function recordShown(
+  tx: Tx,
+  shown: { userId: string; deviceId: string; signInId: string },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update otp_devices set shown_in = ${shown.signInId}
+    where user_id = ${shown.userId} and id = ${shown.deviceId}`)
+}
+
+/** Moves the devices shown in a waiting sign-in to the session that it became. As the system role. */
+export async function moveShown(
+  tx: Tx,
+  shown: { userId: string; pendingId: string; sessionId: string },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update otp_devices set shown_in = ${shown.sessionId}
+    where user_id = ${shown.userId} and shown_in = ${shown.pendingId}`)
+}
+
+/**
+ * Makes the young devices count that were enrolled or shown in this sign-in, or in the session that waits in it to enter
+ * a tenant; returns their ids. As the system role.
+ */
+export function proveDevices(
+  tx: Tx,
+  { userId, signInId, at }: { userId: string; signInId: string; at: number },
+): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    update otp_devices set counts_from = null
+    where user_id = ${userId} and counts_from > ${moment(at)} and confirmed_at is not null
+      and shown_in in (${signInId}, (select p.session_id from pending_sessions p where p.id = ${signInId}))
+    returning id`)
+}
+
+/** Deletes a person's young devices with their codes; returns the devices. As the system role. */
+export function deleteYoungDevices(
+  tx: Tx,
+  { userId, at }: { userId: string; at: number },
+): Promise<readonly z.infer<typeof removedRow>[]> {
+  return tx.any(sql.type(removedRow)`
+    delete from otp_devices where user_id = ${userId} and counts_from > ${moment(at)} returning id, type`)
+}
+
+/** Deletes one device with its codes, unless it is the e-mail device; returns the device, or null. As the system role. */
+export function deleteOneDevice(
+  tx: Tx,
+  { userId, id }: { userId: string; id: string },
+): Promise<z.infer<typeof removedRow> | null> {
+  return tx.maybeOne(sql.type(removedRow)`
+    delete from otp_devices where user_id = ${userId} and id = ${id} and type <> 'email' returning id, type`)
+}
+
+/** Deletes all apps and recovery codes of a person; returns those that were confirmed. As the system role. */
+export async function deleteAllDevices(
+  tx: Tx,
+  userId: string,
+): Promise<readonly z.infer<typeof removedRow>[]> {
+  const deleted = await tx.any(sql.type(removedRow.extend({ confirmed: z.boolean() }))`
+    delete from otp_devices where user_id = ${userId} and type <> 'email'
+    returning id, type, confirmed_at is not null as confirmed`)
+  return deleted.filter(({ confirmed }) => confirmed)
 }

@@ -7,16 +7,16 @@ import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { lockUser } from '../users/store.ts'
-import { deleteOneDevice } from './youth-store.ts'
+import { deleteOneDevice } from './store.ts'
 
 /**
- * Removes the factor that a mailed link is about, and ends all sessions of its person, once: whoever enrolled it knew
- * the password alone. 400 `token_invalid` also where the factor is gone, else `token_expired`.
+ * Removes the factor that a mailed link names and ends all sessions of its person, once: the person who enrolled it knew
+ * only the password. 400 `token_invalid`, also if the factor is gone; `token_expired` if the token is only too old.
  */
 export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
   const at = deps.clock()
   const { requestId } = requestInfo
-  await asSystem(deps.db, 'whoever opens the link need not be logged in', async (tx) => {
+  await asSystem(deps.db, 'the holder of the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'factor_undo', token, at })
     const { userId, tenantId, email: to, targetId } = link
     const { first_name: firstName } = await lockUser(tx, userId)
@@ -24,9 +24,9 @@ export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token:
     const device = targetId === null ? null : await deleteOneDevice(tx, { userId, id: targetId })
     if (!device) throw deadLink()
     const { type } = device
-    const told = { tenantId, requestId, at }
+    const common = { tenantId, requestId, at }
     await appendEvent(tx, {
-      ...told,
+      ...common,
       type: 'identity.otp_device_deleted',
       subject: userId,
       data: { user_id: userId, device_type: type },
@@ -41,8 +41,8 @@ export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token:
       changes: changesBetween({ type }, null),
       at,
     })
-    await endSessions(tx, { ...told, userId, exceptId: null, reason: 'undone' })
+    await endSessions(tx, { ...common, userId, exceptId: null, reason: 'undone' })
     const mail = { to, template: 'second_factor_removed', variables: { device: type, firstName } } as const
-    await sendMail(tx, deps.sealer, { ...told, ...mail })
+    await sendMail(tx, deps.sealer, { ...common, ...mail })
   })
 }

@@ -10,7 +10,6 @@ import { issueTokens } from '../sessions/issue-tokens.ts'
 import { markEmailVerified } from '../users/store.ts'
 import { acceptCode, compareCode, type ShownFactor } from './accept-code.ts'
 import { admitAttempt } from './admit-attempt.ts'
-import { forgiveAttempt } from './attempt-store.ts'
 import {
   channelDisabled,
   channelsOfForm,
@@ -19,13 +18,14 @@ import {
   otpInvalid,
   readCode,
 } from './channels.ts'
-import { weighShown } from './young-factors.ts'
+import { forgiveAttempt } from './code-store.ts'
+import { proveFactors } from './young-factors.ts'
 
 /**
- * Checks a code against the caller's devices, in the order TOTP, e-mail, recovery codes. The session is `aal2` then;
- * with a temporary token the sign-in is complete and its pair comes along. A code of a factor that does not count yet
- * is right as well, with `counts_from`, but leaves the session `aal1`, and a temporary token may get no pair for it.
- * 400 `otp_invalid`, 403 `channel_disabled`, 429 `account_locked`.
+ * Checks a code against the caller's devices, in the order TOTP, e-mail, recovery codes, and raises the session to
+ * `aal2`; with a temporary token completes the sign-in and returns its tokens. A right code of a factor that does not
+ * count yet returns `counts_from` and leaves the session `aal1`; then a temporary token does not always get tokens. 400
+ * `otp_invalid`, 403 `channel_disabled`, 429 `account_locked`.
  */
 export async function verifyCode(
   deps: Deps,
@@ -35,34 +35,36 @@ export async function verifyCode(
   const { userId, sessionId: signInId } = caller
   const at = deps.clock()
   const code = readCode(body.code)
-  const channels = channelsOfForm(code, channelsAsked(deps, body.deviceType))
+  const channels = channelsOfForm(code, channelsToTry(deps, body.deviceType))
   if (channels.length === 0) throw otpInvalid('verified')
   const { devices, mailbox } = await admitAttempt(deps, { userId, at, field: 'verified' })
   const person = { userId, signInId, mailbox, at }
   const comparison = compareCode(deps, person, code, channels, devices)
-  const { shown, grant } = await asSystem(deps.db, 'a right code may begin a session', async (tx) => {
+  const outcome = await asSystem(deps.db, 'a right code may begin a session', async (tx) => {
     const accepted = await acceptCode(tx, comparison)
-    if (!accepted) throw otpInvalid('verified')
-    const shown = await weighShown(tx, caller, accepted, at)
+    if (!accepted) return null
+    const shown = await proveFactors(tx, caller, accepted, at)
     await forgiveAttempt(tx, { userId, at })
-    await tellOfUse(tx, caller, shown, mailbox.address, at)
+    await recordUse(tx, caller, shown, mailbox.address, at)
     const counts = shown.countsFrom === null
     return { shown, grant: await applySecondFactor(deps, tx, caller, { type: shown.type, counts }, at) }
   })
+  if (!outcome) throw otpInvalid('verified')
+  const { shown, grant } = outcome
   const pair = grant && (await issueTokens(deps, grant, at))
   const { type: device_type, deviceId: device_id, countsFrom } = shown
   const counts_from = countsFrom === null ? null : rfc3339(countsFrom)
   return { verified: true as const, device_type, device_id, counts_from, ...pair }
 }
 
-function channelsAsked({ config }: Deps, named: DeviceType | undefined): readonly DeviceType[] {
+function channelsToTry({ config }: Deps, named: DeviceType | undefined): readonly DeviceType[] {
   const channels = channelsOn(config).filter((type) => named === undefined || type === named)
   if (channels.length === 0) throw channelDisabled()
   return channels
 }
 
-/** A code that came by mail proves the address, if it is still the person's; a recovery code is one fewer. */
-async function tellOfUse(
+/** Records the use of a factor. A code from a mail also verifies the address, if it is still the person's. */
+async function recordUse(
   tx: Tx,
   caller: Caller,
   shown: ShownFactor,
@@ -70,8 +72,8 @@ async function tellOfUse(
   at: number,
 ): Promise<void> {
   const { userId, tokenTenantId: tenantId, requestInfo, decisionId } = caller
-  const deed = { ...doneBy(caller, at), action: 'otp:verify' } as const
-  await appendAudit(tx, { ...deed, target: { type: 'otp_device', id: shown.deviceId } })
+  const entry = { ...doneBy(caller, at), action: 'otp:verify' } as const
+  await appendAudit(tx, { ...entry, target: { type: 'otp_device', id: shown.deviceId } })
   if (shown.type === 'static')
     await appendEvent(tx, {
       type: 'identity.recovery_code_used',

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { hasConfirmedDevices } from './store.ts'
 
-/** Logs a warning where OTP_ENABLED is off while people have confirmed devices: nobody is asked for them. */
+/** Logs a warning if OTP_ENABLED is off but people have confirmed devices, which are then never asked for. */
 export async function warnOfUnusedDevices({ config, db, log }: Deps): Promise<void> {
   if (config.OTP_ENABLED) return
   if (await asSystem(db, 'devices of people of all tenants are asked for', hasConfirmedDevices))

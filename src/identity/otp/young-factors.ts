@@ -5,17 +5,17 @@ import { endTokens } from '../../platform/links/link-store.ts'
 import { hasFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import type { ShownFactor } from './accept-code.ts'
 import { channelsOn } from './channels.ts'
-import { couldMail, noteShown, proveDevices } from './youth-store.ts'
+import { couldMail, proveDevices, recordShown } from './store.ts'
 
-// A factor that was enrolled with the password alone, while codes by e-mail could have served, is young: it counts a
-// day later, or once a factor that counts is shown in the sign-in that enrolled it or showed it last. The whole of it:
+// A factor is young if it was enrolled with only the password although codes by e-mail were available. It counts after
+// a day, or when a factor that counts is shown in the sign-in that enrolled it or last showed it. See
 // docs/explanation/second-factors.md.
 
 const dayMs = 86_400_000
 
 /**
- * When a factor that the caller enrols at `at` begins to count, in ms since 1970; null: at once. With a temporary
- * token enrolment is open only where no other channel can serve.
+ * When a factor that the caller enrols at `at` begins to count, in ms since 1970; null for at once. A caller with a
+ * temporary token can enrol only if they have no other channel.
  */
 export async function countsFrom(
   { config }: Pick<Deps, 'config'>,
@@ -29,10 +29,11 @@ export async function countsFrom(
 }
 
 /**
- * Follows up a factor that was accepted in this transaction: one that counts proves the young ones of its sign-in, and a
- * young one counts where the session has just shown one that does. Gives it as it counts now. As the system role.
+ * Applies the rule to a factor that this transaction accepted: a factor that counts makes the young factors of its
+ * sign-in count, and a young factor counts if the session has just shown one that does. Returns the factor as it counts
+ * now. As the system role.
  */
-export async function weighShown(
+export async function proveFactors(
   tx: Tx,
   caller: Caller,
   shown: ShownFactor,
@@ -41,7 +42,7 @@ export async function weighShown(
   const { userId, sessionId: signInId } = caller
   const young = shown.countsFrom !== null
   if (young && shown.type === 'email') return shown
-  if (young) await noteShown(tx, { userId, deviceId: shown.deviceId, signInId })
+  if (young) await recordShown(tx, { userId, deviceId: shown.deviceId, signInId })
   if (young && !hasFreshSecondFactor(caller, at)) return shown
   const proven = await proveDevices(tx, { userId, signInId, at })
   for (const targetId of proven) await endTokens(tx, { purpose: 'factor_undo', userId, targetId, at })

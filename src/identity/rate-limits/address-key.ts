@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
 /**
- * What counts as one address: an IPv4 address, or the /64 in which an IPv6 address lies, for a customer is given at
- * least as much and could have a new address for every attempt. Two spellings of an address give one key.
+ * The key that counts an IP address: an IPv4 address itself, or the /64 of an IPv6 address, because a customer gets at
+ * least a /64 and could use a new address for each attempt. Two spellings of an address give one key.
  */
 export function addressKey(ip: string): string {
   const [address = ''] = ip.toLowerCase().split('%')
@@ -10,7 +10,7 @@ export function addressKey(ip: string): string {
   return `${groupsOf(address).slice(0, 4).join(':')}::/64`
 }
 
-/** The eight groups without leading zeros; a dotted tail stands for two of them. */
+/** The eight groups without leading zeros; a dotted IPv4 tail counts as two groups. */
 function groupsOf(address: string): string[] {
   const [left = [], right] = address.split('::').map((half) => half.split(':').filter(Boolean))
   const width = (groups: string[]) => groups.length + groups.filter((group) => group.includes('.')).length

@@ -5,17 +5,17 @@ import type { CallBudget } from '../../platform/http/authenticate.ts'
 import { type Limit, throttled } from './limits.ts'
 import { addCalls } from './store.ts'
 
-// Every call is counted, so counting has to cost next to nothing: each process counts in memory, in windows of one
-// minute of the clock, and every few seconds processes tell each other through Postgres, in one statement, about
-// those keys that have used a tenth of their limit. Between two exchanges, and below that tenth, processes do not
-// know of each other's calls: n of them may let through up to n tenths more, and what comes in within an exchange.
+// Every call is counted, so counting must be almost free: each process counts in memory, in windows of one minute of
+// the clock. Every few seconds it shares the counts of keys that have used a tenth of their limit, through Postgres, in
+// one statement. Between two exchanges, and below that tenth, processes do not know each other's calls: n processes can
+// let through up to n tenths more, plus the calls that arrive between two exchanges.
 
 interface Counter {
   /** Calls of this process. */
   own: number
-  /** How many of them the others were told of. */
-  told: number
-  /** Calls of the others that we were told of. */
+  /** How many of them were shared with the other processes. */
+  shared: number
+  /** Calls that the other processes have shared. */
   others: number
 }
 
@@ -25,8 +25,8 @@ const windowMs = 60_000
 const exchangeMs = 5_000
 
 /**
- * Opens the counting of calls; `close` ends the exchange, `refused` is told each refusal. Where RATE_LIMIT_ENABLED is
- * off nothing is counted.
+ * Starts counting calls; `close` ends the exchange, `refused` is called for each refusal. Counts nothing if
+ * RATE_LIMIT_ENABLED is off.
  */
 export function openCallBudget(
   config: Config,
@@ -50,14 +50,14 @@ export function openCallBudget(
   let counters: Record<Kind, Map<string, Counter>> = { user: new Map(), tenant: new Map() }
   let window = 0
 
-  /** Begins anew with each minute: yesterday's callers leave no trace. */
-  const turn = (now: number) => {
+  /** Resets every minute. */
+  const startWindow = (now: number) => {
     if (Math.floor(now / windowMs) === window) return
     window = Math.floor(now / windowMs)
     counters = { user: new Map(), tenant: new Map() }
   }
   const find = (kind: Kind, id: string, endsIn: number) => {
-    const counter = counters[kind].get(id) ?? { own: 0, told: 0, others: 0 }
+    const counter = counters[kind].get(id) ?? { own: 0, shared: 0, others: 0 }
     const left = limits[kind].points - counter.own - counter.others
     if (left <= 0) {
       refused(kind)
@@ -80,8 +80,8 @@ export function openCallBudget(
     const of = window
     const busy = (['user', 'tenant'] as const).flatMap((kind) =>
       [...counters[kind]].flatMap(([id, counter]) =>
-        counter.own >= limits[kind].points / 10 && counter.own > counter.told
-          ? [{ key: `bailiwick:calls:${kind}:${id}:${of}`, counter, points: counter.own - counter.told }]
+        counter.own >= limits[kind].points / 10 && counter.own > counter.shared
+          ? [{ key: `bailiwick:calls:${kind}:${id}:${of}`, counter, points: counter.own - counter.shared }]
           : [],
       ),
     )
@@ -96,8 +96,8 @@ export function openCallBudget(
     )
     const sumOf = new Map(sums.map(({ key, points }) => [key, points]))
     for (const { key, counter, points } of busy) {
-      counter.told += points
-      counter.others = Math.max(0, (sumOf.get(key) ?? 0) - counter.told)
+      counter.shared += points
+      counter.others = Math.max(0, (sumOf.get(key) ?? 0) - counter.shared)
     }
   }
   const timer = setInterval(() => {
@@ -107,14 +107,14 @@ export function openCallBudget(
   return {
     assertLeft({ userId, tenantId }) {
       const now = clock()
-      turn(now)
+      startWindow(now)
       const endsIn = windowMs - (now % windowMs)
       find('user', userId, endsIn)
       find('tenant', tenantId, endsIn)
     },
     spend({ userId, tenantId }) {
       const now = clock()
-      turn(now)
+      startWindow(now)
       const endsIn = windowMs - (now % windowMs)
       const user = count('user', userId, endsIn)
       try {

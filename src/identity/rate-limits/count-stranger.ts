@@ -2,9 +2,9 @@ import type { Config } from '../../config.ts'
 import { asSystem, type Databases, type Tx } from '../../platform/db/transaction.ts'
 import { addressKey } from './address-key.ts'
 import { accountKey, type Limit, throttled } from './limits.ts'
-import { countRecipient, senderWindowEnds } from './sender-store.ts'
+import { countRecipient, senderWindowEnds } from './store.ts'
 
-/** Who has a mail sent to somebody who may not want it: a Caller, for one. */
+/** The sender of a mail that the recipient may not want, for example a Caller. */
 export interface Sender {
   userId: string
   tenantId: string
@@ -23,9 +23,9 @@ const limitsOf = (config: Config): Record<SenderKind, Limit> => ({
 })
 
 /**
- * Counts an address that is about to be mailed for its sender: the person, the tenant and the caller's address. An
- * address counts once a day, so sending again is free; what fails afterwards stays counted, else failing would be a
- * way to uncount. Throws 429 `throttled` where one of the three is spent, and then counts for none.
+ * Counts a recipient for the person, the tenant and the IP address that send the mail. A recipient counts once a day, so
+ * sending again is free. A later failure does not take the count back: otherwise a sender could fail on purpose. Throws
+ * 429 `throttled` if one of the three limits is used up, and then counts for none.
  */
 export async function countStranger(
   { config, db, clock }: { config: Config; db: Pick<Databases, 'system'>; clock: () => number },
@@ -43,8 +43,8 @@ export async function countStranger(
   const recipient = accountKey(email).toString('base64url').slice(0, 12)
   const count = async (tx: Tx, kind: SenderKind) => {
     const sender = senders[kind]
-    const { points: most } = limits[kind]
-    if (await countRecipient(tx, { sender, recipient, most, at, until: at + seconds * 1000 })) return
+    const { points: max } = limits[kind]
+    if (await countRecipient(tx, { sender, recipient, max, at, until: at + seconds * 1000 })) return
     refused(kind)
     throw throttled(kind, limits[kind], (await senderWindowEnds(tx, sender)) - at)
   }

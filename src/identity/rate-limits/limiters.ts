@@ -13,15 +13,15 @@ import { countStranger, type Sender } from './count-stranger.ts'
 import { type Limit, type LimitName, limitsOf, mailUses, throttled, type Use } from './limits.ts'
 import { rateLimitClient } from './store.ts'
 
-/** The limits of RATE_LIMIT_ENABLED. Windows are fixed and run by the wall clock, not by `deps.clock`. */
+/** The limits that RATE_LIMIT_ENABLED switches on. Windows are fixed and follow the wall clock, not `deps.clock`. */
 export interface Limiters {
-  /** Counts one use of every limit named, or none: throws 429 `throttled` where one is spent. */
+  /** Counts all these uses, or none and throws 429 `throttled` if a limit is used up. */
   take(uses: readonly Use[]): Promise<void>
-  /** Uncounts what {@link take} counted. */
+  /** Takes back what {@link take} counted. */
   giveBack(uses: readonly Use[]): Promise<void>
-  /** Counts a stranger to be mailed, see {@link countStranger}; throws 429 `throttled`. */
+  /** Counts a mail to a stranger, see {@link countStranger}; throws 429 `throttled`. */
   stranger(sender: Sender, email: string): Promise<void>
-  /** Runs `work`, which mails an invitation to a stranger; counts the mail unless it fails. 429 `throttled`. */
+  /** Runs `work`, which mails an invitation to a stranger; counts the mail unless `work` fails. 429 `throttled`. */
   mailing<T>(sender: Sender, email: string, work: () => Promise<T>): Promise<T>
   close(): void
 }
@@ -35,8 +35,8 @@ const none: Limiters = {
 }
 
 /**
- * Opens the limits on Redis where REDIS_URL is set, else on Postgres, so that all processes count together. While
- * the store is away each process counts for itself, in memory, without waiting. `refused` is told each refusal.
+ * Opens the limits on Redis if REDIS_URL is set, else on Postgres, so that all processes count together. While that
+ * store is unavailable, each process counts on its own, in memory, without waiting. `refused` is called for each refusal.
  */
 export async function openLimiters(
   config: Config,
@@ -58,7 +58,7 @@ export async function openLimiters(
     for (const [index, { limit, key }] of uses.entries()) {
       const spent = await count(limiters[limit], key)
       if (!spent) continue
-      // A refused use counts nowhere, the limit included that refused it.
+      // A refused use does not count, not even for the limit that refused it.
       await giveBack(uses.slice(0, index + 1))
       refused(limit)
       throw throttled(limit, limits[limit], spent.msBeforeNext)
@@ -105,7 +105,7 @@ function limiterOf(
       })
 }
 
-/** Gives undefined, or where the limit is spent, its window. */
+/** The limit's window if it is used up, else undefined. */
 async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes | undefined> {
   try {
     await limiter.consume(key)
@@ -116,15 +116,15 @@ async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLim
   }
 }
 
-/** A window that ended meanwhile begins anew with nothing, not with one use to spare. */
+/** If the window ended meanwhile, the new one must start at zero, not at minus one. */
 async function uncount(limiter: RateLimiterAbstract, key: string): Promise<void> {
   const { consumedPoints } = await limiter.reward(key)
   if (consumedPoints < 0) await limiter.penalty(key)
 }
 
-/** Commands fail at once while Redis is away; one that hangs is dropped, after which it is away. */
+/** Commands fail at once while Redis is unavailable. A command that hangs is dropped, and Redis counts as unavailable. */
 async function connect(url: string, log: Logger): Promise<Redis> {
-  const { Redis } = await import('ioredis') // a third of the start, for those who have a Redis
+  const { Redis } = await import('ioredis') // loading it takes a third of the start, so load it only if it is used
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
@@ -135,7 +135,7 @@ async function connect(url: string, log: Logger): Promise<Redis> {
   })
   let away = false
   redis.on('error', (error) => {
-    if (!away) log.warn({ err: error }, 'Redis is away: rate limits are counted by each process alone')
+    if (!away) log.warn({ err: error }, 'Redis is unavailable: each process counts rate limits on its own')
     away = true
   })
   redis.on('ready', () => {

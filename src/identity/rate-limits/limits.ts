@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { addressKey } from './address-key.ts'
 
-/** So many uses of one key in a window of so many seconds. */
+/** At most `points` uses of one key in a window of `seconds`. */
 export interface Limit {
   points: number
   seconds: number
@@ -17,7 +17,7 @@ export type LimitName =
   | 'register'
   | 'refresh'
 
-/** Limits on what anybody can ask for, by name. */
+/** The limits on requests that need no login, and on mails, by name. */
 export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   'login-account': { points: config.RATE_LIMIT_LOGIN_PER_ACCOUNT, seconds: 60 },
   'login-address': { points: config.RATE_LIMIT_LOGIN_PER_ADDRESS, seconds: 60 },
@@ -27,25 +27,25 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   refresh: { points: config.RATE_LIMIT_REFRESH_PER_SESSION, seconds: 60 },
 })
 
-/** One use of a limit, by whom or against what. */
+/** One use of a limit; `key` names what is counted, such as an account or an address. */
 export interface Use {
   limit: LimitName
   key: string
 }
 
-/** A failed login of an account (any text, known or not) from an address; refused by address first. */
+/** A failed login to an account (any text, known or not) from an address. The limit of the address refuses first. */
 export const loginUses = (email: string, ip: string): Use[] => [
   { limit: 'login-address', key: addressKey(ip) },
   { limit: 'login-account', key: `${accountKey(email).toString('hex')}:${addressKey(ip)}` },
 ]
 
 /**
- * What a mail is asked for. Each purpose has windows of its own per address: resets, which anybody can ask for, spend
- * nothing of the codes and links that somebody needs to sign in.
+ * The purpose of a mail. Each purpose has its own windows per address: strangers can request resets, and that must not
+ * use up the codes and links that the owner needs to sign in.
  */
 export type MailPurpose = 'reset' | 'code' | 'verification' | 'address-change' | 'invitation'
 
-/** A mail asked for, to a normalised address; the same for one that has no account. */
+/** A requested mail to a normalised address, with or without an account. */
 export const mailUses = (purpose: MailPurpose, email: string): Use[] => {
   const key = `${purpose}:${accountKey(email).toString('hex')}`
   return [
@@ -57,13 +57,13 @@ export const mailUses = (purpose: MailPurpose, email: string): Use[] => {
 /** A registration from an address. */
 export const registerUses = (ip: string): Use[] => [{ limit: 'register', key: addressKey(ip) }]
 
-/** A refresh of a session, by a token that the service signed. */
+/** A refresh of a session, with a token that the service signed. */
 export const refreshUses = (sessionId: string): Use[] => [{ limit: 'refresh', key: sessionId }]
 
-/** Under what an account is counted before it is known whether it exists: SHA-256 of its normalised address. */
+/** The key that counts an account, even one that does not exist: SHA-256 of its normalised address. */
 export const accountKey = (email: string): Buffer => createHash('sha256').update(email).digest()
 
-/** 429 with the headers of draft-ietf-httpapi-ratelimit-headers; `ms` until the window ends. */
+/** 429 with the headers of draft-ietf-httpapi-ratelimit-headers; the window ends in `ms`. */
 export function throttled(name: string, { points, seconds }: Limit, ms: number): ApiError {
   const wait = Math.max(1, Math.ceil(ms / 1000))
   return new ApiError(429, 'throttled', `Too many requests. Try again in ${wait} s.`, {

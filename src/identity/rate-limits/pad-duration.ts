@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Settles as `work` does, but `ms` after the call (or a multiple of it, where the work took longer), so that what
- * was done, or left undone because nobody has the address, does not show in the time. The time is the wall's: it is
- * what an onlooker measures.
+ * Settles like `work`, but `ms` after the call, or a multiple of it if the work took longer, so that the duration does
+ * not show what was done, for example that an address has no account. It uses real time, which is what an attacker
+ * measures.
  */
 export async function padDuration<T>(ms: number, work: () => Promise<T>): Promise<T> {
   const begun = performance.now()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 
-/** An attempt at the password of an account, from an address, at a moment (ms since 1970). */
+/** An attempt at the password of an account, from an address, at a time (ms since 1970). */
 export interface Attempt {
   account: Buffer
   email: string
@@ -17,8 +17,8 @@ const dayMs = 24 * 3_600_000
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /**
- * Counts an attempt of a pair of account and address as failed until it turns out otherwise; the tenth in a row
- * locks the pair. False while it is locked, and then counts nothing. As the system role.
+ * Counts an attempt as failed, for its pair of account and address; the tenth in a row locks the pair. False, and
+ * nothing is counted, while the pair is locked. As the system role.
  */
 export async function countForPair(tx: Tx, { account, address, at }: Attempt): Promise<boolean> {
   const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
@@ -35,8 +35,8 @@ export async function countForPair(tx: Tx, { account, address, at }: Attempt): P
 }
 
 /**
- * Counts an attempt against the day's allowance of its account. False where that is spent and the person never
- * signed in from the address, and then counts nothing. As the system role.
+ * Counts an attempt against the daily limit of its account. False, and nothing is counted, if that is used up and the
+ * person has never signed in from the address. As the system role.
  */
 export async function countForAccount(tx: Tx, { account, email, address, at }: Attempt): Promise<boolean> {
   const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
@@ -67,14 +67,14 @@ export function accountLockEnds(tx: Tx, { account }: Attempt): Promise<number | 
 
 const ending = z.object({ ends: z.number().nullable() })
 
-/** Takes back an attempt that was right, and with it the row of failures from its address. As the system role. */
+/** Takes back an attempt that was right, and resets the failures in a row from its address. As the system role. */
 export async function clearPair(tx: Tx, attempt: Attempt): Promise<void> {
   await tx.query(sql.unsafe`
     delete from login_attempts where account = ${sql.binary(attempt.account)} and address = ${attempt.address}`)
   await uncountForAccount(tx, attempt)
 }
 
-/** Takes back an attempt that was not checked after all. As the system role. */
+/** Takes back an attempt whose password was not compared. As the system role. */
 export async function uncountAttempt(tx: Tx, attempt: Attempt): Promise<void> {
   await tx.query(sql.unsafe`
     update login_attempts set failures = greatest(failures - 1, 0),
@@ -89,7 +89,7 @@ async function uncountForAccount(tx: Tx, { account, at }: Attempt): Promise<void
     where account = ${sql.binary(account)} and window_ends_at > ${moment(at)}`)
 }
 
-/** Ends every lock of an account and forgets its failures. As the system role. */
+/** Ends every lock of an account and deletes its failures. As the system role. */
 export async function clearAttempts(tx: Tx, account: Buffer): Promise<void> {
   await tx.query(sql.unsafe`delete from login_attempts where account = ${sql.binary(account)}`)
   await tx.query(sql.unsafe`delete from account_attempts where account = ${sql.binary(account)}`)
@@ -97,8 +97,8 @@ export async function clearAttempts(tx: Tx, account: Buffer): Promise<void> {
 
 const placeRow = z.object({ is_new: z.boolean(), is_first: z.boolean() })
 
-/** Notes from where a person signed in; says whether it is a new place, and their first. As the system role. */
-export function notePlace(
+/** Records the address and device of a sign-in; returns whether the pair is new, and the person's first. As the system role. */
+export function recordSignInPlace(
   tx: Tx,
   place: { userId: string; address: string; device: Buffer; at: number },
 ): Promise<z.infer<typeof placeRow>> {
@@ -110,7 +110,7 @@ export function notePlace(
       not exists (select 1 from sign_in_places where user_id = ${place.userId}) as is_first`)
 }
 
-/** Calls of this process since it last told, by key of its window, which ends at `expire` (ms since 1970). */
+/** Calls of this process since it last shared them, by key of their window, which ends at `expire` (ms since 1970). */
 export interface Calls {
   key: string
   points: number
@@ -119,7 +119,7 @@ export interface Calls {
 
 const callsRow = z.object({ key: z.string(), points: z.number() })
 
-/** Adds calls to those of all processes, and gives the sums by key. Keys have to be in order. As the system role. */
+/** Adds calls to those of all processes; returns the sums by key. Sort the keys, to avoid deadlocks. As the system role. */
 export function addCalls(tx: Tx, calls: readonly Calls[]): Promise<readonly z.infer<typeof callsRow>[]> {
   return tx.any(sql.type(callsRow)`
     insert into rate_limits as l (key, points, expire)
@@ -131,21 +131,59 @@ export function addCalls(tx: Tx, calls: readonly Calls[]): Promise<readonly z.in
     returning key, points`)
 }
 
-/** Deletes what no longer limits anybody; `at` is in ms since 1970. As the system role. */
-export async function forgetOld(tx: Tx, at: number): Promise<void> {
+/** Deletes expired counters; `at` is in ms since 1970. As the system role. */
+export async function deleteExpiredCounters(tx: Tx, at: number): Promise<void> {
   await tx.query(sql.unsafe`delete from login_attempts where last_at < ${moment(at - 7 * dayMs)}`)
   await tx.query(sql.unsafe`delete from account_attempts where window_ends_at < ${moment(at)}`)
   await tx.query(sql.unsafe`delete from mail_senders where window_ends_at < ${moment(at)}`)
   await tx.query(sql.unsafe`delete from rate_limits where expire < ${at}`)
 }
 
-/** A client for rate-limiter-flexible, which writes its own statements on the table rate_limits: one each, atomic. */
+/** A client for rate-limiter-flexible, which sends its own statements to the table rate_limits: one per use, atomic. */
 export const rateLimitClient = ({ system }: Pick<Databases, 'system'>) => ({
   query: ({ text, values }: { text: string; values: (string | number | null)[] }) =>
     system.query({ ...sql.unsafe``, sql: text, values }),
 })
 
-/** Forgets from where a person signed in. As the system role. */
-export async function forgetPlaces(tx: Tx, userId: string): Promise<void> {
+/** Deletes the addresses and devices that a person signed in from. As the system role. */
+export async function deleteSignInPlaces(tx: Tx, userId: string): Promise<void> {
   await tx.query(sql.unsafe`delete from sign_in_places where user_id = ${userId}`)
+}
+
+/** A mail from a sender to a recipient (both as keys) at a time (ms since 1970), in a window that ends at `until`. */
+interface Mailing {
+  sender: string
+  recipient: string
+  max: number
+  at: number
+  until: number
+}
+
+/**
+ * Counts a recipient for a sender, each recipient once in a window of at most `max`; false, and nothing is counted, if
+ * that is used up. As the system role.
+ */
+export async function countRecipient(
+  tx: Tx,
+  { sender, recipient, max, at, until }: Mailing,
+): Promise<boolean> {
+  const counted = await tx.maybeOne(sql.type(z.object({ sender: z.string() }))`
+    insert into mail_senders as m (sender, recipients, window_ends_at)
+    values (${sender}, ${sql.array([recipient], 'text')}, ${moment(until)})
+    on conflict (sender) do update set
+      recipients = case when m.window_ends_at <= ${moment(at)} then excluded.recipients
+                        when ${recipient} = any(m.recipients) then m.recipients
+                        else m.recipients || excluded.recipients end,
+      window_ends_at = case when m.window_ends_at <= ${moment(at)} then excluded.window_ends_at
+                            else m.window_ends_at end
+    where m.window_ends_at <= ${moment(at)} or ${recipient} = any(m.recipients)
+      or cardinality(m.recipients) < ${max}
+    returning m.sender`)
+  return counted !== null
+}
+
+/** When the window of a sender ends, in ms since 1970. As the system role. */
+export function senderWindowEnds(tx: Tx, sender: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ ends: z.number() }))`
+    select window_ends_at as ends from mail_senders where sender = ${sender}`)
 }

@@ -4,7 +4,7 @@ import { ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.t
 import type { Caller } from '../../platform/http/caller.ts'
 import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
-import { moveShown } from '../otp/youth-store.ts'
+import { moveShown } from '../otp/store.ts'
 import { enterable, isOverIn } from './enter-tenant.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import { openSession } from './open-session.ts'

@@ -5,7 +5,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { type Membership, recordEntry } from '../../tenancy/members/store.ts'
-import { noteSignIn } from '../rate-limits/note-sign-in.ts'
+import { recordSignIn } from '../rate-limits/record-sign-in.ts'
 import { recordRevoked } from './end-session.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
@@ -55,6 +55,6 @@ export async function openSession(
     target: { type: 'session', id: sessionId },
     at: now,
   })
-  await noteSignIn(deps, tx, { userId, email: opening.email, tenantId, requestInfo, at: now })
+  await recordSignIn(deps, tx, { userId, email: opening.email, tenantId, requestInfo, at: now })
   return beginFamily(deps, tx, entitled, now)
 }

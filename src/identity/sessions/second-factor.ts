@@ -3,8 +3,13 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { type ApiError, unauthorized } from '../../platform/errors.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
-import { channelDisabled, type DeviceType } from '../otp/channels.ts'
-import { canEnrolFirst, type Factors, usableMethods } from '../otp/factors.ts'
+import {
+  canEnrolFirst,
+  channelDisabled,
+  type DeviceType,
+  type Factors,
+  usableMethods,
+} from '../otp/channels.ts'
 import { findFactors } from '../otp/store.ts'
 import { endOldestPendingSessions, insertPendingSession } from './store.ts'
 

@@ -3,23 +3,23 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { unavailable } from '../../platform/errors.ts'
 
-// Where codes and notices about factors go, and how an address comes back: docs/explanation/second-factors.md. Times are in ms
-// since 1970.
+// Where codes and notices about factors are sent, and how an account gets an address back:
+// docs/explanation/second-factors.md. Times are in ms since 1970.
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 const mailboxRow = z.object({
   address: z.string(),
-  /** Whether somebody ever proved to read it. */
+  /** Whether a person has ever proved that they read it. */
   proven: z.boolean(),
-  /** Null or past: codes sent there count. */
+  /** Codes sent there count if this is null or past. */
   codes_count_from: z.number().nullable(),
 })
 
 /** The mailbox to which a person's second-factor codes go. */
 export type Mailbox = z.infer<typeof mailboxRow>
 
-/** A person's address, or for a day after it was changed the proven one before it. */
+/** A person's address, or for a day after a change the proven address before it. */
 export async function findMailbox(tx: Read, userId: string, at: number): Promise<Mailbox> {
   const found = await tx.maybeOne(sql.type(mailboxRow)`
     select case when codes_until > ${moment(at)} then codes_email else email end as address,
@@ -30,8 +30,8 @@ export async function findMailbox(tx: Read, userId: string, at: number): Promise
   return found
 }
 
-/** A change of address that was just made; the one before it, and when that was verified. */
-interface Move {
+/** A change of address: the address before it, and when that was verified. */
+interface AddressChange {
   id: string
   from: string
   fromVerifiedAt: number | null
@@ -41,11 +41,14 @@ interface Move {
 }
 
 /**
- * Notes what a new address leaves behind: where codes go meanwhile, which a further change does not move, and which
- * address comes back when the new one is rejected. Gives the moment of the change: `at`, or just after the change
- * before it, whatever the clocks of two processes say. As the system role, in the transaction of the change.
+ * Records where codes go for now, which a further change does not alter, and which address the account gets back if the
+ * new one is rejected. Returns the time of the change: `at`, or just after the previous change, so that two changes stay
+ * in order although the clocks of two processes differ. As the system role, in the transaction of the change.
  */
-export function noteMove(tx: Tx, { id, from, fromVerifiedAt, at, codesUntil }: Move): Promise<number> {
+export function recordAddressChange(
+  tx: Tx,
+  { id, from, fromVerifiedAt, at, codesUntil }: AddressChange,
+): Promise<number> {
   const verifiedAt = fromVerifiedAt === null ? null : moment(fromVerifiedAt)
   const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
   const proven = fromVerifiedAt !== null
@@ -60,7 +63,7 @@ export function noteMove(tx: Tx, { id, from, fromVerifiedAt, at, codesUntil }: M
 
 const originRow = z.object({ how: z.enum(['made', 'changed']), at: z.number() })
 
-/** Whether an account was made with its present address, or changed to it, and when (ms since 1970). */
+/** Whether an account was created with its current address or changed to it, and when (ms since 1970). */
 export type AddressOrigin = z.infer<typeof originRow>
 
 export function findAddressOrigin(tx: Tx, userId: string): Promise<AddressOrigin> {
@@ -75,7 +78,7 @@ const unprovenRow = z.object({
   previous_verified_at: z.number().nullable(),
 })
 
-/** The address that an account had before this one, which it never proved; null where it has another, or proved it. */
+/** The earlier address of an account that never proved `email`; null if it has another address by now, or proved this one. */
 export function findUnproven(
   tx: Tx,
   { id, email }: { id: string; email: string },
@@ -93,9 +96,9 @@ const restoredRow = z.object({
 })
 
 /**
- * Gives a person an address back that was theirs, verified at `verifiedAt` or not at all, and forgets what its change
- * left behind; says which address it replaced. Null where another account has it by now, 503 `overloaded` where one
- * took it at this very moment. As the system role.
+ * Gives a person an earlier address back, verified at `verifiedAt` or unverified, and deletes what its change recorded;
+ * returns which address it replaced. Null if another account has it by now, 503 `overloaded` if one took it at the same
+ * moment. As the system role.
  */
 export async function restoreAddress(
   tx: Tx,
@@ -119,8 +122,8 @@ const takenMeanwhile = () =>
   unavailable('overloaded', 'Another account took the address at the same moment. Try again.', 1)
 
 /**
- * Lets codes by e-mail count from `until` on, for a person who has an app or recovery codes that count: whoever reset the
- * password reads the mailbox, and shows nothing more by a code sent there. As the system role.
+ * Makes codes by e-mail count only from `until`, for a person who has an app or recovery codes that count: the person who
+ * reset the password reads the mailbox, so a code sent there proves nothing more. As the system role.
  */
 export async function holdBackMailedCodes(
   tx: Tx,
@@ -135,7 +138,7 @@ export async function holdBackMailedCodes(
               select from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)))`)
 }
 
-/** Forgets addresses of the past that have no more effect: to which codes went, and which could come back. As the system role. */
+/** Deletes past addresses that no longer get codes and that the account can no longer get back. As the system role. */
 export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
   await tx.query(sql.unsafe`
     update users set
@@ -147,14 +150,14 @@ export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
       and (codes_until <= ${moment(at)} or previous_email is not null and email_verified_at is not null)`)
 }
 
-/** Forgets where codes of a person still go, so that the present address stands alone. As the system role. */
+/** Deletes a person's past addresses, so that codes go to the current one at once. As the system role. */
 export async function dropHeldMailbox(tx: Tx, id: string): Promise<void> {
   await tx.query(sql.unsafe`
     update users set codes_email = null, codes_until = null, previous_email = null, previous_verified_at = null
     where id = ${id}`)
 }
 
-/** Lets codes by e-mail count at once again. As the system role. */
+/** Makes codes by e-mail count again at once. As the system role. */
 export async function countMailedCodes(tx: Tx, id: string): Promise<void> {
   await tx.query(sql.unsafe`update users set mailed_codes_count_from = null where id = ${id}`)
 }

@@ -9,18 +9,18 @@ import { listMembershipsToEnd, type MembershipToEnd } from '../../tenancy/member
 import { eraseTenants, lockTenantsOf } from '../../tenancy/tenants/store.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
-import { deletePerson, holdPerson, insertErasure } from './erase-store.ts'
+import { deletePerson, holdPerson, insertErasure } from './store.ts'
 
-/** A person whose row, and whose tenants, nobody else changes until the transaction ends. */
+/** A person whose row and tenants are locked until the transaction ends. */
 export interface HeldPerson {
   id: string
   email: string
   memberships: readonly MembershipToEnd[]
 }
 
-/** Holds a person and their tenants; null: gone, 503 `overloaded`: a member of another tenant since. As the system role. */
+/** Locks a person and their tenants; null if gone, 503 `overloaded` if they just joined a tenant. As the system role. */
 export async function holdPersonWithTenants(tx: Tx, id: string): Promise<HeldPerson | null> {
-  // Tenants come before people, as wherever both are locked.
+  // Lock tenants before people, as everywhere: the opposite order would deadlock.
   const locked = new Set(await lockTenantsOf(tx, id))
   const email = await holdPerson(tx, id)
   if (email === null) return null
@@ -34,33 +34,33 @@ export async function holdPersonWithTenants(tx: Tx, id: string): Promise<HeldPer
 export const tenantsOwnedAlone = ({ memberships }: HeldPerson): MembershipToEnd[] =>
   memberships.filter((b) => b.is_owner && b.has_others && !b.has_other_owner && !b.is_deleted)
 
-/** Who erases: the person, an operator, or the reader of the mailbox that the account claims. */
+/** Who erases the person: they themselves, an operator, or the reader of the mailbox that the account claims. */
 export type ErasedBy = 'oneself' | 'operator' | 'mailbox'
 
-interface Deed {
+interface Erasure {
   by: ErasedBy
   requestInfo: RequestInfo
   at: number
 }
 
 /**
- * Erases a held person: the account with its memberships, sessions, factors, links and places, and tenants that nobody
- * else belongs to; gives their slugs, and how many other tenants the person leaves. Invitations to the address go, too,
- * unless its mailbox is another person's. What the logs of other tenants keep is scrubbed down to the id by the actor
- * retention. As the system role.
+ * Erases a locked person: the account with its memberships, sessions, factors, links and sign-in places, and the tenants
+ * without other members; returns the slugs of these, and the number of other tenants that the person leaves. Deletes
+ * invitations to the address too, unless another person reads its mailbox. The worker `retention` scrubs the logs of
+ * other tenants down to the id. As the system role.
  */
 export async function erasePerson(
   tx: Tx,
   { id, email, memberships }: HeldPerson,
-  deed: Deed,
+  erasure: Erasure,
 ): Promise<{ tenantsDeleted: string[]; tenantsLeft: number }> {
-  const { by, at } = deed
+  const { by, at } = erasure
   const gone = memberships.filter(({ has_others }) => !has_others)
   const left = memberships.filter(({ has_others, is_deleted }) => has_others && !is_deleted)
   const invitations = await deleteInvitationsTo(tx, { email: by === 'mailbox' ? null : email, userId: id })
-  for (const membership of left) await recordLeaving(tx, id, deed, membership)
+  for (const membership of left) await recordLeaving(tx, id, erasure, membership)
   for (const { tenant_id, id: invitation } of invitations.filter(({ was_pending }) => was_pending))
-    await recordEvent(tx, id, deed, {
+    await recordEvent(tx, id, erasure, {
       type: 'tenant.invitation_cancelled',
       tenantId: tenant_id,
       subject: invitation,
@@ -84,18 +84,18 @@ export async function erasePerson(
   return { tenantsDeleted: gone.map(({ slug }) => slug), tenantsLeft: left.length }
 }
 
-/** Tells of people who were erased, once it is committed: after a restore of a backup they are erased again. */
+/** Logs erased people, after the commit: after a restore from a backup, an operator erases them again by this log. */
 export function logErased({ log }: Pick<Deps, 'log'>, ids: readonly string[]): void {
   for (const id of ids) log.info({ user_id: id }, 'a person was erased')
 }
 
 type NewEvent = Parameters<typeof appendEvent>[1]
 
-/** An event without the person's address, or where they called from. */
+/** Appends an event without the person's address or IP address. */
 const recordEvent = (
   tx: Tx,
   id: string,
-  { by, requestInfo, at }: Deed,
+  { by, requestInfo, at }: Erasure,
   event: Pick<NewEvent, 'type' | 'tenantId' | 'subject' | 'data'>,
 ) =>
   appendEvent(tx, {
@@ -114,17 +114,17 @@ const auditedAs = {
 async function recordLeaving(
   tx: Tx,
   id: string,
-  deed: Deed,
+  erasure: Erasure,
   { tenant_id: tenantId, membership_id }: MembershipToEnd,
 ) {
-  const { by, requestInfo, at } = deed
-  await recordEvent(tx, id, deed, {
+  const { by, requestInfo, at } = erasure
+  await recordEvent(tx, id, erasure, {
     type: 'tenant.member_removed',
     tenantId,
     subject: membership_id,
     data: { membership_id, user_id: id },
   })
-  await recordEvent(tx, id, deed, {
+  await recordEvent(tx, id, erasure, {
     type: 'identity.user_deleted',
     tenantId,
     subject: id,

@@ -6,14 +6,13 @@ import type { MembershipToEnd } from '../../tenancy/members/store.ts'
 import { erasePerson, holdPersonWithTenants, logErased, tenantsOwnedAlone } from './erase-person.ts'
 import { findUser, findUserByEmail } from './store.ts'
 
-/** Who is erased, and by whom. */
 export interface Erasing {
   person: { id: string } | { email: string }
   by: 'oneself' | 'operator'
   requestInfo: RequestInfo
 }
 
-/** What went: `tenantsDeleted` are slugs of tenants that nobody else belonged to. */
+/** The result: `tenantsDeleted` are the slugs of tenants that had no other member. */
 export interface Erased {
   id: string
   tenantsDeleted: string[]
@@ -21,8 +20,8 @@ export interface Erased {
 }
 
 /**
- * Erases a person ({@link erasePerson}). Null where there is no such person; 409 `last_owner` with `tenants[]` where
- * they alone own a tenant that others belong to.
+ * Erases a person ({@link erasePerson}). Null if there is no such person; 409 `last_owner` with `tenants[]` if they are
+ * the only owner of a tenant that has other members.
  */
 export async function eraseUser(
   { db, clock, log }: Pick<Deps, 'clock' | 'log'> & { db: Pick<Deps['db'], 'system'> },
@@ -46,7 +45,7 @@ function lastOwner(ownerless: readonly MembershipToEnd[]): ApiError {
   return new ApiError(
     409,
     'last_owner',
-    `Others belong to tenants of which this is the only owner: ${tenants.map(({ slug }) => slug).join(', ')}. Make somebody else an owner there, or delete them.`,
+    `Others belong to tenants of which this is the only owner: ${tenants.map(({ slug }) => slug).join(', ')}. Make another member an owner there, or delete these tenants.`,
     { members: { tenants } },
   )
 }

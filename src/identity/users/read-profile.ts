@@ -8,7 +8,7 @@ import { listMembershipsOf, type Membership } from '../../tenancy/members/store.
 import { findUser, type UserRow } from './store.ts'
 import { toJsonUser } from './user-schemas.ts'
 
-/** The caller's own profile: who they are, what they may here, and where else they belong. */
+/** The caller's own profile: the person, their permissions in this tenant, and their memberships. */
 export function readProfile(deps: Deps, caller: Caller) {
   const { user } = caller.auth
   return profileOf(deps, caller, {
@@ -21,7 +21,7 @@ export function readProfile(deps: Deps, caller: Caller) {
   })
 }
 
-/** The same after the person changed, which the standing of the request does not know of. */
+/** The same after a change of the person, which the request's auth context does not include. */
 export async function rereadProfile(deps: Deps, caller: Caller) {
   const user = await readInTenant(deps.db, caller, (read) => findUser(read, caller.userId))
   if (!user) throw notFound()
@@ -58,7 +58,7 @@ const brief = (membership: Membership) => ({
   status: membership.tenant_status,
 })
 
-/** What the caller's roles permit in the tenant of the request, each once. */
+/** The permissions of the caller's roles in the tenant of the request, each once. */
 export function permissionsHeld({ auth }: Caller): string[] {
   const { systemRoles = [], permissions = [] } = auth.membership ?? {}
   return [...new Set<string>([...systemRoles.flatMap(permissionsOf), ...permissions])].sort()

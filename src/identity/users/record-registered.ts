@@ -6,13 +6,13 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 interface Registered {
   person: { id: string; email: string; firstName: string; lastName: string }
   tenantId: string
-  /** Made by an operator, not by themselves. */
+  /** An operator created the person. */
   bySystem: boolean
   requestInfo: RequestInfo
   at: number
 }
 
-/** Leaves the event `identity.user_created` and the audit row of somebody new, in the transaction that makes them. */
+/** Appends the event `identity.user_created` and the audit row of a new person, in the transaction that inserts them. */
 export async function recordRegistered(
   tx: Tx,
   { person, tenantId, bySystem, requestInfo, at }: Registered,

@@ -14,14 +14,14 @@ import { findUnproven, restoreAddress } from './address-store.ts'
 import { erasePerson, holdPersonWithTenants, tenantsOwnedAlone } from './erase-person.ts'
 import { findUserByEmail } from './store.ts'
 
-// An account may have an address that it never proved. Its mailbox may be another person's, who gets it back here: see
-// "First proof of an address" in docs/explanation/second-factors.md.
+// An account can have an address that it never proved, and another person can own the mailbox. That person gets the
+// address back here: see "First proof of an address" in docs/explanation/second-factors.md.
 
 interface Deps {
   sealer: Sealer
 }
 
-/** Which account loses which address; `tenantId` is where its events belong, null where there is no such tenant. */
+/** The account that loses an address; `tenantId` is the tenant that gets its events, null if there is none. */
 interface Claim {
   userId: string
   email: string
@@ -31,15 +31,16 @@ interface Claim {
 }
 
 /**
- * Takes an address that an account never proved away from it, with all sessions. In this order, the account
+ * Removes an address that an account never proved, and ends all its sessions. The first of these that applies happens:
  *
- * - gets the address before it back, as verified as that was; an unproven account that has it by now loses it likewise;
- * - is erased, where it never had a verified address;
- * - goes on under an unreachable address, where it is the only owner of a tenant that others belong to, or its earlier
- *   verified address is another's by now.
+ * - The account gets its earlier address back, as verified as that was. An unproven account that has taken that address
+ *   loses it in the same way.
+ * - The account is erased, if it never had a verified address.
+ * - The account gets an unreachable address, if it is the only owner of a tenant with other members, or another account
+ *   has proved its earlier verified address.
  *
- * Gives the ids of people who were erased; null where the account has another address, or proved this one. As the
- * system role.
+ * Returns the ids of the erased people; null if the account has another address by now or proved this one. As the system
+ * role.
  */
 export async function releaseAddress(
   tx: Tx,
@@ -52,23 +53,24 @@ export async function releaseAddress(
   const unproven = held && (await findUnproven(tx, { id, email }))
   if (!held || !unproven) return null
   const { previous_email: previous, previous_verified_at: verifiedAt } = unproven
-  // One level deep: an account that is evicted here evicts no other in turn.
+  // Only one level deep: an account that loses its address here takes none from a further account.
   const erased =
     previous !== null && verifiedAt !== null && evicts
       ? await evictUnproven(tx, deps, { email: previous, exceptId: id, requestInfo, at }, { evicts: false })
       : []
-  if (previous !== null && (await moveTo(tx, deps, claim, { email: previous, verifiedAt }))) return { erased }
+  if (previous !== null && (await changeAddress(tx, deps, claim, { email: previous, verifiedAt })))
+    return { erased }
   if (verifiedAt === null && tenantsOwnedAlone(held).length === 0) {
     await erasePerson(tx, held, { by: 'mailbox', requestInfo, at })
     return { erased: [...erased, id] }
   }
-  await moveTo(tx, deps, claim, { email: unreachableEmail(), verifiedAt: null })
+  await changeAddress(tx, deps, claim, { email: unreachableEmail(), verifiedAt: null })
   return { erased }
 }
 
 /**
- * Takes an address away from the account that has it without having proved it, if there is one and it is not
- * `exceptId`; gives the ids of people who were erased. As the system role.
+ * Removes an address from an account, other than `exceptId`, that has it but never proved it; returns the ids of the
+ * erased people. As the system role.
  */
 export async function evictUnproven(
   tx: Tx,
@@ -83,8 +85,11 @@ export async function evictUnproven(
   return (await releaseAddress(tx, deps, claim, options))?.erased ?? []
 }
 
-/** False where another account has the address. Links sent elsewhere are dead, and sessions, whose tokens name the old one. */
-async function moveTo(
+/**
+ * Sets the account's address; false if another account has it. Ends links sent to other addresses, and the sessions,
+ * because their tokens contain the old address.
+ */
+async function changeAddress(
   tx: Tx,
   { sealer }: Deps,
   { userId: id, tenantId, requestInfo, at }: Claim,
@@ -100,9 +105,9 @@ async function moveTo(
     await endSessionsOf(tx, ending)
     return true
   }
-  const told = { tenantId, actorId: null, requestId: requestInfo.requestId, at }
-  await endSessions(tx, { ...told, ...ending })
-  await appendEvent(tx, { ...told, type: 'identity.user_updated', subject: id, data: { user_id: id } })
+  const common = { tenantId, actorId: null, requestId: requestInfo.requestId, at }
+  await endSessions(tx, { ...common, ...ending })
+  await appendEvent(tx, { ...common, type: 'identity.user_updated', subject: id, data: { user_id: id } })
   await appendAudit(tx, {
     tenantId,
     actor: null,

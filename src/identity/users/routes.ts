@@ -25,13 +25,13 @@ const profileChange = z.object({
   email: emailAddress.optional(),
   current_password: presentedPassword
     .optional()
-    .meta({ description: 'For another e-mail address, where you signed in more than 15 minutes ago' }),
+    .meta({ description: 'For a new e-mail address, if you signed in more than 15 minutes ago' }),
 })
 
 const erasure = z.object({
   current_password: presentedPassword
     .optional()
-    .meta({ description: 'Unless a second factor was shown in the last 10 minutes' }),
+    .meta({ description: 'Required unless you showed a second factor in the last 10 minutes' }),
 })
 
 function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
@@ -46,7 +46,7 @@ function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
 
 const versionedUser = (user: MemberUserRow) => new Versioned(user.version, toJsonMemberUser(user))
 
-/** A profile as it would be with another address, which nobody has verified yet. */
+/** The profile as it would be with another, unverified address. */
 function withEmail(profile: Awaited<ReturnType<typeof rereadProfile>>, email: string | null) {
   if (email === null) return profile
   return new Versioned(profile.version, { ...profile.body, email, email_verified: false })
@@ -102,7 +102,7 @@ export function userRoutes(deps: Deps): Route[] {
       tag: 'Users',
       summary: 'Erase yourself',
       description:
-        'Needs `current_password`, or a second factor shown within 10 minutes. Your account, sessions and memberships are gone at once, and tenants that nobody else belongs to; logs of other tenants keep your id alone. 409 `last_owner` with `tenants` where others belong to a tenant that you alone own.',
+        'Needs `current_password`, or a second factor shown within the last 10 minutes. Deletes your account, sessions and memberships at once, and the tenants that have no other member; logs of other tenants keep only your id. 409 `last_owner` with `tenants` if you are the only owner of a tenant that has other members.',
       body: erasure,
       status: 204,
       answer: null,
@@ -140,7 +140,7 @@ export function userRoutes(deps: Deps): Route[] {
         status: 200,
         answer: memberUserSchema,
         versioned: true,
-        // Of another person, known or not, the answer is the engine's refusal.
+        // The policy engine refuses a change of another person's profile, whether that person exists or not.
         load: async ({ params }) => pathId(params.id),
         resource: (id) => ({ type: 'user', id, ownerId: id }),
         handle: async (id, { caller, body, ifMatch }) => {

@@ -10,8 +10,8 @@ import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { findUser, findUserByEmail, setActive } from './store.ts'
 
-/** How an account was switched: `ownerless` are slugs of tenants that have no active owner any more. */
-export interface Switched {
+/** The result: `ownerless` are the slugs of tenants that no longer have an active owner. */
+export interface ActiveSet {
   user: { id: string; email: string; is_active: boolean }
   changed: boolean
   sessionsEnded: number
@@ -19,15 +19,15 @@ export interface Switched {
 }
 
 /**
- * Switches a person's account off or on, for an operator; null where there is nobody. Off: every session ends at
- * once, and so do reset tokens; nothing else opens one while it is off. The audit log of each tenant they belong to
- * tells it, and an event the first of these. Nothing happens where it is so already.
+ * Activates or deactivates a person, for an operator; null if there is no such person. Deactivating ends every session
+ * and reset token at once; no session can begin while the person is inactive. Adds a row to the audit log of each of
+ * their tenants, and an event to the first. Does nothing if the person has this state already.
  */
 export function setUserActive(
   { db, clock }: Pick<Deps, 'clock'> & { db: Pick<Deps['db'], 'system'> },
   requestInfo: RequestInfo,
   { person, active }: { person: { email: string } | { id: string }; active: boolean },
-): Promise<Switched | null> {
+): Promise<ActiveSet | null> {
   const at = clock()
   return asSystem(db, 'an account is of all tenants of its person', async (tx) => {
     const user = 'id' in person ? await findUser(tx, person.id) : await findUserByEmail(tx, person.email)
@@ -37,11 +37,11 @@ export function setUserActive(
     if (!(await setActive(tx, { id, active, at })))
       return { user: shown, changed: false, sessionsEnded: 0, ownerless: [] }
     const memberships = await listMembershipsOf(tx, id)
-    const deed = { id, active, requestInfo, at }
-    for (const { tenant_id } of memberships) await audit(tx, tenant_id, deed)
+    const change = { id, active, requestInfo, at }
+    for (const { tenant_id } of memberships) await audit(tx, tenant_id, change)
     const first = await findFirstTenantOf(tx, id)
-    if (first) await tell(tx, first, deed)
-    const sessionsEnded = active ? 0 : await shutOut(tx, id, memberships, requestInfo, at)
+    if (first) await recordUpdated(tx, first, change)
+    const sessionsEnded = active ? 0 : await endEverySession(tx, id, memberships, requestInfo, at)
     return {
       user: shown,
       changed: true,
@@ -51,20 +51,20 @@ export function setUserActive(
   })
 }
 
-interface Deed {
+interface Change {
   id: string
   active: boolean
   requestInfo: RequestInfo
   at: number
 }
 
-async function tell(tx: Tx, tenantId: string, { id, requestInfo, at }: Deed): Promise<void> {
+async function recordUpdated(tx: Tx, tenantId: string, { id, requestInfo, at }: Change): Promise<void> {
   const { requestId } = requestInfo
   const event = { tenantId, subject: id, data: { user_id: id }, actorId: null, requestId, at }
   await appendEvent(tx, { ...event, type: 'identity.user_updated' })
 }
 
-async function audit(tx: Tx, tenantId: string, { id, active, requestInfo, at }: Deed): Promise<void> {
+async function audit(tx: Tx, tenantId: string, { id, active, requestInfo, at }: Change): Promise<void> {
   await appendAudit(tx, {
     tenantId,
     actor: null,
@@ -76,8 +76,8 @@ async function audit(tx: Tx, tenantId: string, { id, active, requestInfo, at }: 
   })
 }
 
-/** Ends every session, and what could open one; gives how many. Events belong to a tenant: with none, none is told. */
-async function shutOut(
+/** Ends every session and reset token; returns the number of sessions. Events need a tenant: without one there are none. */
+async function endEverySession(
   tx: Tx,
   userId: string,
   memberships: readonly Membership[],

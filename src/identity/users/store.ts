@@ -32,7 +32,7 @@ interface NewUser {
   at: number
 }
 
-/** Inserts a person; false when the address has an account. The scope must be the new person. */
+/** Inserts a person; false if the address has an account. The transaction's scope must be the new person. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const at = sql.timestamp(new Date(user.at))
   const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
@@ -51,15 +51,15 @@ const credentialsRow = z.object({
   is_active: z.boolean(),
 })
 
-/** What a login compares with; as the system role. */
+/** The credentials of an address, or null. As the system role. */
 export function findCredentials(tx: Read, email: string): Promise<z.infer<typeof credentialsRow> | null> {
   return tx.maybeOne(sql.type(credentialsRow)`
     select id, email, first_name, last_name, password_hash, is_active from users where email = ${email}`)
 }
 
 /**
- * Whether the hash that a password was compared with is still that of an active person; if so it stays until the
- * transaction ends, and whoever replaces it waits. As the system role.
+ * Whether the person is active and still has the hash that a password was compared with; if so, locks it against
+ * replacement until the transaction ends. As the system role.
  */
 export async function holdPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
   const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
@@ -69,14 +69,12 @@ export async function holdPassword(tx: Tx, user: { id: string; passwordHash: str
 
 const lockedRow = z.object({ first_name: z.string(), email: z.string() })
 
-/**
- * Holds a person until the transaction ends: nobody begins a session of theirs meanwhile, for each refers to this row. As the system role.
- */
+/** Locks a person until the transaction ends: no session of theirs can begin, since it refers to this row. As the system role. */
 export function lockUser(tx: Tx, userId: string): Promise<z.infer<typeof lockedRow>> {
   return tx.one(sql.type(lockedRow)`select first_name, email from users where id = ${userId} for update`)
 }
 
-/** Sets another hash, if it still is the one that was compared; true when it was set; as the system role. */
+/** Replaces the hash `from` by `to`; false if the person has another hash by now. As the system role. */
 export async function replacePassword(
   tx: Tx,
   user: { id: string; from: string; to: string },
@@ -87,8 +85,8 @@ export async function replacePassword(
 }
 
 /**
- * Sets a password without the old one, for whoever holds a token sent to this address, and marks the address as
- * verified; null where the address is another now or the person is inactive. As the system role.
+ * Sets a password without the old one, after a token was sent to this address, and marks the address as verified; null
+ * if the person has another address by now or is inactive. As the system role.
  */
 export function resetPassword(
   tx: Tx,
@@ -105,12 +103,12 @@ export function resetPassword(
       before.email_verified_at is null and before.previous_verified_at is null as never_verified`)
 }
 
-/** The person of an address, or null; as the system role. */
+/** The person who has an address, or null. As the system role. */
 export function findUserByEmail(tx: Tx, email: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.email = ${email}`)
 }
 
-/** Switches a person's account on or off; false where it is so already; as the system role. */
+/** Activates or deactivates a person; false if nothing changes. As the system role. */
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
   const set = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update users set is_active = ${user.active}, updated_at = ${sql.timestamp(new Date(user.at))}
@@ -118,7 +116,7 @@ export async function setActive(tx: Tx, user: { id: string; active: boolean; at:
   return set !== null
 }
 
-/** A person whom the scope of the transaction may see: oneself, or a member of the tenant. */
+/** A person whom the transaction's scope can see (themselves, or a member of the tenant), or null. */
 export function findUser(tx: Read, userId: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.id = ${userId}`)
 }
@@ -137,7 +135,7 @@ const memberColumns = sql.fragment`
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
-/** A page of the people of a tenant, of whom there are `count` behind the filters. */
+/** A page of the people of a tenant; `count` of them match the filters. */
 export function listUsersOf(
   tx: Tx,
   tenantId: string,
@@ -157,13 +155,13 @@ export function findUserOf(tx: Read, tenantId: string, userId: string): Promise<
 const emailTaken = () =>
   invalidField('email', 'This address has an account already. Choose another.', 'taken')
 
-/** Whether an error tells that an address has an account. */
+/** Whether an error says that the address already has an account. */
 export const isEmailTaken = (error: unknown): boolean =>
   error instanceof ApiError && error.errors.some(({ field, code }) => field === 'email' && code === 'taken')
 
 interface ProfileValues {
   id: string
-  /** Null leaves it as it is. */
+  /** Null keeps the current value. */
   email: string | null
   firstName: string | null
   lastName: string | null
@@ -173,9 +171,8 @@ interface ProfileValues {
 const updatedRow = userRow.extend({ previous_email: z.string(), previous_verified_at: z.number().nullable() })
 
 /**
- * Changes names and address, if they differ and the row is of one of `versions`, and unverifies an address that is
- * new; gives the row as it is then, or null. Throws 400 on `email` where the address is somebody else's. As the
- * system role.
+ * Changes names and address, if they differ and the row has one of `versions`; a new address is unverified. Returns the
+ * changed row, or null. Throws 400 on `email` if another account has the address. As the system role.
  */
 export async function updatePerson(
   tx: Tx,
@@ -200,13 +197,13 @@ export async function updatePerson(
   }
 }
 
-/** Whether a person's row is of one of these versions; as the system role. */
+/** Whether a person's row has one of these versions. As the system role. */
 export function isUserAmong(tx: Tx, userId: string, versions: Versions): Promise<boolean> {
   return tx.exists(sql.unsafe`
     select 1 from users u where u.id = ${userId} and ${versionAmong(sql.fragment`u.version`, versions)}`)
 }
 
-/** Marks an address as verified if it still is the person's and was not verified; true when it was done now. */
+/** Marks an address as verified, if it is still the person's; false if it is not, or was verified already. */
 export async function markEmailVerified(
   tx: Tx,
   user: { id: string; email: string; at: number },
@@ -215,4 +212,32 @@ export async function markEmailVerified(
     update users set email_verified_at = ${sql.timestamp(new Date(user.at))}
     where id = ${user.id} and email = ${user.email} and email_verified_at is null returning id`)
   return marked !== null
+}
+
+/** Locks a person's row, against changes and new references, until the transaction ends; the address, null if gone. */
+export function holdPerson(tx: Tx, id: string): Promise<string | null> {
+  return tx.maybeOneFirst(sql.type(z.object({ email: z.string() }))`
+    select email from users where id = ${id} for update`)
+}
+
+/** Deletes a person with their memberships, sessions, factors, links and sign-in places. As the system role. */
+export async function deletePerson(tx: Tx, id: string): Promise<void> {
+  await tx.query(sql.unsafe`delete from users where id = ${id}`)
+}
+
+/** What the workers scrub after an erasure; `at` in ms since 1970. */
+export interface NewErasure {
+  userId: string
+  email: string
+  tenantIds: readonly string[]
+  targetIds: readonly string[]
+  at: number
+}
+
+/** Tells the workers to scrub the person from rows that other tenants keep. As the system role. */
+export async function insertErasure(tx: Tx, erasure: NewErasure): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into erasures (user_id, email, tenant_ids, target_ids, at)
+    values (${erasure.userId}, ${erasure.email}, ${sql.array(erasure.tenantIds, 'uuid')},
+            ${sql.array(erasure.targetIds, 'uuid')}, ${sql.timestamp(new Date(erasure.at))})`)
 }

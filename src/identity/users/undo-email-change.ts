@@ -7,20 +7,21 @@ import { deadLink, findLink, type PresentedLink, spendLink } from '../../platfor
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent, appendEvents } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
-import { deleteYoungDevices } from '../otp/youth-store.ts'
+import { deleteYoungDevices } from '../otp/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { restoreAddress } from './address-store.ts'
 import { logErased } from './erase-person.ts'
 import { evictUnproven } from './release-address.ts'
 
 /**
- * Takes a change of address back, once, for whoever reads the old one: it is the account's again, verified; sessions
- * end, young factors go, and so do the links of later changes. An account that has the old address by now without
- * having proved it loses it ({@link evictUnproven}); 400 `token_invalid` where it has, else `token_expired`.
+ * Undoes a change of address, once, for the person who reads the old mailbox. The account gets the old address back, as
+ * verified; its sessions end, and its young factors and the links of later changes are deleted. If another account has
+ * the old address without having proved it, that account loses it ({@link evictUnproven}). 400 `token_invalid` if the
+ * other account has proved it or the token is wrong, `token_expired` if the token is only too old.
  */
 export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
   const at = deps.clock()
-  const erased = await asSystem(deps.db, 'whoever opens the link need not be logged in', async (tx) => {
+  const erased = await asSystem(deps.db, 'the holder of the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_undo', token, at })
     const { userId: id, email, tenantId } = link
     await spendLink(tx, link)
@@ -30,12 +31,12 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     const { first_name: firstName, last_name: lastName, replaced, changed } = restored
     await endLinksSince(tx, link)
     await removeYoungFactors(tx, link, requestInfo)
-    const told = { tenantId, requestId: requestInfo.requestId, at }
-    await endSessions(tx, { ...told, userId: id, exceptId: null, reason: 'undone' })
+    const common = { tenantId, requestId: requestInfo.requestId, at }
+    await endSessions(tx, { ...common, userId: id, exceptId: null, reason: 'undone' })
     if (!changed) return evicted
     await copyProfile(tx, { id, email, firstName, lastName })
     const event = { type: 'identity.user_updated', subject: id, data: { user_id: id }, actorId: id } as const
-    await appendEvent(tx, { ...told, ...event })
+    await appendEvent(tx, { ...common, ...event })
     await appendAudit(tx, {
       tenantId,
       actor: { id, email },
@@ -47,13 +48,13 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     })
     const variables = { firstName, email }
     const mail = { to: replaced, template: 'email_change_undone', variables } as const
-    await sendMail(tx, deps.sealer, { ...told, ...mail })
+    await sendMail(tx, deps.sealer, { ...common, ...mail })
     return evicted
   })
   logErased(deps, erased)
 }
 
-/** What whoever changed the address could still hold. */
+/** Ends the links that the person who changed the address could still hold. */
 async function endLinksSince(tx: Tx, link: PresentedLink): Promise<void> {
   const { userId, email, at } = link
   await endLaterTokens(tx, link)

@@ -23,11 +23,11 @@ export interface ProfileChange {
 }
 
 /**
- * Changes the caller's names and address, with one event, and nothing at all when they are what they were. A new
- * address counts at once and is unverified; see {@link finishAddressChange}.
- * 401 where the sign-in is too old for that, 400 on `email` where the address is somebody else's or a membership asks
- * for one of other domains, 412 where the row is of none of `versions`. Where REGISTRATION_HIDE_EXISTING is set, an
- * address of somebody else's is mailed to its owner and stays theirs; gives that address, to be shown as if it counted.
+ * Changes the caller's names and address, with one event; does nothing if they are the same. A new address takes effect
+ * at once and is unverified; see {@link finishAddressChange}. 401 if the sign-in is too old for a new address, 400 on
+ * `email` if another account has the address or a membership demands other domains, 412 if the row has none of
+ * `versions`. If REGISTRATION_HIDE_EXISTING is set, an address of another account stays theirs and its owner gets a
+ * mail; then `shownEmail` is that address, to answer as if it had changed.
  */
 export async function updateProfile(
   deps: Deps,
@@ -37,7 +37,7 @@ export async function updateProfile(
 ): Promise<{ shownEmail: string | null }> {
   const { auth, requestInfo } = caller
   const email = change.email === auth.user.email ? null : (change.email ?? null)
-  if (email !== null) await assertMayMove(deps, caller, email, change.current_password)
+  if (email !== null) await assertCanChangeAddress(deps, caller, email, change.current_password)
   if (email === null || !deps.config.REGISTRATION_HIDE_EXISTING) {
     await writeProfile(deps, caller, change, email, versions)
     return { shownEmail: null }
@@ -55,7 +55,7 @@ export async function updateProfile(
   })
 }
 
-/** `email` is the new address, null where it stays. */
+/** `email` is the new address, null to keep the current one. */
 async function writeProfile(
   deps: Deps,
   caller: Caller,
@@ -74,7 +74,7 @@ async function writeProfile(
     const { email: now, first_name, last_name, previous_email: before } = updated
     await copyProfile(tx, { id, email: now, firstName: first_name, lastName: last_name })
     if (now !== before) await finishAddressChange(deps, tx, caller, updated, at)
-    await tellUpdated(tx, caller, at)
+    await recordUpdated(tx, caller, at)
     await appendAudit(tx, {
       ...doneBy(caller, at),
       tenantId: caller.tokenTenantId,
@@ -88,8 +88,13 @@ async function writeProfile(
   })
 }
 
-/** Whoever finds an open session may not take the account with it. */
-async function assertMayMove(deps: Deps, caller: Caller, email: string, password: string | undefined) {
+/** A stolen session alone must not be enough to take the account over. */
+async function assertCanChangeAddress(
+  deps: Deps,
+  caller: Caller,
+  email: string,
+  password: string | undefined,
+) {
   const now = deps.clock()
   assertFreshSecondFactor(caller, now)
   if (password === undefined) assertRecentSignIn(caller, now)
@@ -98,7 +103,7 @@ async function assertMayMove(deps: Deps, caller: Caller, email: string, password
   await deps.limiters.stranger(caller, email)
 }
 
-function tellUpdated(tx: Tx, { userId, tokenTenantId, requestInfo }: Caller, at: number): Promise<string> {
+function recordUpdated(tx: Tx, { userId, tokenTenantId, requestInfo }: Caller, at: number): Promise<string> {
   return appendEvent(tx, {
     type: 'identity.user_updated',
     tenantId: tokenTenantId,

@@ -26,7 +26,7 @@ const tenantBrief = z.object({
   status: z.enum(['active', 'suspended', 'archived']),
 })
 
-/** The caller: the person, where they are now, and where they belong. */
+/** The caller's profile: the person, the current tenant, and all memberships. */
 export const profileSchema = userSchema
   .extend({
     email_verified: z.boolean(),

@@ -199,7 +199,7 @@ t.test(
       publicOnly,
     ])
       await t.rejects(ringOf({ config: { ...deps.config, JWT_PRIVATE_KEYS } }), {
-        message: /^JWT_PRIVATE_KEYS has to hold private keys/,
+        message: /^JWT_PRIVATE_KEYS must hold private keys/,
       })
   },
 )

@@ -4,9 +4,9 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { addressKey } from './address-key.ts'
-import { notePlace } from './store.ts'
+import { recordSignInPlace } from './store.ts'
 
-/** Who just signed in, completely: with the second factor where one is due. */
+/** A completed sign-in: with the second factor, if one was due. */
 export interface SignIn {
   userId: string
   email: string
@@ -16,13 +16,13 @@ export interface SignIn {
 }
 
 /**
- * Notes from which address and device a person signed in, and mails them where that pair is new to them, unless it
- * is their first. As the system role, in the transaction of the sign-in where there is one.
+ * Records the address and device of a sign-in, and mails the person if that pair is new, unless it is their first. As
+ * the system role, in the transaction of the sign-in.
  */
-export async function noteSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: SignIn): Promise<void> {
+export async function recordSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: SignIn): Promise<void> {
   const { userId, email, tenantId, requestInfo, at } = signIn
   const device = createHash('sha256').update(requestInfo.userAgent).digest()
-  const place = await notePlace(tx, { userId, address: addressKey(requestInfo.ip), device, at })
+  const place = await recordSignInPlace(tx, { userId, address: addressKey(requestInfo.ip), device, at })
   if (!place.is_new || place.is_first) return
   const { ip, userAgent } = requestInfo
   await sendMail(tx, deps.sealer, {
