@@ -42,7 +42,7 @@ export async function giveTenant(
       await recordVerified(tx, { userId: id, email, tenantId, bySystem: true, requestInfo, at })
     }
     const tenant = await findTenant(tx, tenantId, person.id)
-    if (!tenant) throw new Error('The tenant just given cannot be seen')
+    if (!tenant) throw new Error('The new owner cannot read the tenant back')
     return { id: tenant.id, name: tenant.name, slug: tenant.slug, outcome: named ? 'joined' : 'created' }
   })
 }

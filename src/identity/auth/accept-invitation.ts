@@ -98,7 +98,7 @@ async function joinAsNewPerson(deps: Deps, requestInfo: RequestInfo, offer: Offe
     listMembershipsOf(tx, person.id),
   )
   const membership = memberships.find((candidate) => candidate.tenant_id === tenantId)
-  if (!membership) throw new Error('The tenant just joined cannot be entered')
+  if (!membership) throw new Error('The person cannot enter the tenant that they just joined')
   const outcome = await signIn(deps, { ...person, passwordHash }, membership, requestInfo)
   if (outcome === wrongPassword) throw invalidCredentials()
   if (outcome instanceof ApiError) throw outcome

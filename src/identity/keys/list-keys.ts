@@ -7,7 +7,7 @@ import { listKeys } from './store.ts'
 export interface ListedKey {
   kid: string
   algorithm: string
-  /** `signing`: signs and verifies. `published`: verifies, and signs from `signsFrom` on. `verifying`: verifies until `verifiesUntil`. */
+  /** `signing`: signs and verifies. `published`: verifies, and signs from `signsFrom`. `verifying`: verifies until `verifiesUntil`. */
   state: 'signing' | 'published' | 'verifying'
   createdAt: number
   signsFrom: number

@@ -38,7 +38,7 @@ export async function setUpTotp(
     })
     return findDevice(tx, userId, id)
   })
-  if (!device) throw new Error('The device just made cannot be seen')
+  if (!device) throw new Error('The new device cannot be read back')
   const uri = provisioningUri(config.OTP_TOTP_ISSUER_NAME, auth.user.email, secret)
   return { device, secret, provisioning_uri: uri, qr_svg: await drawQr(uri, { type: 'svg' }) }
 }

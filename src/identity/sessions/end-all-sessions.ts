@@ -8,7 +8,7 @@ import { endSomePendingSessions, endSomeSessions } from './store.ts'
 
 const batch = 1_000
 
-/** How many were ended or deleted. */
+/** How many rows of each kind were ended or voided. */
 export interface EndedEverywhere {
   sessions: number
   pendingSignIns: number
@@ -17,9 +17,9 @@ export interface EndedEverywhere {
 }
 
 /**
- * Ends every session of the installation and every sign-in that waits for a second factor, and voids links and codes
- * that were mailed, in batches. The audit log of each tenant with such a session has one row. No events: receivers
- * would get one for each session.
+ * Ends every session of the installation and every sign-in that waits for a second factor, and voids the mailed links
+ * and codes, in batches. Adds one row to the audit log of each tenant with such a session. Appends no events, since
+ * receivers would get one for each session.
  */
 export async function endAllSessions(
   { db, clock }: { db: Pick<Deps['db'], 'system'>; clock: () => number },

@@ -248,7 +248,7 @@ export async function endSessionsOf(
   return ended
 }
 
-/** Ends up to `limit` live sessions of the installation; gives the tenant of each. As the system role. */
+/** Ends up to `limit` live sessions of the whole installation; returns the tenant of each. As the system role. */
 export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
     update sessions set ended_at = ${moment(at)}, end_reason = 'revoked'
@@ -256,7 +256,7 @@ export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<read
     returning tenant_id`)
 }
 
-/** Ends up to `limit` sign-ins of the installation that wait for a second factor; gives how many. As the system role. */
+/** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */
 export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
   const { rowCount } = await tx.query(sql.unsafe`
     update pending_sessions set ended_at = ${moment(at)}

@@ -26,7 +26,7 @@ export async function findMailbox(tx: Read, userId: string, at: number): Promise
            email_verified_at is not null or coalesce(codes_until > ${moment(at)}, false) as proven,
            mailed_codes_count_from as codes_count_from
     from users where id = ${userId}`)
-  if (!found) throw new Error('A person whose mailbox is asked for is not there')
+  if (!found) throw new Error('The person whose mailbox is needed does not exist')
   return found
 }
 
