@@ -157,7 +157,7 @@ t.test('the audience of applications may not be the issuer, in any way it is set
   for (const name of ['JWT_ISSUER', 'PUBLIC_URL']) {
     const env = { NODE_ENV: 'test', [name]: issuer }
     t.throws(() => readConfig({ ...env, JWT_AUDIENCE: issuer }), {
-      message: /JWT_AUDIENCE has to be another/,
+      message: /JWT_AUDIENCE must differ from the issuer/,
     })
     t.equal(readConfig({ ...env, JWT_AUDIENCE: 'shop' }).JWT_AUDIENCE, 'shop')
   }
