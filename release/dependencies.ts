@@ -1,17 +1,16 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { findLockProblems } from './find-lock-problems.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { findLockProblems, findNpmrcProblems } from './find-lock-problems.ts'
 import { readAdvisories, readOutdated } from './registry-answers.ts'
 
-// npm run dependencies: exits with 1 where package.json or package-lock.json have what they must not, or an advisory
-// is high or critical. Without an answer of the registry it says so and goes by the two files alone.
+// npm run dependencies: exits with 1 where package.json, package-lock.json or .npmrc have what they must not, or an advisory
+// is high or critical. Without an answer of the registry it says so and goes by the files alone.
 
-const root = process.cwd()
-const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
+const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
 
-const [advisories, outdated] = await Promise.all([readAdvisories(root), readOutdated(root)])
+const [advisories, outdated] = await Promise.all([readAdvisories(), readOutdated()])
 const lock = read('package-lock.json')
-const problems = findLockProblems(read('package.json'), lock)
+const npmrc = existsSync('.npmrc') ? readFileSync('.npmrc', 'utf8') : ''
+const problems = [...findLockProblems(read('package.json'), lock), ...findNpmrcProblems(npmrc)]
 
 print(
   `package-lock.json: ${Object.keys(lock.packages).length - 1} packages, ${problems.length} problems`,

@@ -57,6 +57,16 @@ export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
   ]
 }
 
+/** The lines of a committed .npmrc that name a registry or hold its credentials, which are each machine's own. */
+export function findNpmrcProblems(npmrc: string): string[] {
+  const lines = npmrc
+    .split('\n')
+    .filter((line) => /^\s*(@[^:=]+:)?registry\s*=|^\s*\/\/|_auth|_password/.test(line))
+  return lines.map(
+    (line) => `.npmrc has "${line.split('=')[0]?.trim()}": move it to the .npmrc of your home folder`,
+  )
+}
+
 const dependenciesOf = (entry: LockEntry) => [entry.dependencies ?? {}, entry.optionalDependencies ?? {}]
 
 /** Folder → real name, of every `npm:` alias that some manifest asks for. */

@@ -21,9 +21,9 @@ interface Failure {
   error?: { code?: string }
 }
 
-/** What the registry's advisories say about the packages of package-lock.json, by `npm audit`. */
-export async function readAdvisories(root: string): Promise<Advisories> {
-  const answer = await npmJson<Failure & { vulnerabilities?: Record<string, Vulnerability> }>(root, 'audit')
+/** What the registry's advisories say about the packages of package-lock.json in the current folder, by `npm audit`. */
+export async function readAdvisories(): Promise<Advisories> {
+  const answer = await npmJson<Failure & { vulnerabilities?: Record<string, Vulnerability> }>('audit')
   if (!answer.vulnerabilities)
     return { unavailable: `${answer.statusCode ?? answer.error?.code ?? 'no answer'}` }
   const found = Object.values(answer.vulnerabilities)
@@ -39,8 +39,8 @@ function describe({ name, severity, via }: Vulnerability): string {
 }
 
 /** Direct dependencies below their newest version, a line each, by `npm outdated`; undefined without an answer. */
-export async function readOutdated(root: string): Promise<string[] | undefined> {
-  const answer = await npmJson<Failure | Record<string, Versions>>(root, 'outdated')
+export async function readOutdated(): Promise<string[] | undefined> {
+  const answer = await npmJson<Failure | Record<string, Versions>>('outdated')
   if (isFailure(answer)) return undefined
   return Object.entries(answer).map(([name, { current, wanted, latest }]) => {
     const inRange = wanted === current ? '' : `, in its range ${wanted}`
@@ -51,8 +51,8 @@ export async function readOutdated(root: string): Promise<string[] | undefined> 
 const isFailure = (answer: object): answer is Failure => 'error' in answer
 
 // npm exits with 1 both when it found something and when it failed: what it prints tells them apart.
-function npmJson<Answer>(root: string, command: string): Promise<Answer> {
-  const options = { cwd: root, maxBuffer: 64 * 1024 * 1024, shell: process.platform === 'win32' }
+function npmJson<Answer>(command: string): Promise<Answer> {
+  const options = { maxBuffer: 64 * 1024 * 1024, shell: process.platform === 'win32' }
   return new Promise((resolve) => {
     execFile('npm', [command, '--json'], options, (error, stdout) => {
       try {

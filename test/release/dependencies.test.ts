@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findLockProblems, type LockEntry } from '../../release/find-lock-problems.ts'
+import { findLockProblems, findNpmrcProblems, type LockEntry } from '../../release/find-lock-problems.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'))
@@ -14,6 +14,17 @@ const jose: LockEntry = lock.packages['node_modules/jose']
 
 t.test('package.json and package-lock.json hold only what they may', async (t) => {
   t.same(findLockProblems(manifest, lock), [])
+  t.same(findNpmrcProblems(readFileSync(join(root, '.npmrc'), 'utf8')), [])
+})
+
+t.test('a registry of one machine does not get into the repository', async (t) => {
+  const lines = [
+    'registry=https://a.example/',
+    '@b:registry = https://a.example/',
+    '//a.example/:_authToken=secret',
+  ]
+  t.match(findNpmrcProblems(lines.join('\n')), [/"registry"/, /"@b:registry"/, /_authToken"/])
+  t.notMatch(findNpmrcProblems(lines.join('\n')).join(), 'secret')
 })
 
 t.test('a package that does not come from the registry by its hash is refused', async (t) => {
