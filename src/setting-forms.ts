@@ -72,7 +72,12 @@ export const linkTemplate = (value: string) =>
     : fail('must be a URL that contains {token}')
 export const sealingKeys = (value: string) => {
   const keys = list(value).map((key) => Buffer.from(key, 'base64url'))
-  return keys.length > 0 && keys.every((key) => key.length === 32)
+  const wrong = keys.findIndex((key) => key.length !== 32)
+  if (wrong >= 0)
+    fail(
+      `must hold keys of 32 bytes in base64url, separated by commas: key ${wrong + 1} has ${keys[wrong]?.length} bytes. Make one: node -p "crypto.randomBytes(32).toString('base64url')"`,
+    )
+  return keys.length > 0
     ? keys
     : fail('must be one or more base64url strings of 32 bytes, separated by commas')
 }

@@ -52,10 +52,12 @@ export async function startActors(
       `There is no actor ${unknown}. There are: ${actors.map((actor) => actor.name).join(', ')}.`,
     )
   const chosen = actors.filter((actor) => names.length === 0 || names.includes(actor.name))
+  const outage = outageLog(deps.log, deps.config.REDIS_URL ? 'Redis' : 'Postgres')
   const backend = openQueueBackend({
     databaseUrl: deps.config.DATABASE_WORKER_URL!,
     redisUrl: deps.config.REDIS_URL,
-    onError: outageLog(deps.log, deps.config.REDIS_URL ? 'Redis' : 'Postgres'),
+    onError: outage.failed,
+    onReady: outage.recovered,
   })
   const running: Running[] = []
   const stop = async () => {

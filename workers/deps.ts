@@ -1,10 +1,13 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../src/config.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
 import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
+import { assertKeysOpen } from '../src/platform/db/reseal.ts'
 import type { Databases } from '../src/platform/db/transaction.ts'
 import { type MailTransport, openMailTransport } from '../src/platform/mail/transport.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics/metrics.ts'
+import { bundleName, policiesFolder, readBundle } from '../src/policy-engine/evaluate/bundle.ts'
 import { version } from '../src/version.ts'
 import { refuseSuperuser } from './refuse-superuser.ts'
 
@@ -54,10 +57,16 @@ export async function openWorkerDeps(
     throw error
   }
   const requireTls = config.SMTP_REQUIRE_TLS
+  const sealer = createSealer(keys)
+  await assertKeysOpen({ worker }, sealer).catch(async (error) => {
+    await worker.end()
+    throw error
+  })
+  metrics.policyRevision(readBundle(join(policiesFolder, bundleName)).revision)
   const mail = openMailTransport({ smtpUrl, requireTls, from, capture: worker }, metrics)
   const close = async () => {
     await mail.close()
     await worker.end()
   }
-  return { config, log, clock, db: { worker }, sealer: createSealer(keys), mail, metrics, close }
+  return { config, log, clock, db: { worker }, sealer, mail, metrics, close }
 }

@@ -1,5 +1,6 @@
 import { ConfigError, readConfig, roleUrls } from '../src/config.ts'
 import { openManagementPort } from '../src/management/management-port.ts'
+import { WrongSecretKeys } from '../src/platform/db/reseal.ts'
 import { assertAnswers, assertDatabaseIsSound, UnsoundDatabase } from '../src/platform/db/soundness.ts'
 import { describeError, originOf } from '../src/platform/describe-error.ts'
 import { unavailable } from '../src/platform/errors.ts'
@@ -62,6 +63,7 @@ const forOperators = [
   WorkerSettingsMissing,
   UnboundRole,
   UnsoundDatabase,
+  WrongSecretKeys,
 ]
 
 main(process.argv.slice(2)).catch((error) => {

@@ -3,16 +3,30 @@ import { describeError } from '../src/platform/describe-error.ts'
 
 const quietFor = 5_000
 
-/**
- * Logs the first of a series of connection errors and keeps quiet until there was none for 5 s: one outage, one
- * line, though every queue reports it at every attempt.
- */
-export function outageLog(log: Logger, what: string): (error: unknown) => void {
+/** Logs outages of a server: one line when it goes, one when it is back. */
+export interface OutageLog {
+  failed(error: unknown): void
+  /** Logs only after a failure. */
+  recovered(): void
+}
+
+/** Logs the first of a series of errors, and the next after 5 s without one: every queue reports each attempt. */
+export function outageLog(log: Logger, what: string): OutageLog {
   let last = Number.NEGATIVE_INFINITY
-  return (error) => {
-    const now = performance.now()
-    if (now - last > quietFor)
-      log.warn({ error: describeError(error) }, `${what} cannot be reached; trying again`)
-    last = now
+  let away = false
+  return {
+    failed(error) {
+      const now = performance.now()
+      if (now - last > quietFor)
+        log.warn({ error: describeError(error) }, `${what} cannot be reached; trying again`)
+      last = now
+      away = true
+    },
+    recovered() {
+      if (!away) return
+      away = false
+      last = Number.NEGATIVE_INFINITY
+      log.info(`${what} can be reached again`)
+    },
   }
 }

@@ -44,7 +44,11 @@ export async function startRelay(
   backend: QueueBackend,
   { overdueAfter = 120_000, pollEvery = poll }: RelayOptions = {},
 ): Promise<Running> {
-  const report = outageReport(deps)
+  const outage = outageLog(deps.log, 'What the relay needs')
+  const report = (error: unknown): undefined => {
+    if (isDatabaseUnavailable(error) || !(error instanceof Error)) outage.failed(error)
+    else deps.log.warn({ error: describeError(error) }, 'the relay will try again')
+  }
   const listener = openOutboxListener(deps.config.DATABASE_WORKER_URL!, report)
   let stopped = false
   let nextLook = 0
@@ -61,7 +65,9 @@ export async function startRelay(
   }
   const round = async () => {
     const more = await look()
-    return (await relayWaiting(deps, backend)) === batch || more
+    const full = (await relayWaiting(deps, backend)) === batch
+    outage.recovered()
+    return full || more
   }
   const loop = async () => {
     while (!stopped) if (!(await round().catch(report))) await listener.written(pollEvery)
@@ -73,14 +79,6 @@ export async function startRelay(
       listener.close()
       await running
     },
-  }
-}
-
-function outageReport({ log }: WorkerDeps) {
-  const outage = outageLog(log, 'What the relay needs')
-  return (error: unknown): undefined => {
-    if (isDatabaseUnavailable(error) || !(error instanceof Error)) outage(error)
-    else log.warn({ error: describeError(error) }, 'the relay will try again')
   }
 }
 

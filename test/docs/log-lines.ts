@@ -151,9 +151,9 @@ export const kinds: Kind[] = [
   {
     title: 'Outage',
     about:
-      '`msg` ends in `cannot be reached; trying again`, level 40, once per outage: Postgres, Redis, or what the relay needs; the mail server where it does not answer at the start. Worker.',
-    msg: /cannot be reached; trying again$/,
-    shape: { error: kindOfError, server: server.optional() },
+      '`msg` ends in `cannot be reached; trying again`, level 40, once per outage: Postgres, Redis, or what the relay needs; the mail server where it does not answer at the start. It ends in `can be reached again`, level 30, when the outage is over. Worker.',
+    msg: /(cannot be reached; trying again|can be reached again)$/,
+    shape: { error: kindOfError.optional(), server: server.optional() },
   },
   {
     title: 'Start',

@@ -35,6 +35,9 @@ for (const { kind, skip } of backends)
     const series = await settled()
     t.equal(series.get('bailiwick_mails_total{outcome="sent"}'), 1)
     t.equal(series.get('bailiwick_ready'), 1)
+    t.ok(
+      [...series.keys()].some((name) => /^bailiwick_build_info\{.*policy_revision="[0-9a-f]{64}"/.test(name)),
+    )
     for (const source of ['outbox', 'queues', 'readiness'])
       t.equal(series.get(`bailiwick_scrape_source_up{source="${source}"}`), 1, source)
     t.equal(series.get('bailiwick_dead_letters{queue="email",reason="failed"}'), 0)

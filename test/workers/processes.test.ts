@@ -93,3 +93,26 @@ t.test('a worker refuses a role that row-level security does not bind', async (t
   t.equal(child.exitCode, 1)
   t.match(printed, /row-level security/)
 })
+
+t.test('a worker refuses keys that open nothing that is sealed in its database', async (t) => {
+  const stage = await openStage(t)
+  await stage.post(stage.tenant, 'ada@example.test')
+  const SECRET_KEYS = 'A'.repeat(43)
+  const { child, printed } = await startWorker(t, { ...stage.env, SECRET_KEYS })
+  if (child.exitCode === null) await once(child, 'exit')
+  t.equal(child.exitCode, 1)
+  t.match(printed, /^SECRET_KEYS opens nothing that is sealed in this database \(mails\.content_sealed\)/)
+})
+
+t.test('a key that is too short is named by its place and length, and not shown', async (t) => {
+  const stage = await openStage(t)
+  const SECRET_KEYS = `${stage.env.SECRET_KEYS},canary`
+  const { child, printed } = await startWorker(t, { ...stage.env, SECRET_KEYS })
+  if (child.exitCode === null) await once(child, 'exit')
+  t.equal(child.exitCode, 1)
+  t.match(
+    printed,
+    /SECRET_KEYS must hold keys of 32 bytes in base64url, separated by commas: key 2 has 4 bytes/,
+  )
+  t.notMatch(printed, 'canary')
+})

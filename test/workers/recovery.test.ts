@@ -112,5 +112,8 @@ t.test(
     await startRedis(t, stage.redis!.port)
     await until(async () => (await stage.count('outbox')) === 0, 10_000)
     t.equal(await stage.count('captured_mails'), 1)
+    const told = stage.logged.map((line) => JSON.parse(line).msg)
+    t.ok(told.includes('Redis cannot be reached; trying again'))
+    t.ok(told.includes('Redis can be reached again'))
   },
 )

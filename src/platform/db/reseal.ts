@@ -91,6 +91,36 @@ export async function resealAll(
   return results
 }
 
+/** None of the keys of SECRET_KEYS opens what is sealed in this database. The message is made for an operator. */
+export class WrongSecretKeys extends Error {}
+
+const sample = 20
+
+/**
+ * Throws {@link WrongSecretKeys} where values are sealed and no key of the sealer fits any of them, by a sample of each
+ * column that the roles given can read. Single lost values pass: `keys:reseal` names those.
+ */
+export async function assertKeysOpen(
+  db: Partial<Pick<Databases, 'system' | 'worker'>>,
+  sealer: Sealer,
+): Promise<void> {
+  const foreign: string[] = []
+  for (const { table, column, role } of sealedColumns) {
+    if (!db[role]) continue
+    const name = sql.identifier([column])
+    const values = await inRole(db as Databases, role, (tx) =>
+      tx.anyFirst(sql.type(z.object({ sealed: z.instanceof(Buffer) }))`
+        select ${name} as sealed from ${sql.identifier([table])} where ${name} is not null limit ${sample}`),
+    )
+    if (values.some((value) => sealer.knows(value))) return
+    if (values.length > 0) foreign.push(`${table}.${column}`)
+  }
+  if (foreign.length > 0)
+    throw new WrongSecretKeys(
+      `SECRET_KEYS opens nothing that is sealed in this database (${foreign.join(', ')}): use the keys that the API of this installation uses`,
+    )
+}
+
 const inRole = <T>(
   db: Pick<Databases, 'system' | 'worker'>,
   role: 'system' | 'worker',

@@ -73,12 +73,14 @@ interface BackendOptions {
   databaseUrl: string
   redisUrl?: string | undefined
   onError: (error: Error) => void
+  /** Called when Redis can be reached, the first time included. */
+  onReady?: () => void
 }
 
 /** Opens the queues: on Redis when `redisUrl` is set, else in the schema `bullmq`, which migrate creates. */
-export function openQueueBackend({ databaseUrl, redisUrl, onError }: BackendOptions): QueueBackend {
+export function openQueueBackend({ databaseUrl, redisUrl, onError, onReady }: BackendOptions): QueueBackend {
   const connections = redisUrl
-    ? redisConnections(redisUrl, onError)
+    ? redisConnections(redisUrl, onError, onReady)
     : postgresConnections(databaseUrl, onError)
   // On Postgres BullMQ creates two temporary tables for each bulk, which takes 7 ms of CPU; a single add takes 0.5 ms.
   const addedSingly = redisUrl ? 1 : 10

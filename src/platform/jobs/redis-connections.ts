@@ -10,11 +10,15 @@ const connectingLimit = 5_000
  * Queues on Redis. While Redis is unavailable, adding fails at once, because the outbox keeps the message; workers
  * wait.
  */
-export function redisConnections(url: string, onError: (error: Error) => void): Connections {
+export function redisConnections(
+  url: string,
+  onError: (error: Error) => void,
+  onReady: () => void = () => undefined,
+): Connections {
   const connect = (options: RedisOptions) => {
     const retryStrategy = (times: number) => Math.min(times * 100, 1_000)
     const redis = new Redis(url, { retryStrategy, maxRetriesPerRequest: null, ...options })
-    redis.on('error', onError)
+    redis.on('error', onError).on('ready', onReady)
     return redis
   }
   const publishing = connect({ enableOfflineQueue: false, commandTimeout: 5_000 })
