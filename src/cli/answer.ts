@@ -6,7 +6,7 @@ import { commands } from './commands.ts'
 import { Misuse, readOptions } from './options.ts'
 import { printableJson, printableLines } from './printable.ts'
 
-/** How a call ends: stdout is for results and what was asked for, stderr for all other talk. */
+/** How a call ends: the exit code, and the texts for stdout (results, help) and stderr (everything else). */
 export interface Answer {
   code: 0 | 1 | 2
   out: string
@@ -16,11 +16,11 @@ export interface Answer {
 interface Surroundings {
   /** Settings; the environment of the process unless given. */
   env?: Record<string, string | undefined>
-  /** What is said while it runs, but for --json, whose reader wants documents alone. */
+  /** Receives progress messages; with --json there are none. */
   say(line: string): void
 }
 
-/** Carries out the command that the arguments name. Never throws: a failure is an answer. */
+/** Runs the command that the arguments name. Never throws: a failure is an answer. */
 export async function answer(
   [name = '', ...args]: readonly string[],
   { env, say }: Surroundings,
@@ -28,7 +28,7 @@ export async function answer(
   const json = args.includes('--json')
   if (name === '--help' || name === 'help') return { code: 0, out: listOfCommands(), err: '' }
   const command = commands.find((candidate) => candidate.name === name)
-  if (!command) return misused(name, json)
+  if (!command) return unknownCommand(name, json)
   if (args.includes('--help')) return { code: 0, out: helpOf(command), err: '' }
   try {
     const { roles, run } = command.prepare(readOptions(args, command.options))
@@ -48,15 +48,15 @@ export async function answer(
 const printed = ({ data, text }: Outcome, json: boolean) =>
   json ? printableJson(data) : printableLines(text)
 
-function misused(name: string, json: boolean): Answer {
-  const sentence = name.startsWith('-') || name === '' ? 'Name a command.' : `There is no command ${name}.`
+function unknownCommand(name: string, json: boolean): Answer {
+  const sentence = name.startsWith('-') || name === '' ? 'Name a command.' : `Unknown command ${name}.`
   const err = json ? failure('misuse', sentence) : `${sentence}\n\n${listOfCommands()}`
   return { code: 2, out: '', err }
 }
 
 const failure = (code: string, message: string) => printableJson({ error: { code, message } })
 
-/** For programs: codes of the API where a rule of the API refused it. */
+/** The error code for programs; the code of the API if one of its rules refused the command. */
 function codeOf(error: unknown): string {
   if (error instanceof Misuse) return 'misuse'
   if (error instanceof ConfigError) return 'configuration'
@@ -73,6 +73,6 @@ function listOfCommands(): string {
     '',
     ...rows,
     '',
-    'Exit codes: 0 done, 1 failed or "no", 2 asked wrongly. More: docs/reference/cli.md',
+    'Exit codes: 0 done, 1 failed or a negative result, 2 wrong usage. More: docs/reference/cli.md',
   ].join('\n')
 }

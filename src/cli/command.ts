@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { Config, Role } from '../config.ts'
+import type { RequestInfo } from '../platform/http/request-info.ts'
 import { flag, type Options, type Values } from './options.ts'
 
-/** What a command answers: `data` is printed as one document with --json, else `text`; `exit` 1 is a "no". */
+/** The result of a command: `data` is printed as one document with --json, else `text`; `exit` 1 is a negative result. */
 export interface Outcome {
   exit?: 0 | 1
   data: object
@@ -11,43 +13,43 @@ export interface Outcome {
 export interface Invocation<O extends Options> {
   config: Config
   options: Values<O>
-  /** For whoever waits: goes to stderr, for stdout is for results. */
+  /** Shows progress on stderr; stdout is for results. */
   say(line: string): void
 }
 
-interface Described<O extends Options> {
+interface Description<O extends Options> {
   name: string
   /** One line. */
   about: string
   options: O
-  /** The arguments of a call that makes sense. */
+  /** The arguments of a realistic call. */
   example: string
-  /** What exit code 1 means here. */
+  /** The meaning of exit code 1. */
   failure?: string
 }
 
-interface Spec<O extends Options> extends Described<O> {
-  /** The database roles that it acts as: in production their addresses have to be set, and others need not. */
+interface Spec<O extends Options> extends Description<O> {
+  /** The database roles that the command connects as: production has to set the addresses of these only. */
   roles?: readonly Role[] | ((options: Values<O>) => readonly Role[])
   run(invocation: Invocation<O>): Promise<Outcome>
 }
 
-/** A command once its options are read: the roles it needs, and its work. */
-export interface Command extends Described<Options> {
+/** A command; `prepare` takes its options and gives the roles it needs and its work. */
+export interface Command extends Description<Options> {
   prepare(options: Values<Options>): {
     roles: readonly Role[]
     run(config: Config, say: (line: string) => void): Promise<Outcome>
   }
 }
 
-const json = flag('One JSON document on stdout; where it fails, {"error":{"code","message"}} on stderr')
-const help = flag('Print this')
+const json = flag('Print one JSON document on stdout; on failure, {"error":{"code","message"}} on stderr')
+const help = flag('Print this help')
 
-/** Makes a command of its description; --json and --help come of themselves. */
+/** Makes a command from its description, and adds --json and --help. */
 export function defineCommand<O extends Options>(spec: Spec<O>): Command {
-  const { roles = [], run, ...described } = spec
+  const { roles = [], run, ...description } = spec
   return {
-    ...described,
+    ...description,
     options: { ...spec.options, json, help },
     prepare(values) {
       const options = values as Values<O>
@@ -59,7 +61,7 @@ export function defineCommand<O extends Options>(spec: Spec<O>): Command {
   }
 }
 
-/** Something that cannot be had, in a sentence for the operator: exit 1. */
+/** A failure that is explained in a sentence for the operator: exit 1. */
 export class Refused extends Error {
   readonly code: string
 
@@ -69,7 +71,15 @@ export class Refused extends Error {
   }
 }
 
-/** How a command is called. */
+/** What audit log and events record as the request of a command. */
+export const requestInfoOf = (command: string): RequestInfo => ({
+  requestId: `cli-${randomUUID()}`,
+  ip: '',
+  userAgent: `cli ${command}`,
+  traceparent: null,
+})
+
+/** The command line of a command, with its options. */
 export function usageOf({ name, options }: Command): string {
   const words = Object.entries(options).map(([option, { value, required }]) => {
     const word = value === undefined ? `--${option}` : `--${option} ${value}`
@@ -78,9 +88,9 @@ export function usageOf({ name, options }: Command): string {
   return ['npm run cli --', name, ...words].join(' ')
 }
 
-/** What --help prints: how it is called, its options, an example, exit codes. */
+/** The text of --help: usage, options, an example, exit codes. */
 export function helpOf(command: Command): string {
-  const { about, example, failure = 'it failed, and stderr says why', name } = command
+  const { about, example, failure = 'failed; stderr says why', name } = command
   const rows = Object.entries(command.options).map(
     ([option, { value, about }]) => [`--${option}${value ? ` ${value}` : ''}`, about] as const,
   )
@@ -94,11 +104,11 @@ export function helpOf(command: Command): string {
     ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),
     '',
     'Example',
-    `  ${example.includes('npm run cli') ? example : `npm run cli -- ${[name, example].join(' ').trim()}`}`,
+    `  npm run cli -- ${[name, example].join(' ').trim()}`,
     '',
     'Exit codes',
     '  0  done',
     `  1  ${failure}`,
-    '  2  asked wrongly; nothing was done',
+    '  2  wrong usage; nothing was done',
   ].join('\n')
 }

@@ -1,16 +1,10 @@
 import type { Command } from './command.ts'
 import { adminCreate } from './commands/admin-create.ts'
-import { deadLetters } from './commands/dead-letters.ts'
-import { deadLettersPurge } from './commands/dead-letters-purge.ts'
-import { deadLettersReplay } from './commands/dead-letters-replay.ts'
+import { deadLetters, deadLettersPurge, deadLettersReplay } from './commands/dead-letters.ts'
 import { doctor } from './commands/doctor.ts'
 import { eventsReplay } from './commands/events-replay.ts'
-import { keysList } from './commands/keys-list.ts'
-import { keysReseal } from './commands/keys-reseal.ts'
-import { keysRevoke } from './commands/keys-revoke.ts'
-import { keysRotate } from './commands/keys-rotate.ts'
-import { mailsDiscard } from './commands/mails-discard.ts'
-import { mailsRetry } from './commands/mails-retry.ts'
+import { keysList, keysReseal, keysRevoke, keysRotate } from './commands/keys.ts'
+import { mailsDiscard, mailsRetry } from './commands/mails.ts'
 import { migrate } from './commands/migrate.ts'
 import { passwordsBuild } from './commands/passwords-build.ts'
 import { policiesBuild, policiesCheck } from './commands/policies.ts'
@@ -19,11 +13,9 @@ import { seed } from './commands/seed.ts'
 import { sessionsEndAll } from './commands/sessions-end-all.ts'
 import { settings } from './commands/settings.ts'
 import { tenantsList } from './commands/tenants-list.ts'
-import { usersActivate, usersDeactivate } from './commands/users-activity.ts'
-import { usersErase } from './commands/users-erase.ts'
-import { usersResetFactors } from './commands/users-reset-factors.ts'
+import { usersActivate, usersDeactivate, usersErase, usersResetFactors } from './commands/users.ts'
 
-/** Every command, in the order in which they are listed. */
+/** Every command, in the order of the list that --help prints. */
 export const commands: readonly Command[] = [
   migrate,
   doctor,

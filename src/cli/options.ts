@@ -3,19 +3,19 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { normaliseEmail } from '../platform/email-address.ts'
 
-/** A command that was asked wrongly: exit 2. The sentence never repeats a value, for that may be a secret. */
+/** Wrong usage of a command: exit 2. The message never repeats a value, which could be a secret. */
 export class Misuse extends Error {}
 
-/** An option of a command: `value` stands for its value in the usage, and a flag has none. */
+/** An option of a command: `value` is the placeholder for its value in the usage; a flag has none. */
 export interface Option<T> {
   about: string
   value?: string
   required?: boolean
-  /** Gives the value, undefined for none given; throws {@link Misuse}. */
+  /** Parses the value; `given` is undefined without the option. Throws {@link Misuse}. */
   read(given: string | boolean | undefined): T
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: each option reads its own type, which Values brings back
+// biome-ignore lint/suspicious/noExplicitAny: each option has its own type, which Values infers
 export type Options = Record<string, Option<any>>
 export type Values<O extends Options> = { [Name in keyof O]: O[Name] extends Option<infer T> ? T : never }
 
@@ -24,7 +24,7 @@ type Reader<T> = (text: string) => T
 /** An option without a value. */
 export const flag = (about: string): Option<boolean> => ({ about, read: (given) => given === true })
 
-/** An option that may be left out. */
+/** An option that can be left out. */
 export const optional = <T = string>(
   value: string,
   about: string,
@@ -35,19 +35,19 @@ export const optional = <T = string>(
   read: (given) => (given === undefined ? undefined : read(String(given))),
 })
 
-/** An option that stands for `fallback` where it is left out. */
+/** An option that has the value `fallback` when it is left out. */
 export const defaulted = <T>(
   value: string,
   about: string,
   read: Reader<T>,
   fallback: NoInfer<T>,
 ): Option<T> => ({
-  about: `${about}; ${fallback} unless given`,
+  about: `${about} (default ${fallback})`,
   value,
   read: (given) => (given === undefined ? fallback : read(String(given))),
 })
 
-/** An option that has to be there. */
+/** An option that a call must have. */
 export const required = <T = string>(
   value: string,
   about: string,
@@ -56,37 +56,37 @@ export const required = <T = string>(
 
 /** Text of 1 to 200 characters. */
 export const anyText: Reader<string> = (text) =>
-  text.trim() !== '' && text.length <= 200 ? text.trim() : wrong('has to be 1 to 200 characters of text')
+  text.trim() !== '' && text.length <= 200 ? text.trim() : wrong('must be text of 1 to 200 characters')
 
 export const email: Reader<string> = (text) =>
-  normaliseEmail(text) ?? wrong('has to be an e-mail address, such as ada@example.com')
+  normaliseEmail(text) ?? wrong('must be an e-mail address, such as ada@example.com')
 
 export const id: Reader<string> = (text) =>
-  z.uuid().safeParse(text).success ? text.toLowerCase() : wrong('has to be an id (a UUID)')
+  z.uuid().safeParse(text).success ? text.toLowerCase() : wrong('must be an id (a UUID)')
 
 export const wholeNumber =
-  (least: number, most: number): Reader<number> =>
+  (min: number, max: number): Reader<number> =>
   (text) =>
-    /^\d{1,16}$/.test(text) && Number(text) >= least && Number(text) <= most
+    /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max
       ? Number(text)
-      : wrong(`has to be a whole number from ${least} to ${most}`)
+      : wrong(`must be a whole number from ${min} to ${max}`)
 
 export const oneOf =
   <const Name extends string>(...names: Name[]): Reader<Name> =>
   (text) =>
-    names.find((name) => name === text) ?? wrong(`has to be one of ${names.join(', ')}`)
+    names.find((name) => name === text) ?? wrong(`must be one of ${names.join(', ')}`)
 
-/** A day (its begin in UTC) or a moment of RFC 3339, as ms since 1970. */
+/** A day (its start in UTC) or a date and time of RFC 3339, as ms since 1970. */
 export const moment: Reader<number> = (text) =>
   z.iso.date().safeParse(text).success || z.iso.datetime({ offset: true }).safeParse(text).success
     ? Date.parse(text)
-    : wrong('has to be a date, such as 2026-11-21 or 2026-11-21T12:00:00Z')
+    : wrong('must be a date, such as 2026-11-21 or 2026-11-21T12:00:00Z')
 
-function wrong(wanted: string): never {
-  throw new Misuse(wanted)
+function wrong(expectation: string): never {
+  throw new Misuse(expectation)
 }
 
-/** Reads the arguments of a command; throws {@link Misuse} naming what is unknown, missing or malformed. */
+/** Parses the arguments of a command. Throws {@link Misuse}, which names the unknown, missing or malformed option. */
 export function readOptions<O extends Options>(args: string[], options: O): Values<O> {
   const given = parse(args, options)
   const missing = Object.entries(options).filter(([name, { required }]) => required && !(name in given))
@@ -113,17 +113,20 @@ function parse(args: string[], options: Options): Record<string, string | boolea
   }
 }
 
-/** Node's own sentences repeat what was given, and advise. */
+/** Replaces Node's own messages, which repeat the given value. */
 function sentenceOf({ code, message }: NodeJS.ErrnoException): string {
   const [, name = 'An option'] = /'(--?[\w:-]+)/.exec(message) ?? []
-  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `There is no option ${name} here.`
-  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') return 'What is given has to follow an option.'
-  return /does not take an argument/.test(message) ? `${name} takes no value.` : `${name} needs a value.`
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `Unknown option ${name}.`
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL')
+    return 'Unexpected argument: give every value by an option.'
+  if (/does not take an argument/.test(message)) return `${name} takes no value.`
+  const hint = / ambiguous/.test(message) ? ` Write ${name}=<value> if the value starts with a dash.` : ''
+  return `${name} needs a value.${hint}`
 }
 
-/** The first line of what is piped in; throws {@link Misuse} at a terminal, which would show what is typed. */
+/** The first line of stdin. Throws {@link Misuse} at a terminal, which would show the password while it is typed. */
 export async function readSecret(stdin: NodeJS.ReadStream = process.stdin): Promise<string> {
-  if (stdin.isTTY) throw new Misuse('Pipe the password in: at a terminal it would be seen.')
+  if (stdin.isTTY) throw new Misuse('Pipe the password in: a terminal would show it.')
   const [line = ''] = (await readAll(stdin)).split(/\r?\n/)
   if (line === '') throw new Misuse('Nothing was piped in.')
   return line

@@ -1,20 +1,22 @@
 import { type Config, type Role, roleSettings, roleUrls } from '../config.ts'
 import { openDevelopment } from '../development/development.ts'
 import { acquireInstanceLock, InstanceRunning } from '../development/instance-lock.ts'
+import { createSealer, type Sealer } from '../platform/crypto/seal.ts'
 import { openPool } from '../platform/db/pool.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
-import type { Databases } from '../platform/db/transaction.ts'
+import { asWorker, type Databases, type Tx } from '../platform/db/transaction.ts'
+import { Refused } from './command.ts'
 
 /**
- * Runs a command on the database that the settings name for `roles`; in development, where they name none, on the
- * embedded one, beside a service that runs on it, or started for the time of the command.
+ * Runs `work` on the database that the settings name for `roles`. In development without these settings it is the
+ * embedded database: that of a running service, or one that is started for the duration of the command.
  */
 export async function withDatabase<T>(
   config: Config,
   roles: readonly Role[],
   work: (config: Config) => Promise<T>,
 ): Promise<T> {
-  if (config.production || namesAll(config, roles)) return work(config)
+  if (config.production || hasUrls(config, roles)) return work(config)
   const lock = await acquireInstanceLock(config.DATA_DIR).catch((error) => {
     if (error instanceof InstanceRunning) return null
     throw error
@@ -31,11 +33,11 @@ export async function withDatabase<T>(
   }
 }
 
-/** Whether the settings say where the database is, for each of the roles. */
-export const namesAll = (config: Config, roles: readonly Role[]): boolean =>
+/** Whether the settings have a database address for each of the roles. */
+export const hasUrls = (config: Config, roles: readonly Role[]): boolean =>
   roles.every((role) => config[roleSettings[role]] !== undefined)
 
-/** The same with a pool for each of the roles, on a database that is as new as this service and isolates tenants. */
+/** As {@link withDatabase}, with a pool for each of the roles. Throws if the schema is too old or isolation is broken. */
 export function withPools<R extends Role, T>(
   config: Config,
   roles: readonly R[],
@@ -54,4 +56,23 @@ export function withPools<R extends Role, T>(
       await Promise.all(pools.map(([, pool]) => pool.end()))
     }
   })
+}
+
+/** Seals and opens secrets with SECRET_KEYS. Throws {@link Refused} if that is not set. */
+export function sealerOf({ SECRET_KEYS: keys }: Config): Sealer {
+  if (keys === undefined) throw new Refused('configuration', 'Set SECRET_KEYS: these keys seal all secrets.')
+  return createSealer(keys)
+}
+
+const batch = 500
+
+/** Repeats `step`, each time in its own transaction, until it handles fewer rows than its `limit`. Gives the total. */
+export async function inBatches(
+  db: Pick<Databases, 'worker'>,
+  step: (tx: Tx, limit: number) => Promise<number>,
+): Promise<number> {
+  let total = 0
+  for (let handled = batch; handled === batch; total += handled)
+    handled = await asWorker(db, (tx) => step(tx, batch))
+  return total
 }

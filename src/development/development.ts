@@ -7,7 +7,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { migrate, missingMigrations, type RoleUrls } from '../platform/db/migrate.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
 
-/** A database to develop on: the configuration that names it, what to tell the user, and how to stop it. */
+/** A development database: the configuration that names it, texts for the user, and how to stop it. */
 export interface Development {
   config: Config
   /** One line: which Postgres, where. */
@@ -24,13 +24,14 @@ const keptSecrets = z.object({
 })
 
 /**
- * Completes a development configuration: an embedded Postgres unless DATABASE_URL names one, run-time roles, secrets
- * kept in DATA_DIR, the newest schema. Throws {@link ConfigError} in production, which generates nothing.
+ * Prepares a database for development and gives the complete configuration: an embedded Postgres unless DATABASE_URL is
+ * set, run-time roles, secrets that are kept in DATA_DIR, the newest schema. Throws {@link ConfigError} in production,
+ * where nothing is generated.
  */
 export async function openDevelopment(config: Config): Promise<Development> {
   if (config.production)
     throw new ConfigError([
-      'npm start is for development; in production run npm run cli -- migrate, npm run api and npm run worker',
+      'npm start is for development. In production run: npm run cli -- migrate, npm run api and npm run worker',
     ])
   const dataDir = resolve(config.DATA_DIR)
   await mkdir(dataDir, { recursive: true })
@@ -62,8 +63,8 @@ export async function openDevelopment(config: Config): Promise<Development> {
 
 async function readSecrets(file: string): Promise<z.infer<typeof keptSecrets>> {
   const fresh = () => randomBytes(32).toString('base64url')
-  const made = { secretKey: fresh(), api: fresh(), system: fresh(), worker: fresh() }
-  await writeFile(file, JSON.stringify(made), { mode: 0o600, flag: 'wx' }).catch((error) => {
+  const generated = { secretKey: fresh(), api: fresh(), system: fresh(), worker: fresh() }
+  await writeFile(file, JSON.stringify(generated), { mode: 0o600, flag: 'wx' }).catch((error) => {
     if (error.code !== 'EEXIST') throw error
   })
   return keptSecrets.parse(JSON.parse(await readFile(file, 'utf8')))
@@ -99,7 +100,7 @@ function runtimeUrls(config: Config, ownerUrl: string, secrets: z.infer<typeof k
   }
 }
 
-/** Asked as the role that will run, so that a database without roles is simply not up to date. */
+/** Connects as a run-time role, so that a database without the roles counts as not up to date. */
 const isUpToDate = (urls: RoleUrls) =>
   missingMigrations(urls.api).then(
     (missing) => missing.length === 0,

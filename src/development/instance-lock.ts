@@ -10,7 +10,7 @@ const fileName = 'instance.json'
 type Holder = { id: string; pid: number; born?: string; since: number; url?: string }
 export type InstanceLock = { announce(url: string): Promise<void>; release(): Promise<void> }
 
-/** Thrown where another living process holds the data folder; `holder` is what it wrote about itself. */
+/** Thrown if another running process holds the data folder; `holder` is what that process wrote about itself. */
 export class InstanceRunning extends Error {
   readonly holder: Partial<Holder>
 
@@ -23,22 +23,22 @@ export class InstanceRunning extends Error {
 }
 
 /**
- * Makes this process the only one on `dataDir`, creating the folder. `announce` tells later starts where we
- * answer; `release` must come last, after the database has stopped. Throws InstanceRunning.
+ * Makes this process the only one on `dataDir`, and creates the folder. `announce` records the URL of this service for
+ * later starts. Call `release` last, after the database has stopped. Throws InstanceRunning.
  */
 export async function acquireInstanceLock(dataDir: string): Promise<InstanceLock> {
-  const mode = process.getuid?.() === 0 ? 0o711 : 0o700 // Postgres, another user then, has to pass through
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700 // root's Postgres runs as another user, who must pass through
   if (await mkdir(dataDir, { recursive: true, mode })) await chmod(dataDir, mode)
   const file = join(dataDir, fileName)
   const mine: Holder = {
     id: randomUUID(),
     pid: process.pid,
-    born: await bornAt(process.pid),
+    born: await startTimeOf(process.pid),
     since: Date.now(),
   }
   while (!(await create(file, mine))) {
     const found = await readFile(file, 'utf8').catch(() => undefined)
-    if (found === undefined) continue // released between the two looks
+    if (found === undefined) continue // released in the meantime
     if (await isHeld(file, found)) throw new InstanceRunning(dataDir, parse(found))
     if (await takeOver(file, found, mine)) break
   }
@@ -51,14 +51,14 @@ export async function acquireInstanceLock(dataDir: string): Promise<InstanceLock
   }
 }
 
-/** Where the service that holds `dataDir` answers; undefined while none runs there, or none is ready yet. */
+/** The URL of the service that holds `dataDir`; undefined if none runs there, or if it is not ready yet. */
 export async function findRunningUrl(dataDir: string): Promise<string | undefined> {
   const file = join(dataDir, fileName)
   const found = await readFile(file, 'utf8').catch(() => undefined)
   return found !== undefined && (await isHeld(file, found)) ? parse(found).url : undefined
 }
 
-/** Whether a process of that id exists, ours or another user's. */
+/** Whether a process with that id exists, of this user or of another. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -68,25 +68,25 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * A living pid proves little: ids are reused, and in a container ours is always the same. Linux tells when a
- * process began, which settles it. Elsewhere an announced address has to answer, and one that has announced
- * none is given 30 s to.
+ * Whether the holder still runs. A process with its pid proves little: pids are reused, and in a container ours is always
+ * the same. On Linux the start time of the process decides. Elsewhere an announced URL has to answer; a holder that has
+ * announced none counts as running for 30 s.
  */
 async function isHeld(file: string, text: string): Promise<boolean> {
   const { pid, born, url, since } = parse(text)
   if (pid === undefined) return isYoung(file, STARTING_MS) // created, but not written yet
   if (!isAlive(pid)) return false
-  const now = await bornAt(pid)
+  const now = await startTimeOf(pid)
   if (born !== undefined && now !== undefined) return born === now
   if (url !== undefined) return answers(url)
   return Date.now() - (since ?? 0) < STARTING_MS
 }
 
 /**
- * Only whoever creates the guard may replace a dead holder's lock, and only if it is still the one that was
- * judged. False: look again.
+ * Replaces the lock of a dead holder. Only the process that creates the guard file does this, and only if the lock is
+ * still the one that was checked. False means: check again.
  */
-async function takeOver(file: string, judged: string, mine: Holder): Promise<boolean> {
+async function takeOver(file: string, checked: string, mine: Holder): Promise<boolean> {
   const guard = `${file}.takeover`
   if (!(await create(guard, mine))) {
     if (!(await isYoung(guard, ABANDONED_MS))) await rm(guard, { force: true })
@@ -94,7 +94,7 @@ async function takeOver(file: string, judged: string, mine: Holder): Promise<boo
     return false
   }
   try {
-    if ((await readFile(file, 'utf8').catch(() => undefined)) !== judged) return false
+    if ((await readFile(file, 'utf8').catch(() => undefined)) !== checked) return false
     await replace(file, mine)
     return true
   } finally {
@@ -123,7 +123,7 @@ async function isYoung(file: string, ms: number): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs < ms
 }
 
-/** Any answer will do, and so will silence: somebody listens there, perhaps too busy to say so. */
+/** Any answer counts, and so does a time-out: a busy service can be slow. */
 async function answers(url: string): Promise<boolean> {
   return fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(2000) }).then(
     () => true,
@@ -131,8 +131,8 @@ async function answers(url: string): Promise<boolean> {
   )
 }
 
-/** Field 22 of proc(5) stat, clock ticks from boot to the start of the process; undefined where there is no /proc. */
-async function bornAt(pid: number): Promise<string | undefined> {
+/** Field 22 of proc(5) stat: clock ticks from boot to the start of the process. Undefined without /proc. */
+async function startTimeOf(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
 }

@@ -1,7 +1,7 @@
 import { type Html, html } from '../platform/mail/html.ts'
 import type { CapturedMail } from './mailbox.ts'
 
-/** The style of {@link mailboxPage}, served at /dev/mailbox.css: the page has no inline style and no script. */
+/** The style of {@link mailboxPage}, served at /dev/mailbox.css, because its policy forbids inline styles. */
 export const mailboxStyle = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
 body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
@@ -13,10 +13,12 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit }
 iframe { width: 100%; height: 22rem; border: 1px solid #8886; background: #fff }
 `
 
-/** The mailbox of development as a page for people: newest first, links of the text clickable, HTML in a sandbox. */
+/** The captured mails as an HTML page: newest first, links in the text clickable, the HTML version in a sandbox. */
 export function mailboxPage(mails: readonly CapturedMail[]): string {
   const list =
-    mails.length > 0 ? mails.map(article) : [html`<p>No mail yet. This page shows what would be sent.</p>`]
+    mails.length > 0
+      ? mails.map(article)
+      : [html`<p>No mail yet. Development shows mails here instead of sending them.</p>`]
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -45,7 +47,7 @@ const article = (mail: CapturedMail): Html => html`<article>
 </article>
 `
 
-/** Text in which a line that is a link can be clicked. */
+/** Makes each line that is a URL a link. */
 const linked = (text: string): Html[] =>
   text
     .split('\n')

@@ -10,53 +10,53 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 type Link = { source: string; target: string }
 
-/** Whom the server runs as, in the shape `spawn` takes; empty means "as ourselves". */
+/** The account that runs the server, as `spawn` takes it; empty means the current user. */
 export type Account = { uid?: number; gid?: number }
 
-/** On Windows the environment is inherited: programs there need SystemRoot. Elsewhere none of ours is passed on. */
+/** The server does not inherit our environment, except on Windows, where programs need SystemRoot. */
 export const serverEnvironment = process.platform === 'win32' ? undefined : { LC_ALL: 'C', TZ: 'UTC' }
 
-/** The account for a new cluster: ours, or `postgres`, or `nobody`, where we are root. Throws where none exists. */
+/** The account for a new cluster: the current user, or for root `postgres`, else `nobody`. Throws if there is none. */
 export async function chooseAccount(): Promise<Account> {
   if (process.getuid?.() === 0) return (await lookUp('postgres')) ?? (await lookUp('nobody')) ?? noAccount()
   try {
     userInfo()
   } catch (cause) {
-    throw new Error(`user id ${process.getuid?.()} has no passwd entry, and initdb asks for one`, { cause })
+    throw new Error(`user id ${process.getuid?.()} has no passwd entry, which initdb needs`, { cause })
   }
   return {}
 }
 
-/** Whether `account` may enter `folder`. Asked of the kernel as that account, so that ACLs count as well. */
+/** Whether `account` can enter `folder`. A process of that account tries it, so that ACLs count too. */
 export async function canEnter(account: Account, folder: string): Promise<boolean> {
   if (account.uid === undefined) return true
   return succeeds('/bin/sh', ['-c', 'test -x "$1"', 'sh', folder], account)
 }
 
 /**
- * The folder of binaries (`bin/`, `lib/`, `share/`) that `account` can run: the one npm brought, else a copy of it that
- * the clusters of this machine share, where `home` is noted as a user. Throws where the platform has none or they do
- * not run here.
+ * The folder of binaries (`bin/`, `lib/`, `share/`) that `account` can run: the one of the npm package, or else a copy
+ * that all clusters of this machine share. `home` is recorded as a user of the copy. Throws if the platform has no
+ * binaries, or if they do not run here.
  */
 export async function findBinaries(
   home: string,
   account: Account,
 ): Promise<{ native: string; copied: boolean }> {
-  const brought = locate()
-  await linkLibraries(brought).catch(() => undefined) // a read-only node_modules: the copy below gets them
-  if (await runs(brought, account)) return { native: brought, copied: false }
-  const folder = `${copies}${await versionOf(brought)}`
+  const packaged = locate()
+  await linkLibraries(packaged).catch(() => undefined) // node_modules can be read-only: then the copy gets the links
+  if (await runs(packaged, account)) return { native: packaged, copied: false }
+  const folder = `${copies}${await versionOf(packaged)}`
   const native = join(folder, 'native')
   await noteUser(folder, home)
   if (await runs(native, account)) return { native, copied: true }
-  await copyBinaries(brought, native)
+  await copyBinaries(packaged, native)
   if (await runs(native, account)) return { native, copied: true }
   throw new Error(
-    `the Postgres binaries in ${brought} do not run here (Alpine and other musl systems have none)`,
+    `the Postgres binaries in ${packaged} do not run here (there are none for Alpine and other musl systems)`,
   )
 }
 
-// Not the temporary folder: what lies there is gone after a restart. One for each user and version.
+// One copy for each user and version. Not in the temporary folder, which is emptied at a restart.
 const copies = join(process.platform === 'win32' ? tmpdir() : '/var/tmp', `bailiwick-postgres-${userId()}-`)
 
 function userId(): string {
@@ -70,12 +70,12 @@ async function noteUser(folder: string, home: string): Promise<void> {
     if (error.code !== 'EEXIST') throw error
   })
   await refuseForeign(folder)
-  await chmod(folder, 0o711) // whatever our umask is: the server's account passes through
+  await chmod(folder, 0o711) // mkdir applies the umask; the account of the server must pass through
   await mkdir(join(folder, 'users'), { recursive: true, mode: 0o700 })
   await writeFile(join(folder, 'users', noteOf(home)), home)
 }
 
-/** Anyone can put a folder of that name there before us; we must not write into it, nor run what lies in it. */
+/** Throws if `folder` belongs to another user, who could have created it first. It must not be written to or run from. */
 export async function refuseForeign(folder: string): Promise<void> {
   const found = await lstat(folder)
   if (
@@ -85,7 +85,7 @@ export async function refuseForeign(folder: string): Promise<void> {
     throw new Error(`${folder} exists and belongs to another user`)
 }
 
-/** Forgets `home`, and removes the copies that no cluster uses any more. */
+/** Removes `home` from the users of the copies, and deletes the copies that no cluster uses any more. */
 export async function releaseBinaries(home: string): Promise<void> {
   const found = await readdir(dirname(copies)).catch(() => [])
   for (const name of found.filter((name) => name.startsWith(basename(copies)))) {
@@ -110,7 +110,7 @@ function locate(): string {
   }
 }
 
-/** npm packages cannot hold links, and the install script that makes them is blocked by default since npm 12. */
+/** Makes the links that npm packages cannot contain. npm 12 and later block the install script that would make them. */
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(list) as Link[]) {
@@ -124,13 +124,13 @@ async function linkLibraries(native: string): Promise<void> {
 async function copyBinaries(from: string, to: string): Promise<void> {
   const half = `${to}.new-${process.pid}`
   await mkdir(half, { recursive: true })
-  // 60 MB, readable by all: nothing in them is ours to hide, and only the owner can write.
+  // 60 MB, readable by all: the binaries are public, and only the owner can write.
   await cp(from, join(half, 'native'), { recursive: true, verbatimSymlinks: true })
   await linkLibraries(join(half, 'native'))
   for (const name of await readdir(join(half, 'native', 'bin'))) {
     await chmod(join(half, 'native', 'bin', name), 0o755)
   }
-  await rename(join(half, 'native'), to).catch(() => undefined) // another process has just put the same there
+  await rename(join(half, 'native'), to).catch(() => undefined) // another process has just made the same copy
   await rm(half, { recursive: true, force: true })
 }
 
@@ -160,5 +160,5 @@ async function lookUp(name: string): Promise<Account | undefined> {
 }
 
 function noAccount(): never {
-  throw new Error('Postgres refuses to run as root, and there is no user "postgres" or "nobody" to run it as')
+  throw new Error('Postgres does not run as root, and there is no user "postgres" or "nobody" to run it')
 }

@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { isAlive } from './instance-lock.ts'
 import { findBinaries, serverEnvironment } from './postgres-binaries.ts'
-import type { Place } from './postgres-place.ts'
-import { endWithUs } from './postgres-watcher.ts'
+import type { Cluster } from './postgres-cluster.ts'
+import { stopWithThisProcess } from './postgres-watcher.ts'
 
 const run = promisify(execFile)
 const FAST_STOP_LIMIT_MS = 10_000
@@ -24,15 +24,15 @@ type Server = { pid: number; port: number }
 export type Settings = Record<string, string>
 
 /**
- * The superuser's address of the server of `place`: of the one that runs, else of a new one with `settings`.
- * Throws after `deadline` (ms since the epoch), or once the server has refused to start three times: it may
- * have found its port taken, or another process starting the same server, between look and leap.
+ * The superuser address of the server of `cluster`: of the running server, or else of a new one with `settings`. Throws
+ * after `deadline` (ms since the epoch), or after three failed starts. A start can fail because its port was just taken,
+ * or because another process starts the same server.
  */
-export async function serve(place: Place, settings: Settings, deadline: number): Promise<string> {
+export async function serve(cluster: Cluster, settings: Settings, deadline: number): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const server = (await adopt(place, deadline)) ?? (await launch(place, settings, deadline))
-      return urlOf(server.port, await readFile(join(place.home, 'password'), 'utf8'))
+      const server = (await adopt(cluster, deadline)) ?? (await launch(cluster, settings, deadline))
+      return urlOf(server.port, await readFile(join(cluster.home, 'password'), 'utf8'))
     } catch (error) {
       if (attempt === 3 || Date.now() > deadline) throw error
     }
@@ -40,68 +40,70 @@ export async function serve(place: Place, settings: Settings, deadline: number):
 }
 
 /**
- * The server that another process has started and keeps. One whose process has died is about to end, and is waited for;
- * a pid file of a foreign process is removed.
+ * Gives the server that another process started. If that process has died, its server is stopped, because the watcher
+ * ends it anyway. Removes a pid file that names an unrelated process.
  */
-async function adopt(place: Place, deadline: number): Promise<Server | undefined> {
+async function adopt(cluster: Cluster, deadline: number): Promise<Server | undefined> {
   for (; Date.now() < deadline; await sleep(50)) {
-    const server = await readPidFile(place)
-    if (!server || !isAlive(server.pid)) return undefined // Postgres itself clears the file of a dead process
-    if (!(await isOurs(server.pid, place))) {
-      await rm(join(place.data, 'postmaster.pid'), { force: true })
+    const server = await readPidFile(cluster)
+    if (!server || !isAlive(server.pid)) return undefined // Postgres itself replaces the file of a dead process
+    if (!(await isOurs(server.pid, cluster))) {
+      await rm(join(cluster.data, 'postmaster.pid'), { force: true })
       return undefined
     }
-    if (await isOrphan(place, server.pid)) await stopServer(place)
-    else if (await answers(server.port, place)) return server
+    if (await isOrphan(cluster, server.pid)) await stopServer(cluster)
+    else if (await answers(server.port, cluster)) return server
   }
-  throw new Error(`a server on ${place.data} runs but does not answer`)
+  throw new Error(`a server on ${cluster.data} runs but does not answer`)
 }
 
-const keeperFile = (place: Place) => join(place.home, 'keeper')
+const keeperFile = (cluster: Cluster) => join(cluster.home, 'keeper')
 
 /** Whether the process that started this server has died. */
-async function isOrphan(place: Place, pid: number): Promise<boolean> {
-  const [server, keeper] = (await readFile(keeperFile(place), 'utf8').catch(() => '')).split(' ').map(Number)
+async function isOrphan(cluster: Cluster, pid: number): Promise<boolean> {
+  const [server, keeper] = (await readFile(keeperFile(cluster), 'utf8').catch(() => ''))
+    .split(' ')
+    .map(Number)
   return server === pid && keeper !== undefined && !isAlive(keeper)
 }
 
-async function launch(place: Place, settings: Settings, deadline: number): Promise<Server> {
-  const port = await freePort(Number(await readFile(join(place.home, 'port'), 'utf8').catch(() => '0')))
-  const log = await open(place.log, 'a+', 0o600)
+async function launch(cluster: Cluster, settings: Settings, deadline: number): Promise<Server> {
+  const port = await freePort(Number(await readFile(join(cluster.home, 'port'), 'utf8').catch(() => '0')))
+  const log = await open(cluster.log, 'a+', 0o600)
   try {
     const { size } = await log.stat()
-    const child = await spawnServer(place, { ...defaults, port: String(port), ...settings }, log.fd)
-    if (!(await isReady(place, child, deadline))) {
+    const child = await spawnServer(cluster, { ...defaults, port: String(port), ...settings }, log.fd)
+    if (!(await isReady(cluster, child, deadline))) {
       child.kill('SIGQUIT')
       throw new Error(
-        `the server does not become ready; ${place.log} says:\n${await tail(place.log, size)}\n`,
+        `the server does not become ready; ${cluster.log} says:\n${await tail(cluster.log, size)}\n`,
       )
     }
-    await writeFile(join(place.home, 'port'), String(port))
+    await writeFile(join(cluster.home, 'port'), String(port))
     return { pid: child.pid!, port }
   } finally {
     await log.close()
   }
 }
 
-/** In a process group of its own: Ctrl-C in a terminal reaches us alone, and we drain before we stop it. */
-async function spawnServer(place: Place, settings: Settings, log: number): Promise<ChildProcess> {
-  const { native, copied } = await findBinaries(place.home, place.account)
-  if (copied && place.notes.length === 0)
-    place.notes.push(`Postgres runs from a copy of its binaries in ${native}`)
+/** Starts the server in its own process group: Ctrl-C reaches only this process, which drains before it stops the server. */
+async function spawnServer(cluster: Cluster, settings: Settings, log: number): Promise<ChildProcess> {
+  const { native, copied } = await findBinaries(cluster.home, cluster.account)
+  if (copied && cluster.notes.length === 0)
+    cluster.notes.push(`Postgres runs from a copy of its binaries in ${native}`)
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const child = spawn(join(native, 'bin', 'postgres'), ['-D', place.data, ...flags], {
-    ...place.account,
-    cwd: place.home,
+  const child = spawn(join(native, 'bin', 'postgres'), ['-D', cluster.data, ...flags], {
+    ...cluster.account,
+    cwd: cluster.home,
     env: serverEnvironment,
     detached: true,
     windowsHide: true,
     stdio: ['ignore', log, log],
   })
-  child.once('error', () => undefined) // it has no pid then, and isReady asks for that
+  child.once('error', () => undefined) // then it has no pid, which isReady checks
   child.unref()
-  endWithUs(child, place.account)
-  await writeFile(keeperFile(place), `${child.pid} ${process.pid}`)
+  stopWithThisProcess(child, cluster.account)
+  await writeFile(keeperFile(cluster), `${child.pid} ${process.pid}`)
   return child
 }
 
@@ -110,81 +112,81 @@ async function tail(log: string, from: number): Promise<string> {
   return text.trim().split('\n').slice(-6).join('\n')
 }
 
-async function isReady(place: Place, child: ChildProcess, deadline: number): Promise<boolean> {
+async function isReady(cluster: Cluster, child: ChildProcess, deadline: number): Promise<boolean> {
   for (; Date.now() < deadline; await sleep(5)) {
     if (!child.pid || child.exitCode !== null || child.signalCode !== null) return false
-    const server = await readPidFile(place)
+    const server = await readPidFile(cluster)
     if (server?.pid === child.pid && server.ready) return true
   }
   return false
 }
 
 /**
- * Ends the server of `place`, whoever started it; quiet where none runs. SIGINT is the fast shutdown, SIGQUIT,
- * after 10 s, the one that needs recovery at the next start. Throws where that does not help either.
+ * Stops the server of `cluster`, whichever process started it. Does nothing if none runs. First SIGINT, the fast
+ * shutdown; after 10 s SIGQUIT, which makes the next start recover. Throws if the server still runs.
  */
-export async function stopServer(place: Place): Promise<void> {
-  const pid = (await readPidFile(place))?.pid
-  if (pid === undefined || !isAlive(pid) || !(await isOurs(pid, place))) return
-  await signal(place, pid, 'SIGINT')
-  if (await untilGone(place, pid)) return
-  await signal(place, pid, 'SIGQUIT')
-  if (!(await untilGone(place, pid))) throw new Error(`Postgres (pid ${pid}) does not stop`)
+export async function stopServer(cluster: Cluster): Promise<void> {
+  const pid = (await readPidFile(cluster))?.pid
+  if (pid === undefined || !isAlive(pid) || !(await isOurs(pid, cluster))) return
+  await signal(cluster, pid, 'SIGINT')
+  if (await untilGone(cluster, pid)) return
+  await signal(cluster, pid, 'SIGQUIT')
+  if (!(await untilGone(cluster, pid))) throw new Error(`Postgres (pid ${pid}) does not stop`)
 }
 
-async function signal(place: Place, pid: number, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+async function signal(cluster: Cluster, pid: number, name: 'SIGINT' | 'SIGQUIT'): Promise<void> {
   if (!isAlive(pid)) return
   if (process.platform !== 'win32') process.kill(pid, name)
-  // Windows has no signals; pg_ctl reaches the server through its pipe.
-  else await runPgCtl(place, name === 'SIGINT' ? 'fast' : 'immediate')
+  // Windows has no signals; pg_ctl uses a named pipe of the server.
+  else await runPgCtl(cluster, name === 'SIGINT' ? 'fast' : 'immediate')
 }
 
-async function runPgCtl(place: Place, mode: string): Promise<void> {
-  const { native } = await findBinaries(place.home, place.account)
-  await run(join(native, 'bin', 'pg_ctl'), ['stop', '-D', place.data, '-m', mode, '-W'])
+async function runPgCtl(cluster: Cluster, mode: string): Promise<void> {
+  const { native } = await findBinaries(cluster.home, cluster.account)
+  await run(join(native, 'bin', 'pg_ctl'), ['stop', '-D', cluster.data, '-m', mode, '-W'])
 }
 
-/** By the pid file, too: below an init that reaps nobody, a stopped orphan stays visible as a zombie. */
-async function untilGone(place: Place, pid: number): Promise<boolean> {
+/** Also checks the pid file: with an init that does not reap processes, a stopped orphan stays visible as a zombie. */
+async function untilGone(cluster: Cluster, pid: number): Promise<boolean> {
   for (const end = Date.now() + FAST_STOP_LIMIT_MS; Date.now() < end; await sleep(10)) {
-    if (!isAlive(pid) || (await readPidFile(place))?.pid !== pid) return true
+    if (!isAlive(pid) || (await readPidFile(cluster))?.pid !== pid) return true
   }
   return false
 }
 
 /** postmaster.pid: 1 pid, 2 data folder, 3 start, 4 port, 5 socket folder, 6 address, 7 shared memory, 8 status. */
-async function readPidFile(place: Place): Promise<(Server & { ready: boolean }) | undefined> {
-  const lines = (await readFile(join(place.data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+async function readPidFile(cluster: Cluster): Promise<(Server & { ready: boolean }) | undefined> {
+  const lines = (await readFile(join(cluster.data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   const pid = Number(lines[0])
   return pid > 0 ? { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' } : undefined
 }
 
-/** Whether `pid` is the server of this folder; asked before the password is sent to whatever holds its port. */
-async function isOurs(pid: number, place: Place): Promise<boolean> {
+/** Whether `pid` is the server of this cluster. Checked before the password is sent to the process on its port. */
+async function isOurs(pid: number, cluster: Cluster): Promise<boolean> {
   if (process.platform === 'linux') {
-    // A server works in its data folder.
+    // The working directory of a server is its data folder.
     return readlink(`/proc/${pid}/cwd`).then(
-      (folder) => folder === place.data,
+      (folder) => folder === cluster.data,
       (error) => error.code === 'EACCES',
     )
   }
   if (process.platform === 'win32') return true
   const { stdout } = await run('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
-  return stdout.includes(place.data)
+  return stdout.includes(cluster.data)
 }
 
-async function answers(port: number, place: Place): Promise<boolean> {
-  const password = await readFile(join(place.home, 'password'), 'utf8')
+async function answers(port: number, cluster: Cluster): Promise<boolean> {
+  const password = await readFile(join(cluster.home, 'password'), 'utf8')
   const client = new pg.Client({
     connectionString: urlOf(port, password),
     ssl: false,
     connectionTimeoutMillis: 3000,
   })
-  client.on('error', () => undefined) // it may be on its way down; the connect below tells
+  client.on('error', () => undefined) // the server may be stopping; then connect fails
   try {
     await client.connect()
     const { rows } = await client.query('show data_directory')
-    return resolve(rows[0].data_directory) === resolve(place.data)
+    return resolve(rows[0].data_directory) === resolve(cluster.data)
   } catch {
     return false
   } finally {
@@ -196,7 +198,7 @@ function urlOf(port: number, password: string): string {
   return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
 }
 
-/** `wanted` where nobody listens on it, else one the system picks; 0 asks for any. */
+/** The port `wanted` if it is free, or else one that the system picks; 0 means any. */
 function freePort(wanted: number): Promise<number> {
   return new Promise((done, fail) => {
     const probe = createServer()

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { type Account, serverEnvironment } from './postgres-binaries.ts'
 
-// Waits on a pipe that only we hold open. However we end, kill -9 included, the kernel closes it, and the server is
-// shut down: fast, and after 10 s so that it recovers at its next start.
+// Reads from a pipe that only this process holds open. When this process ends, even by kill -9, the kernel closes the pipe
+// and the script shuts the server down: SIGINT (fast), and after 10 s SIGQUIT, which makes the next start recover.
 const script = `
   read -r _
   kill -INT "$1" 2>/dev/null || exit 0
@@ -11,10 +11,10 @@ const script = `
   kill -QUIT "$1" 2>/dev/null`
 
 /**
- * Ends the server with this process, whatever ends the process; nothing that was committed is lost. A shell of its own
- * does it, in the account of the server. On Windows, which has neither, the server stays and the next start replaces it.
+ * Stops the server when this process ends for any reason. Committed data is not lost. A separate shell does this, under
+ * the account of the server. Windows has neither shell nor accounts: there the server stays until the next start.
  */
-export function endWithUs(server: ChildProcess, account: Account): void {
+export function stopWithThisProcess(server: ChildProcess, account: Account): void {
   if (process.platform === 'win32' || server.pid === undefined) return
   const watcher = spawn('/bin/sh', ['-c', script, 'sh', String(server.pid)], {
     ...account,
@@ -23,9 +23,9 @@ export function endWithUs(server: ChildProcess, account: Account): void {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  watcher.once('error', () => undefined) // no shell: the next start replaces the server
+  watcher.once('error', () => undefined) // without a shell the next start replaces the server
   watcher.stdin.on('error', () => undefined)
   watcher.unref()
   ;(watcher.stdin as unknown as { unref(): void }).unref()
-  server.once('exit', () => watcher.kill('SIGKILL')) // its id may soon be that of another process
+  server.once('exit', () => watcher.kill('SIGKILL')) // another process could soon get the pid of the server
 }

@@ -8,23 +8,23 @@ import { insertMember } from '../tenancy/members/store.ts'
 import { listRolesNamed } from '../tenancy/roles/store.ts'
 import { createTenantWithOwner } from '../tenancy/tenants/create-tenant.ts'
 
-/** A demo account; the password is told here and nowhere else. */
+/** A demo account. The password is shown only here. */
 export interface DemoAccount {
   email: string
   password: string
   role: string
 }
 
-/** What seeding needs of the service. */
+/** The dependencies of seeding. */
 export type SeedDeps = Pick<Deps, 'passwords' | 'clock'> & { db: Pick<Deps['db'], 'api' | 'system'> }
 
 const requestInfo = { requestId: 'seed', ip: '', userAgent: '', traceparent: null }
 
-/** Makes the tenant Demo Ltd with an admin who owns it and an auditor, once; later calls give null and change nothing. */
+/** Creates the tenant Demo Ltd with an admin, who owns it, and an auditor. Later calls change nothing and give null. */
 export async function seedDemo(deps: SeedDeps): Promise<DemoAccount[] | null> {
   const admin = demoPerson('admin@demo.test', 'owner', 'Ada', 'Admin')
   const auditor = demoPerson('auditor@demo.test', 'auditor', 'Abel', 'Auditor')
-  if (await asSystem(deps.db, 'is there a demo already', (tx) => findCredentials(tx, admin.email)))
+  if (await asSystem(deps.db, 'the demo tenant may exist already', (tx) => findCredentials(tx, admin.email)))
     return null
   const tenantId = await seedTenant(deps, 'Demo Ltd', admin)
   if (!tenantId) return null
@@ -40,7 +40,7 @@ const demoPerson = (email: string, role: string, firstName: string, lastName: st
   lastName,
 })
 
-/** Somebody who does not exist; `passwordHash` where many share one password, for a hash takes its time. */
+/** An invented person. Give `passwordHash` if many share one password, because hashing is slow. */
 export interface SeedPerson {
   email: string
   password: string
@@ -49,17 +49,17 @@ export interface SeedPerson {
   lastName: string
 }
 
-/** Makes a verified person and a tenant they own; gives its id, or null where the address has an account. */
+/** Creates a verified person and a tenant that they own. Gives the tenant's id, or null if the address has an account. */
 export async function seedTenant(deps: SeedDeps, name: string, owner: SeedPerson): Promise<string | null> {
   const at = deps.clock()
   const tenantId = timeOrderedId(at)
-  const made = await insertPerson(deps, tenantId, owner, async (tx, founder) => {
+  const created = await insertPerson(deps, tenantId, owner, async (tx, founder) => {
     await createTenantWithOwner(tx, { id: tenantId, name, slug: undefined, founder, requestInfo, at })
   })
-  return made && tenantId
+  return created && tenantId
 }
 
-/** Makes a verified person who belongs to the tenant by a role; gives their id, or null where the address has an account. */
+/** Creates a verified person as a member with a role. Gives their id, or null if the address has an account. */
 export function seedMember(
   deps: SeedDeps,
   tenantId: string,
@@ -88,7 +88,7 @@ async function insertPerson(
   const at = clock()
   const id = timeOrderedId(at)
   const { email, firstName, lastName } = person
-  const made = await inTenant(db, { tenantId, userId: id }, async (tx) => {
+  const created = await inTenant(db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName, at }))) return false
     await join(tx, { id, email, firstName, lastName })
     const data = { user_id: id, email }
@@ -103,10 +103,10 @@ async function insertPerson(
     })
     return true
   })
-  if (!made) return null
+  if (!created) return null
   await asSystem(db, 'demo accounts need no mail', (tx) => markEmailVerified(tx, { id, email, at }))
   return id
 }
 
-/** Nobody guesses a password of this many random bytes, 12 or more. */
+/** A password of that many random bytes; use 12 or more, which cannot be guessed. */
 export const randomPassword = (bytes = 12): string => randomBytes(bytes).toString('base64url')

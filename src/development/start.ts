@@ -14,7 +14,7 @@ import { type Development, openDevelopment } from './development.ts'
 import { acquireInstanceLock } from './instance-lock.ts'
 import { type DemoAccount, seedDemo } from './seed.ts'
 
-/** Everything in one process, for development: Postgres, migrations, demo data, API, workers. */
+/** Runs everything in one process, for development: Postgres, migrations, demo data, API, workers. */
 async function main() {
   const { values } = parseArgs({
     options: { demo: { type: 'boolean', default: true }, json: { type: 'boolean' } },
@@ -22,28 +22,28 @@ async function main() {
   })
   const given = readConfig()
   const lock = await acquireInstanceLock(given.DATA_DIR)
-  const ends: (() => Promise<unknown>)[] = [() => lock.release()]
+  const cleanups: (() => Promise<unknown>)[] = [() => lock.release()]
   const stop = async () => {
-    for (const end of ends.reverse()) await end()
+    for (const cleanUp of cleanups.reverse()) await cleanUp()
   }
   try {
     await ensureBundle({ production: false, print: () => undefined })
     const development = await openDevelopment(given)
-    ends.push(() => development.stop())
+    cleanups.push(() => development.stop())
     const { config } = development
-    const passedOver = await assertDatabaseIsSound(roleUrls(config))
+    const newerSchema = await assertDatabaseIsSound(roleUrls(config))
     const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
-    if (passedOver) log.warn(passedOver)
+    if (newerSchema) log.warn(newerSchema)
     const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)
-    ends.push(() => tracing.end())
+    cleanups.push(() => tracing.end())
     const metrics = createMetrics(version)
     const quiet = log.child({}, { level: values.json ? 'silent' : 'warn' })
     const workerDeps = await openWorkerDeps(config, quiet, Date.now, metrics)
-    ends.push(() => workerDeps.close())
+    cleanups.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
-    ends.push(() => actors.stop())
+    cleanups.push(() => actors.stop())
     const serving = await serveApi(config, log, { metrics, listQueues: actors.listQueues })
-    ends.push(() => serving.stop())
+    cleanups.push(() => serving.stop())
     const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)
     onStopSignal(stop, config.shutdownDelayMs)

@@ -5,9 +5,9 @@ import { reportAndExit } from '../stop-signal.ts'
 import { findRunningUrl } from './instance-lock.ts'
 import { needsMailbox } from './tour/mailbox.ts'
 import { steps } from './tour/steps.ts'
-import { createWalk, Surprise } from './tour/walk.ts'
+import { createWalk, UnexpectedAnswer } from './tour/walk.ts'
 
-/** Walks a newcomer through the running service, one HTTP call after another, each printed as a line to copy. */
+/** Takes a newcomer through the running service: one HTTP call after another, each printed as a line to copy. */
 async function main() {
   const { values } = parseArgs({ options: { url: { type: 'string' } } })
   const url = values.url ?? (await urlOfService())
@@ -19,7 +19,9 @@ async function main() {
     console.log(`\n${styleText('bold', `${index + 1}. ${step.title}`)}\n   ${step.why}`)
     await step.take(walk)
   }
-  console.log(`\nThat was all of it: ${steps.length} steps, every answer as expected. More: ${walk.url}/docs`)
+  console.log(
+    `\nThe tour is complete: ${steps.length} steps, every answer as expected. More: ${walk.url}/docs`,
+  )
 }
 
 async function urlOfService(): Promise<string> {
@@ -27,11 +29,11 @@ async function urlOfService(): Promise<string> {
   const url = await findRunningUrl(resolve(DATA_DIR))
   if (url) return url
   throw new Error(
-    `Nothing runs on ${DATA_DIR}. Run npm start in another terminal, or name a service: npm run tour -- --url <url>`,
+    `No service runs on ${DATA_DIR}. Run npm start in another terminal, or name a service: npm run tour -- --url <url>`,
   )
 }
 
-/** Before anything is created: a service in production has no mailbox, and no use for the people of a tour. */
+/** Runs before anything is created, so that a tour leaves no people in a production service, which has no mailbox. */
 async function assertAnswers(url: string): Promise<void> {
   const ready = await fetch(new URL('/readyz', url)).catch(() => undefined)
   if (ready?.status !== 200) throw new Error(`${url} is not ready: ${ready?.status ?? 'no answer'}`)
@@ -39,11 +41,11 @@ async function assertAnswers(url: string): Promise<void> {
   if (mailbox.status !== 200) throw new Error(`${url} has no mailbox. ${needsMailbox}`)
 }
 
-// Read by a pager or head that has seen enough.
+// A pager or `head` can close stdout early.
 process.stdout.on('error', () => process.exit(1))
 
 main().catch((error) => {
-  if (!(error instanceof Surprise)) reportAndExit(error)
+  if (!(error instanceof UnexpectedAnswer)) reportAndExit(error)
   console.error(`\n${error.message}`)
   process.exit(1)
 })

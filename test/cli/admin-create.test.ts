@@ -177,6 +177,6 @@ t.test('as text it says what it did, line by line', async (t) => {
   t.equal(said, '')
   t.match(
     out,
-    /^Person {4}\S+ {2}[\w-]{36} {2}created, verified\nTenant {4}\S+ {2}[\w-]{36} {2}founded, theirs\nPassword {2}[\w-]{24} {3}\(shown once\)\n$/,
+    /^Person {4}\S+ {2}[\w-]{36} {2}created, verified\nTenant {4}\S+ {2}[\w-]{36} {2}created, they own it\nPassword {2}[\w-]{24} {3}\(shown once\)\n$/,
   )
 })

@@ -157,7 +157,7 @@ t.test(
     t.equal(await stage.count('mails where content_sealed is null'), 3)
     t.match(await callCli(['dead-letters:purge', '--yes'], { env }), {
       code: 2,
-      said: /Say which: --id, --before, --queue or --reason/,
+      said: /Give at least one of --id, --before, --queue and --reason/,
     })
     t.equal(await stage.count("mails where status = 'failed'"), 3)
   },
@@ -179,7 +179,7 @@ t.test('the list is latest first, of one queue where one is named, and tells whe
   t.same(await attempts(), [4, 3, 2, 1])
   t.same(await attempts('--queue', 'email'), [4, 2])
   t.same(await attempts('--limit', '3'), [4, 3, 2])
-  const misspelt = { code: 2, out: '', said: /--queue has to be one of email, event-fanout, webhook/ }
+  const misspelt = { code: 2, out: '', said: /--queue must be one of email, event-fanout, webhook/ }
   for (const command of [['dead-letters'], ['dead-letters:replay', '--all']])
     t.match(
       await callCli([...command, '--queue', 'mail'], { env }),

@@ -44,7 +44,7 @@ t.test(
 
     receiver.received.length = 0
     const one = await callCli(replay('--from', '7', '--webhook', second.id), { env })
-    t.match(one, { code: 0, out: 'Events 7 to 8: 2 deliveries wait anew\n' })
+    t.match(one, { code: 0, out: 'Events 7 to 8: 2 deliveries are queued\n' })
     await until(async () => (await stage.count('outbox')) === 0)
     t.same(
       receiver.received.map(({ path }) => path),
@@ -54,7 +54,7 @@ t.test(
     t.match(await callCli(replay('--from', '9'), { env }), { code: 0, out: 'There are no such events yet\n' })
     t.match(await callCli(replay('--from', '5', '--to', '4'), { env }), {
       code: 2,
-      said: '--to lies before --from.',
+      said: '--to is lower than --from.',
     })
   },
 )
@@ -98,7 +98,7 @@ t.test(
     }
     t.match(await callCli(['events:replay', '--tenant', crypto.randomUUID(), '--from', '1'], { env }), {
       code: 1,
-      said: 'There is no active webhook of this tenant and id.\n',
+      said: 'This tenant has no active webhook, or none with that id.\n',
     })
   },
 )

@@ -50,7 +50,7 @@ t.test('in bare development it says who migrates there', async (t) => {
     t.match(await callCli(args, { env: {} }), {
       code: 1,
       out: '',
-      said: /^In development npm start brings its database to the newest schema by itself\./,
+      said: /^In development npm start migrates its database itself\./,
     })
 })
 

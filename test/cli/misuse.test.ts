@@ -40,7 +40,7 @@ t.test('every command answers an unknown option with 2, its name and the usage',
     const { code, out, said } = await call([name, '--pasword=canary-in-argv'])
     t.equal(code, 2, name)
     t.equal(out, '', name)
-    t.match(said, `There is no option --pasword here.\n\n  npm run cli -- ${name}`)
+    t.match(said, `Unknown option --pasword.\n\n  npm run cli -- ${name}`)
     t.notMatch(said, 'canary', 'what was given is not repeated')
   }
 })
@@ -50,34 +50,31 @@ t.test('what is missing, malformed or contradictory is named, without what was g
     [['admin:create'], '--email is missing.'],
     [['admin:create', '--email'], '--email needs a value.'],
     [['admin:create', '--email', '--json'], '--email needs a value.'],
-    [['admin:create', '--email', 'canary'], '--email has to be an e-mail address'],
-    [['admin:create', '--email', 'a@example.com', 'canary'], 'What is given has to follow an option.'],
+    [['admin:create', '--email', 'canary'], '--email must be an e-mail address'],
     [
-      ['admin:create', '--email', 'a@example.com', '--password', 'canary'],
-      'There is no option --password here.',
+      ['admin:create', '--email', 'a@example.com', 'canary'],
+      'Unexpected argument: give every value by an option.',
     ],
+    [['admin:create', '--email', 'a@example.com', '--password', 'canary'], 'Unknown option --password.'],
     [['admin:create', '--email', 'a@example.com', '--yes=canary'], '--yes takes no value.'],
     [
       ['admin:create', '--email', 'a@example.com', '--tenant', ' '],
       '--tenant is refused: Give the tenant a name.',
     ],
-    [['users:deactivate'], 'Name one person, by --email or by --id.'],
-    [['users:deactivate', '--id', 'canary'], '--id has to be an id (a UUID).'],
+    [['users:deactivate'], 'Name one person: give either --email or --id.'],
+    [['users:deactivate', '--id', 'canary'], '--id must be an id (a UUID).'],
     [['users:activate', '--id', crypto.randomUUID(), '--email', 'a@example.com'], 'Name one person'],
-    [['tenants:list', '--limit', '0'], '--limit has to be a whole number from 1 to 10000.'],
-    [
-      ['tenants:list', '--status', 'canary'],
-      '--status has to be one of active, suspended, archived, deleted.',
-    ],
-    [['dead-letters:replay'], 'Name one by --id, or give --all.'],
-    [['dead-letters:replay', '--all', '--id', crypto.randomUUID()], 'Name one by --id, or give --all.'],
+    [['tenants:list', '--limit', '0'], '--limit must be a whole number from 1 to 10000.'],
+    [['tenants:list', '--status', 'canary'], '--status must be one of active, suspended, archived, deleted.'],
+    [['dead-letters:replay'], 'Give either --id or --all.'],
+    [['dead-letters:replay', '--all', '--id', crypto.randomUUID()], 'Give either --id or --all.'],
     [
       ['dead-letters:replay', '--id', crypto.randomUUID(), '--queue', 'email'],
-      '--queue and --reason go with --all.',
+      '--queue and --reason need --all.',
     ],
-    [['dead-letters:purge', '--yes'], 'Say which: --id, --before, --queue or --reason.'],
-    [['dead-letters:purge', '--before', '21.11.2026'], '--before has to be a date, such as 2026-11-21'],
-    [['seed', '--members', '3'], '--members goes with --tenants.'],
+    [['dead-letters:purge', '--yes'], 'Give at least one of --id, --before, --queue and --reason.'],
+    [['dead-letters:purge', '--before', '21.11.2026'], '--before must be a date, such as 2026-11-21'],
+    [['seed', '--members', '3'], '--members needs --tenants.'],
   ]
   for (const [args, sentence] of wrong) {
     const { code, out, said } = await call(args)
@@ -94,7 +91,7 @@ t.test(
     const none = await call([])
     t.match(none, { code: 2, out: '', said: /^Name a command\.\n/ })
     const unknown = await call(['fly'])
-    t.match(unknown, { code: 2, out: '', said: /^There is no command fly\.\n/ })
+    t.match(unknown, { code: 2, out: '', said: /^Unknown command fly\.\n/ })
     const help = await call(['--help'])
     t.match(help, { code: 0, said: '' })
     for (const { name } of commands) t.match(help.out, `\n  ${name} `)
@@ -110,7 +107,7 @@ t.test('with --json every failure is one document on stderr, and stdout stays em
   }
   t.match(await told(['fly', '--json']), {
     code: 2,
-    error: { code: 'misuse', message: 'There is no command fly.' },
+    error: { code: 'misuse', message: 'Unknown command fly.' },
   })
   t.match(await told(['users:activate', '--json']), { code: 2, error: { code: 'misuse' } })
   t.match(await told(['tenants:list', '--json'], { NODE_ENV: 'production' }), {
@@ -169,5 +166,9 @@ t.test('what is for development refuses production', async (t) => {
 
 t.test('what destroys asks first, and where nobody can be asked it is 2', async (t) => {
   for (const args of [['reset'], ['dead-letters:purge', '--before', '2026-11-21']])
-    t.match(await runCli(args), { code: 2, out: '', said: /^Nobody can be asked here: add --yes\.\n/ })
+    t.match(await runCli(args), {
+      code: 2,
+      out: '',
+      said: /^There is no terminal to ask for confirmation: add --yes\.\n/,
+    })
 })

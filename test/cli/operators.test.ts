@@ -70,7 +70,7 @@ t.test('a deactivated person is out at once, on every way in, and comes back whe
     changed: false,
     sessions_ended: 0,
   })
-  t.match((await call('users:deactivate', '--id', ada.id)).out, 'was inactive already')
+  t.match((await call('users:deactivate', '--id', ada.id)).out, 'was already inactive')
   t.match((await call('users:activate', '--id', ada.id, '--json')).json(), {
     user: { is_active: true },
     changed: true,
@@ -108,7 +108,7 @@ t.test('nobody of that address or id is a "no"', async (t) => {
     ['--id', crypto.randomUUID()],
   ]) {
     const { code, out, said } = await call('users:deactivate', ...args)
-    t.match({ code, out, said }, { code: 1, out: '', said: 'There is nobody of that address or id.\n' })
+    t.match({ code, out, said }, { code: 1, out: '', said: 'There is no person with that address or id.\n' })
   }
 })
 
@@ -168,7 +168,7 @@ t.test('keys are rotated, and sealed anew', async (t) => {
   t.match(json(), { kid: String, signs_at: /Z$/ })
   t.match(await call('keys:rotate'), {
     code: 0,
-    out: /^Key \S+ is published. Running processes sign with it from \S+ on/,
+    out: /^Key \S+ is published\. Running processes sign with it from \S+, or up to a minute later\n$/,
   })
   const fresh = { ...env, SECRET_KEYS: `${randomBytes(32).toString('base64url')},${keys}` }
   const resealed = await runCli(['keys:reseal', '--json'], { env: fresh })
@@ -192,14 +192,14 @@ t.test('keys are listed, and a leaked one is revoked', async (t) => {
   t.match(before.at(-1), { kid: String, algorithm: 'ES256', signs_from: /Z$/ })
   t.equal(before.filter(({ state }: { state: string }) => state === 'signing').length, 1)
   const [{ kid }] = before
-  t.match(await call('keys:revoke', '--kid', kid, '--yes'), {
+  t.match(await call('keys:revoke', `--kid=${kid}`, '--yes'), {
     code: 0,
     out: /^The key is revoked\. Every process/,
   })
-  t.match(await call('keys:revoke', '--kid', kid, '--yes'), { code: 1, said: 'No key has that kid.' })
+  t.match(await call('keys:revoke', `--kid=${kid}`, '--yes'), { code: 1, said: 'No key has that kid.' })
   for (const left of await listed()) {
     t.not(left.kid, kid)
-    const { json } = await call('keys:revoke', '--kid', left.kid, '--yes', '--json')
+    const { json } = await call('keys:revoke', `--kid=${left.kid}`, '--yes', '--json')
     if (json().new_kid)
       t.same(
         (await listed()).map((key: { kid: string }) => key.kid),
@@ -247,14 +247,18 @@ t.test('seeding makes the demo once, and tenants full of people who can log in',
   const [admin] = demo.json().accounts
   t.match(admin, { email: 'admin@demo.test', role: 'owner' })
   t.equal((await logIn(admin)).status, 200)
-  t.match(await call('seed'), { code: 0, out: 'The demo is there already; nothing was changed.\n' })
+  t.match(await call('seed'), { code: 0, out: 'The demo exists already. Nothing was changed.\n' })
 
   const seeded = await call('seed', '--tenants', '2', '--members', '4', '--json')
   const { password, accounts } = seeded.json()
   t.equal(accounts.length, 2)
   t.equal(seeded.said, '')
   const few = await call('seed', '--tenants', '1')
-  t.match(few, { code: 0, out: /\nPassword of everybody: \S+ {3}\(shown once\)\n$/, said: 'Tenant 1 of 1\n' })
+  t.match(few, {
+    code: 0,
+    out: /\nPassword of every account: \S+ {3}\(shown once\)\n$/,
+    said: 'Tenant 1 of 1\n',
+  })
   for (const { owner, tenant } of accounts) {
     const client = await service.logIn({ email: owner, password })
     t.equal(client.tenantId, tenant)

@@ -54,7 +54,7 @@ t.test('with a service running', async (t) => {
     const lock = await acquireInstanceLock(folder)
     t.match(
       await tour([], { DATA_DIR: folder }),
-      { code: 1, err: `Nothing runs on ${folder}` },
+      { code: 1, err: `No service runs on ${folder}` },
       'not yet ready',
     )
     await lock.announce(url)
@@ -102,6 +102,9 @@ t.test('a service without a mailbox is left alone', async (t) => {
   t.teardown(() => server.close())
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  t.match(await tour(['--url', url]), { code: 1, err: /has no mailbox\. The tour needs npm start/ })
+  t.match(await tour(['--url', url]), {
+    code: 1,
+    err: /has no mailbox\. The tour reads captured mail: it needs npm start/,
+  })
   t.strictSame(asked, ['GET /readyz', 'GET /dev/mailbox'])
 })

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { removeEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
 import { isAlive } from '../../src/development/instance-lock.ts'
-import { findPlaces } from '../../src/development/postgres-place.ts'
+import { findClusters } from '../../src/development/postgres-cluster.ts'
 
 // npm start as a user runs it, in a folder that nobody but its owner may enter: also root's Postgres has to start.
 
@@ -114,8 +114,8 @@ t.test('after kill -9 it starts again on what it had, and tells a person what th
   t.equal((await post(url, '/auth/login/', { email, password })).status, 200, 'the admin that was printed')
   for (const name of ['Database', 'Queues', 'Mail', 'API docs']) t.match(text, new RegExp(`^${name} `, 'm'))
   // Ctrl-C: the terminal sends it to the group, and npm passes it on a second time.
-  const [place] = await findPlaces(dataDir)
-  const pid = Number.parseInt(await readFile(join(place!.data, 'postmaster.pid'), 'utf8'), 10)
+  const [cluster] = await findClusters(dataDir)
+  const pid = Number.parseInt(await readFile(join(cluster!.data, 'postmaster.pid'), 'utf8'), 10)
   process.kill(-again.child.pid!, 'SIGINT')
   await again.exit
   while (isAlive(pid)) await sleep(20)

@@ -86,7 +86,7 @@ t.test('a signing key that is deleted ends every token it signed', async (t) => 
   const { kid } = JSON.parse(output)
   const listed = JSON.parse((await command(present, settings, 'keys:list', '--json')).output).keys
   for (const key of listed.filter((key: { kid: string }) => key.kid !== kid)) {
-    const revoked = await command(present, settings, 'keys:revoke', '--kid', key.kid, '--yes')
+    const revoked = await command(present, settings, 'keys:revoke', `--kid=${key.kid}`, '--yes')
     t.equal(revoked.code, 0, revoked.output)
   }
   t.equal(await first.stop(), 0)

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { type Config, roleUrls } from '../../config.ts'
 import { randomPassword } from '../../development/seed.ts'
 import { type Admin, type AdminAsked, createAdmin } from '../../identity/admins/create-admin.ts'
@@ -5,35 +6,32 @@ import { chosenPassword, personName } from '../../identity/person.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { tenantName } from '../../tenancy/tenants/tenant-schemas.ts'
-import { withAdvisoryLock } from '../advisory-lock.ts'
-import { defineCommand, type Outcome } from '../command.ts'
-import { sealerOf } from '../keys.ts'
+import { defineCommand, type Outcome, requestInfoOf } from '../command.ts'
 import { email, flag, Misuse, optional, readSecret, required } from '../options.ts'
-import { originOf } from '../request-info.ts'
-import { withPools } from '../with-database.ts'
+import { sealerOf, withPools } from '../with-database.ts'
 
 const roles = ['api', 'system'] as const
 
 const options = {
-  email: required('<address>', 'Who', email),
+  email: required('<address>', 'The e-mail address of the person', email),
   tenant: optional(
     '<tenant>',
-    'Name of the tenant to found, or slug, id or name of one there is; unless given, one they own, or one named after them',
+    'Name of a new tenant, or slug, id or name of an existing one (default: a tenant they own, or a new one named after them)',
     matching(tenantName),
   ),
-  'first-name': optional('<name>', 'Of somebody new', matching(personName)),
-  'last-name': optional('<name>', 'Of somebody new', matching(personName)),
-  'password-stdin': flag('Read the password from stdin; unless given, one is generated and printed once'),
-  yes: flag('Make them an owner of a tenant there is'),
+  'first-name': optional('<name>', 'First name, if the person is new', matching(personName)),
+  'last-name': optional('<name>', 'Last name, if the person is new', matching(personName)),
+  'password-stdin': flag('Read the password from stdin (default: generate one and print it once)'),
+  yes: flag('Make the person an owner of an existing tenant'),
 }
 
 export const adminCreate = defineCommand({
   name: 'admin:create',
-  about: 'See to it that a verified person owns a tenant, making both where they are missing',
+  about:
+    'Make sure that a verified person owns a tenant; creates the person and the tenant if they are missing',
   options,
   example: '--email ada@example.com --tenant "Analytical Engines"',
-  failure:
-    'it failed, or a rule refuses it: a weak password, a tenant of others without --yes, a deactivated person',
+  failure: 'failed, or refused: a weak password, a tenant of others without --yes, a deactivated person',
   roles,
   async run({ config, options }) {
     const given = options['password-stdin'] ? await readSecret() : undefined
@@ -43,7 +41,7 @@ export const adminCreate = defineCommand({
       firstName: options['first-name'] ?? '',
       lastName: options['last-name'] ?? '',
       tenant: options.tenant,
-      password: password.choose,
+      password: password.get,
       takeOver: options.yes,
     })
     return outcomeOf(admin, given !== undefined, password.generated())
@@ -55,19 +53,39 @@ async function make(given: Config, asked: AdminAsked): Promise<Admin> {
   return withPools(given, roles, (db, config) => {
     const deps = { config, db, passwords, sealer: sealerOf(config), clock: Date.now }
     const { system } = roleUrls(config, roles)
-    return withAdvisoryLock(system, () => createAdmin(deps, originOf('admin:create'), asked))
+    return withAdvisoryLock(system, () => createAdmin(deps, requestInfoOf('admin:create'), asked))
   })
 }
 
-/** What stdin gave, by the rules for passwords, or one of 144 bits; `generated` tells the latter once it was asked for. */
+const lockKey = 0x0bad3
+
+/**
+ * Lets one process at a time run `work` on a database, on any machine. Other processes wait, at most a minute. The lock
+ * belongs to a transaction: a lock of a session could outlive this process in a connection pooler.
+ */
+async function withAdvisoryLock<T>(url: string, work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-cli-turn' })
+  client.on('error', () => undefined) // a lost connection: the work has its own connections, and reports their errors
+  await client.connect()
+  try {
+    await client.query("begin; set local lock_timeout = '60s'")
+    await client.query('select pg_advisory_xact_lock($1)', [lockKey])
+    return await work()
+  } finally {
+    await client.end()
+  }
+}
+
+/** The password from stdin, checked by the rules for passwords, or a generated one of 144 bits, made when first needed. */
 function passwordFor(given: string | undefined) {
-  let made: string | undefined
+  let generated: string | undefined
   return {
-    generated: () => made,
-    async choose() {
+    /** Undefined unless `get` has generated one. */
+    generated: () => generated,
+    async get() {
       if (given === undefined) {
-        made = randomPassword(18)
-        return made
+        generated = randomPassword(18)
+        return generated
       }
       const { error } = chosenPassword.safeParse(given)
       if (error) throw invalidField('password', error.issues[0]!.message)
@@ -80,7 +98,7 @@ function outcomeOf(admin: Admin, given: boolean, generated: string | undefined):
   const { user, tenant } = admin
   const set = user.outcome !== 'found'
   const password = !set
-    ? `Password  as it was${given ? '; the one from stdin is not used' : ''}`
+    ? `Password  unchanged${given ? '; the one from stdin was not used' : ''}`
     : generated === undefined
       ? 'Password  the one from stdin'
       : `Password  ${generated}   (shown once)`
@@ -96,12 +114,16 @@ function outcomeOf(admin: Admin, given: boolean, generated: string | undefined):
 
 const people = {
   created: 'created, verified',
-  secured: 'was registered but never verified: verified now, with a new password, and its sessions ended',
-  found: 'was there',
+  secured: 'existed unverified: now verified, with a new password; its sessions were ended',
+  found: 'existed',
 }
-const tenants = { created: 'founded, theirs', joined: 'was there, theirs now, too', found: 'was theirs' }
+const tenants = {
+  created: 'created, they own it',
+  joined: 'existed, they are now an owner',
+  found: 'existed, they owned it',
+}
 
-/** A reader of an option by the schema that the API has for it. */
+/** A reader of an option that uses the schema of the API. */
 function matching(schema: {
   safeParse(text: string): { data?: string; error?: { issues: { message: string }[] } }
 }) {

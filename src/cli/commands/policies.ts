@@ -3,7 +3,7 @@ import { defineCommand } from '../command.ts'
 
 export const policiesBuild = defineCommand({
   name: 'policies:build',
-  about: 'Compile policies/ to the committed bundle, with the pinned opa',
+  about: 'Check policies/ and compile them to the committed bundle, with the pinned opa',
   options: {},
   example: '',
   async run({ config, say }) {
@@ -14,7 +14,8 @@ export const policiesBuild = defineCommand({
 
 export const policiesCheck = defineCommand({
   name: 'policies:check',
-  about: 'Format, strict check, lint, tests with coverage, and a rebuild compared with the committed bundle',
+  about:
+    'Check format, types, lint, tests and coverage of the policies, and compare a new bundle with the committed one',
   options: {},
   example: '',
   async run({ config, say }) {

@@ -1,5 +1,12 @@
-import { type DemoAccount, seedDemo } from '../../development/seed.ts'
-import { seedTenants } from '../../development/seed-tenants.ts'
+import { randomBytes } from 'node:crypto'
+import {
+  type DemoAccount,
+  randomPassword,
+  type SeedDeps,
+  seedDemo,
+  seedMember,
+  seedTenant,
+} from '../../development/seed.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse, optional, wholeNumber } from '../options.ts'
@@ -9,22 +16,18 @@ const roles = ['api', 'system'] as const
 
 export const seed = defineCommand({
   name: 'seed',
-  about: 'Make the demo tenant where it is missing, or tenants full of people for a load test',
+  about: 'Create the demo tenant unless it exists, or tenants with many people for a load test',
   options: {
-    tenants: optional('<n>', 'In place of the demo: so many new tenants', wholeNumber(1, 10_000)),
-    members: optional(
-      '<m>',
-      'With --tenants: so many people in each, 3 unless given',
-      wholeNumber(1, 100_000),
-    ),
-    yes: flag('In production, too'),
+    tenants: optional('<n>', 'Create this many new tenants in place of the demo', wholeNumber(1, 10_000)),
+    members: optional('<m>', 'With --tenants: people in each tenant (default 3)', wholeNumber(1, 100_000)),
+    yes: flag('Allow it in production'),
   },
   example: '--tenants 10 --members 100',
   roles,
   async run({ config, options: { tenants, members, yes }, say }) {
-    if (members !== undefined && tenants === undefined) throw new Misuse('--members goes with --tenants.')
+    if (members !== undefined && tenants === undefined) throw new Misuse('--members needs --tenants.')
     if (config.production && !yes)
-      throw new Refused('production', 'These are people who do not exist: in production add --yes.')
+      throw new Refused('production', 'seed creates invented people: in production add --yes.')
     const passwords = await createPasswordHasher()
     return withPools(config, roles, async (db) => {
       const deps = { db, passwords, clock: Date.now }
@@ -33,14 +36,59 @@ export const seed = defineCommand({
       const text = seeded.accounts.map(({ tenant, owner }) => `${tenant}  ${owner}`)
       return {
         data: seeded,
-        text: [...text, `Password of everybody: ${seeded.password}   (shown once)`].join('\n'),
+        text: [...text, `Password of every account: ${seeded.password}   (shown once)`].join('\n'),
       }
     })
   },
 })
 
 function demoOutcome(accounts: DemoAccount[] | null): Outcome {
-  if (!accounts) return { data: { accounts: [] }, text: 'The demo is there already; nothing was changed.' }
+  if (!accounts) return { data: { accounts: [] }, text: 'The demo exists already. Nothing was changed.' }
   const lines = accounts.map(({ email, password, role }) => `${email}  ${password}   (${role}; shown once)`)
   return { data: { accounts }, text: lines.join('\n') }
+}
+
+/** Accounts for a load test. All have the same password, which is shown only here. */
+interface SeededTenants {
+  password: string
+  accounts: { tenant: string; owner: string; members: number }[]
+}
+
+// The command has two connections for each database role.
+const concurrency = 2
+
+/**
+ * Creates `tenants` new tenants with `members` people in each; the first of them is the owner. Addresses end in
+ * load.test and contain a tag that is unique to the run. `say` reports each tenant.
+ */
+async function seedTenants(
+  deps: SeedDeps,
+  { tenants, members }: { tenants: number; members: number },
+  say: (line: string) => void,
+): Promise<SeededTenants> {
+  const password = randomPassword()
+  const passwordHash = await deps.passwords.hash(password)
+  const run = randomBytes(4).toString('hex')
+  const person = (tenant: number, n: number) => ({
+    email: `person${n}@t${tenant}-${run}.load.test`,
+    password,
+    passwordHash,
+    firstName: 'Load',
+    lastName: `Person ${n}`,
+  })
+  const accounts: SeededTenants['accounts'] = []
+  for (let tenant = 1; tenant <= tenants; tenant++) {
+    const owner = person(tenant, 1)
+    const id = await seedTenant(deps, `Load ${run} ${tenant}`, owner)
+    if (!id) throw new Error('A random address was taken')
+    for (let first = 2; first <= members; first += concurrency)
+      await Promise.all(
+        Array.from({ length: Math.min(concurrency, members - first + 1) }, (_, i) =>
+          seedMember(deps, id, { ...person(tenant, first + i), role: 'member' }),
+        ),
+      )
+    accounts.push({ tenant: id, owner: owner.email, members })
+    say(`Tenant ${tenant} of ${tenants}`)
+  }
+  return { password, accounts }
 }

@@ -4,13 +4,13 @@ import { defineCommand } from '../command.ts'
 
 export const settings = defineCommand({
   name: 'settings',
-  about: 'Print every setting as the table of the README',
+  about: 'Print the table of all settings: name, default, meaning',
   options: {},
   example: '',
   run: async () => ({ data: { settings: settingRows() }, text: settingsTable() }),
 })
 
-/** Every setting by name, what it is when unset, and what it means. */
+/** Every setting: name, default and meaning. */
 const settingRows = (): { name: string; default: string; about: string }[] =>
   (Object.entries(table) as [string, Setting<unknown>][]).map(([name, { fallback, about, shown }]) => ({
     name,
@@ -18,7 +18,7 @@ const settingRows = (): { name: string; default: string; about: string }[] =>
     about,
   }))
 
-/** The settings as rows of a Markdown table, for the README. */
+/** The settings as a Markdown table, for docs/reference/settings.md. */
 export function settingsTable(): string {
   const rows = settingRows().map((row) => `| \`${row.name}\` | ${row.default} | ${row.about} |`)
   return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n')

@@ -1,9 +1,9 @@
 import { asSystem } from '../../platform/db/transaction.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { listAllTenants, type TenantSummary, tenantStatus } from '../../tenancy/tenants/store.ts'
-import { inColumns } from '../columns.ts'
 import { defineCommand } from '../command.ts'
 import { anyText, defaulted, oneOf, optional, wholeNumber } from '../options.ts'
+import { inColumns } from '../printable.ts'
 import { withPools } from '../with-database.ts'
 
 const roles = ['system'] as const
@@ -14,29 +14,33 @@ export const tenantsList = defineCommand({
   options: {
     status: optional(
       '<status>',
-      'Those that are active, suspended, archived, or deleted and not purged yet; all but the deleted unless given',
+      'Only active, suspended, archived, or deleted (not yet erased) tenants (default: all except deleted)',
       oneOf(...tenantStatus.options, 'deleted'),
     ),
-    search: optional('<text>', 'Those whose slug or name begins so, in any case', anyText),
-    limit: defaulted('<n>', 'At most so many, up to 10000', wholeNumber(1, 10_000), 100),
+    search: optional(
+      '<text>',
+      'Only tenants whose slug or name starts with this, in any letter case',
+      anyText,
+    ),
+    limit: defaulted('<n>', 'Maximum number of rows, up to 10000', wholeNumber(1, 10_000), 100),
   },
   example: '--status suspended --search acme',
   roles,
   run: ({ config, options: { limit, ...filters }, say }) =>
     withPools(config, roles, async (db) => {
-      const found = await asSystem(db, 'an operator looks over all tenants', (tx) =>
+      const found = await asSystem(db, 'an operator lists all tenants', (tx) =>
         listAllTenants(tx, { ...filters, limit: limit + 1 }),
       )
       const more = found.length > limit
       if (more) say(`There are more than ${limit}: --limit shows more.`)
-      const tenants = found.slice(0, limit).map(shown)
+      const tenants = found.slice(0, limit).map(toRow)
       return { data: { tenants, more }, text: inColumns(headings, tenants.map(Object.values)) }
     }),
 })
 
 const headings = ['id', 'slug', 'name', 'status', 'members', 'created']
 
-const shown = ({ id, slug, name, status, member_count, created_at }: TenantSummary) => ({
+const toRow = ({ id, slug, name, status, member_count, created_at }: TenantSummary) => ({
   id,
   slug,
   name,

@@ -1,18 +1,18 @@
 import type { Step } from './steps.ts'
 
-/** What policy allows, what it denies and why, and what another tenant looks like from outside. */
+/** What the policies allow, what they deny and why, and what another tenant looks like from outside. */
 export const isolationSteps: readonly Step[] = [
   {
-    title: 'Something policy allows Bob',
-    why: 'Every request is decided by the policies before its handler runs; a member may see the members.',
+    title: 'Something that the policies allow Bob',
+    why: 'The policies decide every request before its handler runs. A member can list the members.',
     async take(walk) {
       const path = `/api/v1/tenants/${walk.facts.tenant}/members/`
       await walk.call({ method: 'GET', path, as: 'BOB' }, { status: 200, body: { count: 3 } })
     },
   },
   {
-    title: 'Something policy denies him',
-    why: 'A denial has an id, and names its reasons and the layer of the policies each comes from.',
+    title: 'Something that they deny him',
+    why: 'A denial has an id. It names each reason, and the layer of the policies that the reason comes from.',
     async take(walk) {
       const path = `/api/v1/tenants/${walk.facts.tenant}/members/`
       const body = { user_id: walk.facts['ada.id'] }
@@ -25,23 +25,23 @@ export const isolationSteps: readonly Step[] = [
   },
   {
     title: "Ada's own tenant, as Bob sees it",
-    why: 'What is in another tenant answers like what does not exist; Postgres would give no row of it either.',
+    why: 'An object of another tenant is answered as if it did not exist. Postgres does not return its rows either.',
     async take(walk) {
       const path = `/api/v1/tenants/${walk.facts['ada.home']}/`
       await walk.call({ method: 'GET', path, as: 'BOB' }, { status: 404, body: { code: 'not_found' } })
     },
   },
   {
-    title: 'Who did what, as Carol the auditor reads it',
-    why: 'Each change left a line in the transaction that made it: by whom, from where, and by which decision.',
+    title: 'Carol, the auditor, reads who did what',
+    why: 'The transaction of each change also wrote an audit row: who, from where, and by which decision.',
     async take(walk) {
       const call = { method: 'GET', path: '/api/v1/audit-log/?page_size=4', as: 'CAROL' } as const
       await walk.call(call, { status: 200 })
     },
   },
   {
-    title: 'What happened, as programs read it',
-    why: 'Each event has its place in the sequence of the tenant. Keep the last, and ask again with it as after.',
+    title: 'A program reads what happened',
+    why: 'Each event has a sequence number in its tenant. Store the last number, and continue with ?after=<number>.',
     async take(walk) {
       const call = { method: 'GET', path: '/api/v1/events/?after=0&page_size=2', as: 'CAROL' } as const
       const first = [{ type: 'tenant.tenant_created', sequence: 1, tenantid: walk.facts.tenant }]
@@ -51,7 +51,7 @@ export const isolationSteps: readonly Step[] = [
   },
   {
     title: 'Have events sent to a URL',
-    why: 'Signed, in order, again until they are taken. The secret is told once; this one is not switched on.',
+    why: 'Events are signed, in order, and repeated until they are accepted. The secret is shown once. This webhook is inactive.',
     async take(walk) {
       const body = { url: 'https://receiver.example/events', event_types: ['tenant.*'], is_active: false }
       const call = { method: 'POST', path: '/api/v1/webhooks/', as: 'ADA', body } as const
@@ -60,7 +60,7 @@ export const isolationSteps: readonly Step[] = [
   },
   {
     title: 'Log Bob out',
-    why: 'The session ends in the database, so the token he still holds is dead at once, not in 15 minutes.',
+    why: 'The session ends in the database, so his token stops working at once, not in 15 minutes.',
     async take(walk) {
       const logout = { method: 'POST', path: '/api/v1/auth/logout/', as: 'BOB' } as const
       await walk.call(logout, { status: 200, body: { message: 'Logged out' } })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Walk } from './walk.ts'
 
-/** A new person as a registration wants them; the address is random, so that tours do not meet. */
+/** The body of a registration. The address is random, so that two tours never use the same one. */
 export const newPerson = (firstName: string, lastName: string) => ({
   email: `${firstName.toLowerCase()}.${randomBytes(4).toString('hex')}@example.com`,
   password: `a quiet harbour ${randomBytes(3).toString('hex')}`,
@@ -9,7 +9,7 @@ export const newPerson = (firstName: string, lastName: string) => ({
   last_name: lastName,
 })
 
-/** Registers a person and keeps id, address and password as the facts `<name>.id`, `.email`, `.password`. */
+/** Registers a person, and stores id, address and password as the facts `<name>.id`, `.email` and `.password`. */
 export async function register(walk: Walk, name: string, firstName: string, lastName: string): Promise<void> {
   const body = newPerson(firstName, lastName)
   const { email, password } = body

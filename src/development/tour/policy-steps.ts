@@ -3,11 +3,11 @@ import type { Step } from './steps.ts'
 const policies = '/api/v1/policies/'
 const departments = (tenant: string | undefined) => `/api/v1/tenants/${tenant}/departments/`
 
-/** A policy of the tenant's own: written, tried, missed, explained, and then one that asks for an approval. */
+/** A policy of the tenant: written, tested and explained, and then one that asks for an approval. */
 export const policySteps: readonly Step[] = [
   {
     title: 'Define an attribute',
-    why: 'Conditions compare typed attributes: those built in, and those a tenant defines.',
+    why: 'Conditions compare typed attributes: built-in ones, and those that a tenant defines.',
     async take(walk) {
       const body = { category: 'subject', key: 'clearance', data_type: 'integer' }
       const call = { method: 'POST', path: '/api/v1/attribute-definitions/', as: 'ADA', body } as const
@@ -16,11 +16,11 @@ export const policySteps: readonly Step[] = [
   },
   {
     title: 'Write a policy',
-    why: 'Members found no departments; this allows it to those whose clearance is 3 or more.',
+    why: 'Members cannot create departments. This policy allows it for members with clearance 3 or more.',
     async take(walk) {
       const conditions = { attribute: 'subject.clearance', operator: 'gte', value: 3 }
       const body = {
-        name: 'Cleared people found',
+        name: 'Cleared members create departments',
         effect: 'allow',
         actions: ['department:create'],
         conditions,
@@ -31,8 +31,8 @@ export const policySteps: readonly Step[] = [
     },
   },
   {
-    title: 'Try it on Bob before anybody meets it',
-    why: 'A test writes nothing; its trace says which condition held, with the values that were compared.',
+    title: 'Test it for Bob',
+    why: 'A test changes nothing. Its trace says which condition held, with the values that were compared.',
     async take(walk) {
       const path = `${policies}${walk.facts.policy}/test/`
       const body = {
@@ -45,8 +45,8 @@ export const policySteps: readonly Step[] = [
     },
   },
   {
-    title: 'Bob is denied, and reads why',
-    why: 'Everybody may ask why they were denied; what belongs to others is left out of the answer.',
+    title: 'Bob is denied, and asks why',
+    why: 'Everyone can ask why they were denied. The answer leaves out data of other people.',
     async take(walk) {
       const call = {
         method: 'POST',
@@ -60,8 +60,8 @@ export const policySteps: readonly Step[] = [
     },
   },
   {
-    title: 'Give Bob clearance, and gate the same action',
-    why: 'Both count at his next request. A gate lets nobody pass without the approval of somebody else.',
+    title: 'Give Bob clearance, and require an approval for the same action',
+    why: 'Both take effect at his next request. The second policy needs the approval of another person.',
     async take(walk) {
       const path = `/api/v1/tenants/${walk.facts.tenant}/members/${walk.facts['bob.member']}/`
       const attributes = { clearance: 3 }
@@ -70,7 +70,7 @@ export const policySteps: readonly Step[] = [
         { status: 200, body: { attributes } },
       )
       const body = {
-        name: 'Departments are agreed on',
+        name: 'Departments need an approval',
         effect: 'require_approval',
         actions: ['department:create'],
       }
@@ -79,7 +79,7 @@ export const policySteps: readonly Step[] = [
   },
   {
     title: 'Bob asks, Ada approves, Bob repeats the call',
-    why: 'The approval is for this person, this action and this very body, and is used up with its effect.',
+    why: 'The approval is for this person, this action and exactly this body. It works once.',
     async take(walk) {
       const call = {
         method: 'POST',

@@ -3,15 +3,15 @@ import { toString as drawQr } from 'qrcode'
 import type { Step } from './steps.ts'
 import type { Walk } from './walk.ts'
 
-/** What the authenticator app would show. By the clock of the service, which need not be that of this machine. */
+/** The code that the authenticator app shows. It uses the service's clock, which can differ from that of this machine. */
 const codeOf = (walk: Walk) =>
   generateSync({ secret: walk.facts['ada.totp']!, epoch: Math.floor(walk.serviceTime() / 1000) })
 
-/** A second factor: set up, shown, and what to keep for the day the phone is lost. */
+/** A second factor: set up and used, and recovery codes for a lost phone. */
 export const secondFactorSteps: readonly Step[] = [
   {
     title: 'Set up an authenticator app',
-    why: 'Scan the picture if you like. The secret is told once, and counts for nothing before it is confirmed.',
+    why: 'You can scan the picture. The secret is shown once, and has no effect until it is confirmed.',
     async take(walk) {
       const call = { method: 'POST', path: '/api/v1/auth/otp/totp/setup/', as: 'ADA' } as const
       const { secret, provisioning_uri: uri } = await walk.call(call, { status: 200 })
@@ -20,8 +20,8 @@ export const secondFactorSteps: readonly Step[] = [
     },
   },
   {
-    title: 'Confirm it, and take recovery codes',
-    why: 'The first code turns the second factor on. Recovery codes are shown once, and kept as hashes.',
+    title: 'Confirm it, and get recovery codes',
+    why: 'The first code turns the second factor on. Recovery codes are shown once; the service stores only hashes.',
     async take(walk) {
       const confirm = { method: 'POST', path: '/api/v1/auth/otp/totp/confirm/', as: 'ADA' } as const
       const body = { code: codeOf(walk) }
@@ -31,8 +31,8 @@ export const secondFactorSteps: readonly Step[] = [
     },
   },
   {
-    title: 'Log in with both',
-    why: 'The password alone gives a token that opens nothing but this check; the pair comes with the code.',
+    title: 'Log in with both factors',
+    why: 'The password alone gives a temporary token, which is good only for this check. The code gives the pair of tokens.',
     async take(walk) {
       const password = { email: walk.facts['ada.email'], password: walk.facts['ada.password'] }
       const login = { method: 'POST', path: '/api/v1/auth/login/', body: password } as const

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { Answer, Call } from './walk.ts'
 
-/** A call as one line of curl, with the token and the address out of shell variables. */
+/** A call as one line of curl. Token and address are shell variables. */
 export function curlLine({ method, path, as, body, accept, approval }: Call): string {
   return [
     'curl -s',
@@ -15,19 +15,19 @@ export function curlLine({ method, path, as, body, accept, approval }: Call): st
 }
 
 const width = 110
-const longestText = 240
-const longestToken = 100
+const maxText = 240
+const maxToken = 100
 const maxItems = 4
 
-/** An answer as indented lines: status and body, long texts and lists cut, which is said. */
+/** An answer as indented lines: status and body. Long texts and lists are cut, with a note. */
 export const showAnswer = ({ status, body }: Answer): string => dim(`${status} ${pretty(cut(body))}`)
 
-/** Any value in the same form, under a name. */
+/** Any value in the same form, with a name. */
 export const showValue = (name: string, value: unknown): string => dim(`${name} ${pretty(cut(value))}`)
 
 const dim = (text: string) => styleText('dim', text.replace(/^/gm, '   '))
 
-/** JSON in which whatever fits on a line is on one. */
+/** JSON with each value on one line if it fits. */
 function pretty(value: unknown, indent = ''): string {
   const line = JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ')
   if (typeof value !== 'object' || value === null || line.length + indent.length <= width) return line
@@ -47,7 +47,7 @@ function cut(value: unknown): unknown {
 }
 
 const cutText = (text: string) =>
-  text.length > (text.includes(' ') ? longestText : longestToken)
+  text.length > (text.includes(' ') ? maxText : maxToken)
     ? `${text.slice(0, 24)}… (${text.length} characters)`
     : text
 

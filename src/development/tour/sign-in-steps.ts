@@ -2,23 +2,23 @@ import { tokenMailedTo } from './mailbox.ts'
 import { register } from './person.ts'
 import type { Step } from './steps.ts'
 
-/** From nobody to somebody with a verified address and a token. */
+/** From no account to a verified address and a token. */
 export const signInSteps: readonly Step[] = [
   {
     title: 'Register Ada',
-    why: 'A person is known everywhere by one address, and gets a tenant of their own to begin with.',
+    why: 'A person has one account, with one address, for all tenants. The first tenant is created with the account.',
     take: (walk) => register(walk, 'ada', 'Ada', 'Lovelace'),
   },
   {
-    title: 'Read the mail she was sent',
-    why: 'Development captures mail in place of sending it; in a browser this is the page /dev/mailbox.',
+    title: 'Read the mail that was sent to her',
+    why: 'In development, mail is captured, not sent. In a browser, open /dev/mailbox.',
     async take(walk) {
       walk.facts['ada.link'] = await tokenMailedTo(walk, walk.facts['ada.email'])
     },
   },
   {
     title: 'Verify her address',
-    why: 'The token out of the link works once.',
+    why: 'The token of the link works once.',
     async take(walk) {
       const body = { token: walk.facts['ada.link'] }
       const call = { method: 'POST', path: '/api/v1/auth/email/verify/confirm/', body } as const
@@ -28,7 +28,7 @@ export const signInSteps: readonly Step[] = [
   },
   {
     title: 'Log in',
-    why: 'An access token lives 15 minutes; a refresh token is exchanged for the next pair, once.',
+    why: 'An access token is valid for 15 minutes. A refresh token is exchanged once, for the next pair of tokens.',
     async take(walk) {
       const body = { email: walk.facts['ada.email'], password: walk.facts['ada.password'] }
       const call = { method: 'POST', path: '/api/v1/auth/login/', body } as const
@@ -38,7 +38,7 @@ export const signInSteps: readonly Step[] = [
   },
   {
     title: 'Ask who she is',
-    why: 'Roles and permissions are read from the database at each request, so a change counts at once.',
+    why: 'Roles and permissions are read from the database at each request, so a change takes effect at once.',
     async take(walk) {
       const call = { method: 'GET', path: '/api/v1/users/me/', as: 'ADA' } as const
       const body = { email: walk.facts['ada.email'], email_verified: true, roles: ['owner'] }

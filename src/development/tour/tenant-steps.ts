@@ -2,11 +2,11 @@ import { tokenMailedTo } from './mailbox.ts'
 import { newPerson, register } from './person.ts'
 import type { Step } from './steps.ts'
 
-/** A tenant of two people: one who owns it, one who may read. */
+/** A tenant with an owner, a member and an invited auditor. */
 export const tenantSteps: readonly Step[] = [
   {
-    title: 'Found a tenant',
-    why: 'Whoever founds a tenant owns it.',
+    title: 'Create a tenant',
+    why: 'The person who creates a tenant owns it.',
     async take(walk) {
       const body = { name: 'Analytical Engines' }
       const call = { method: 'POST', path: '/api/v1/tenants/', as: 'ADA', body } as const
@@ -16,7 +16,7 @@ export const tenantSteps: readonly Step[] = [
   },
   {
     title: 'Switch to it',
-    why: 'A token is for one tenant: see the new tenant_id. The pair for the old tenant keeps working there.',
+    why: 'A token is for one tenant: see the new tenant_id. The tokens for the old tenant still work there.',
     async take(walk) {
       const body = { tenant_id: walk.facts.tenant }
       const call = { method: 'POST', path: '/api/v1/auth/switch-tenant/', as: 'ADA', body } as const
@@ -26,12 +26,12 @@ export const tenantSteps: readonly Step[] = [
   },
   {
     title: 'Register Bob',
-    why: 'Somebody has to be denied something further on.',
+    why: 'A later step denies him something.',
     take: (walk) => register(walk, 'bob', 'Bob', 'Babbage'),
   },
   {
     title: 'Add Bob as a plain member',
-    why: 'Owners and admins may; nobody can give a role that permits more than their own.',
+    why: 'Owners and admins can add members, but only with roles that permit no more than their own.',
     async take(walk) {
       const body = { user_id: walk.facts['bob.id'], roles: ['member'] }
       const call = {
@@ -46,8 +46,8 @@ export const tenantSteps: readonly Step[] = [
     },
   },
   {
-    title: 'Log Bob in, straight into that tenant',
-    why: 'tenant_id is optional: without it a login leads to where one was last.',
+    title: 'Log Bob in to that tenant',
+    why: 'tenant_id is optional: without it, a login leads to the tenant that the person used last.',
     async take(walk) {
       const { 'bob.email': email, 'bob.password': password, tenant } = walk.facts
       const body = { email, password, tenant_id: tenant }
@@ -58,7 +58,7 @@ export const tenantSteps: readonly Step[] = [
   },
   {
     title: 'Invite Carol, who has no account',
-    why: 'A person is invited by address. The token is in her mail alone; here it is kept as a hash.',
+    why: 'A person is invited by address. Only her mail contains the token; the service stores a hash.',
     async take(walk) {
       const { email, password } = newPerson('Carol', 'Clerk')
       const path = `/api/v1/tenants/${walk.facts.tenant}/invitations/`
@@ -70,7 +70,7 @@ export const tenantSteps: readonly Step[] = [
   },
   {
     title: 'Accept as Carol',
-    why: 'One call makes her account, proves her address, makes her a member and logs her in.',
+    why: 'One call creates her account, verifies her address, makes her a member and logs her in.',
     async take(walk) {
       const { 'carol.token': token, 'carol.password': password, tenant } = walk.facts
       const body = { token, password, first_name: 'Carol', last_name: 'Clerk' }

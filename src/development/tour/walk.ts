@@ -5,7 +5,7 @@ import { curlLine, showAnswer, showValue } from './show.ts'
 // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the expectation of each call
 type Json = any
 
-/** A call of the tour: `as` names the shell variable that holds the bearer's token, `approval` an approved request. */
+/** A call of the tour. `as` names the shell variable of the bearer token; `approval` is the id of an approved request. */
 export interface Call {
   method: 'GET' | 'POST' | 'PUT'
   path: string
@@ -15,37 +15,37 @@ export interface Call {
   approval?: string
 }
 
-/** What an answer must be: its status, and members its body must have among others. */
+/** What an answer must have: its status, and some members of its body. */
 export interface Expected {
   status: number
   body?: Record<string, unknown>
-  /** What to do where it differs, if that is likely for a reason. */
+  /** What to do if the answer differs, when there is a likely reason. */
   hint?: string
 }
 
-/** An answer that is not as expected; the message says what was. */
-export class Surprise extends Error {}
+/** An answer that is not as expected; the message says what was expected. */
+export class UnexpectedAnswer extends Error {}
 
-/** What the steps share: calls that are printed and checked, tokens by name, and what earlier steps found out. */
+/** The state that the steps share: calls that are printed and checked, tokens by name, and facts. */
 export interface Walk {
   url: string
-  /** Facts that later steps need, under the names that the steps give them. */
+  /** Values from earlier steps that later steps need, by name. */
   facts: Record<string, string>
-  /** Prints the call as a curl line and its answer; gives the body, or throws {@link Surprise}. */
+  /** Prints the call as a curl line, and its answer. Gives the body, or throws {@link UnexpectedAnswer}. */
   call(call: Call, expected: Expected): Promise<Json>
-  /** The same until the answer satisfies, for 15 s at most: what a worker does comes a moment later. */
+  /** The same, repeated for at most 15 s until the answer satisfies, because workers act a moment later. */
   await(call: Call, expected: Expected, satisfies: (body: Json) => boolean): Promise<Json>
-  /** Prints what a person would see, such as a QR code. */
+  /** Prints a picture for people, such as a QR code. */
   show(picture: string): void
-  /** When the newest token was issued, in ms since 1970: the clock of the service, give or take a moment. */
+  /** When the newest token was issued, in ms since 1970: about the time of the service's clock. */
   serviceTime(): number
-  /** Keeps a token under a name and prints the shell assignment and the token's claims. */
+  /** Stores a token under a name, and prints the shell assignment and the token's claims. */
   keepToken(name: string, token: string): void
 }
 
 const patienceMs = 15_000
 
-/** A walk of the service at `url`, without a slash at its end; what it does goes to `print`, line by line. */
+/** A walk of the service at `url` (without a slash at its end); `print` receives the output, line by line. */
 export function createWalk(url: string, print: (line: string) => void): Walk {
   const tokens: Record<string, string> = {}
   let issuedAt = 0
@@ -66,7 +66,7 @@ export function createWalk(url: string, print: (line: string) => void): Walk {
         const answer = await send(call)
         const done = answer.status !== expected.status || satisfies(answer.body)
         if (done) return report(call, answer, expected)
-        if (Date.now() > end) throw new Surprise(tooLate(call, expected))
+        if (Date.now() > end) throw new UnexpectedAnswer(tooLate(call, expected))
         await sleep(100)
       }
     },
@@ -83,9 +83,9 @@ export function createWalk(url: string, print: (line: string) => void): Walk {
 }
 
 const tooLate = ({ path }: Call, { hint = '' }: Expected) =>
-  `What was expected of ${path} did not come within ${patienceMs / 1000} s. ${hint}`
+  `${path} did not give the expected answer within ${patienceMs / 1000} s. ${hint}`
 
-/** An answer: its status, and its body as JSON where it is JSON, else as text. */
+/** An answer: its status, and its body, parsed if it is JSON. */
 export interface Answer {
   status: number
   body: Json
@@ -109,12 +109,13 @@ async function request(url: string, call: Call, token: string | undefined): Prom
 
 function assertExpected({ method, path }: Call, { status, body }: Answer, expected: Expected): void {
   const wanted = `Expected ${method} ${path} to answer ${expected.status}`
-  if (status !== expected.status) throw new Surprise(`${wanted}, got ${status}. ${expected.hint ?? ''}`)
+  if (status !== expected.status)
+    throw new UnexpectedAnswer(`${wanted}, got ${status}. ${expected.hint ?? ''}`)
   if (!expected.body) return
   try {
     partialDeepStrictEqual(body, expected.body)
   } catch {
-    throw new Surprise(`${wanted} with ${JSON.stringify(expected.body)}`)
+    throw new UnexpectedAnswer(`${wanted} with ${JSON.stringify(expected.body)}`)
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from 'jose'
 import pg from 'pg'
 import t from 'tap'
-import { reseal } from '../../../src/cli/keys.ts'
+import { reseal } from '../../../src/cli/commands/keys.ts'
 import { readConfig } from '../../../src/config.ts'
 import { loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
 import { watchKeyRing } from '../../../src/identity/keys/key-ring-watch.ts'
@@ -238,7 +238,7 @@ t.test(
     const sealer = createSealer([fresh])
     const ring = await loadKeyRing({ ...other.deps, sealer, config })
     t.ok(await createTokenSigner(() => ring).verify('access', ada.access, other.now()))
-    t.match((await reseal(config)).text, 'signing_keys: 0 sealed anew')
+    t.match((await reseal(config)).text, 'signing_keys: 0 sealed again')
     const stranger = { ...config, SECRET_KEYS: [randomBytes(32)] }
     t.equal((await reseal(stranger)).exit, 1, 'what cannot be opened is told')
   },

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { examine, lineOf } from '../../../src/cli/doctor.ts'
+import { examine, lineOf } from '../../../src/cli/commands/doctor.ts'
 import { type Config, readConfig } from '../../../src/config.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 
@@ -78,7 +78,7 @@ t.test('old tables of the queues are named', async (t) => {
     'insert into bullmq.migration select * from kept where version not in (select version from bullmq.migration); drop table kept',
   )
   t.notOk(ok)
-  t.match(text, /^✗ The tables of the queues have version /m)
+  t.match(text, /^✗ The queue tables have version /m)
 })
 
 t.test(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
-import { examine, lineOf } from '../../../src/cli/doctor.ts'
+import { examine, lineOf } from '../../../src/cli/commands/doctor.ts'
 import { readConfig } from '../../../src/config.ts'
 import { checkIsolation, type Inspection, inspectCatalogue } from '../../../src/platform/db/isolation.ts'
 import { listKnownTables } from '../../../src/platform/db/newer-schema.ts'

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { type Account, canEnter, chooseAccount, refuseForeign } from './postgres-binaries.ts'
 
 /**
- * Where an embedded cluster lives and whom it runs as. `home` holds `data/`, `password`, `port` and
- * `keeper` (the ids of the server and of the process that started it); it is ours, only `data` and `password` belong to the account of the server.
+ * The files of an embedded cluster, and the account that runs its server. `home` holds `data/`, `password`, `port` and
+ * `keeper` (the process ids of the server and of the process that started it). `data` and `password` belong to
+ * `account`, everything else to the current user. `mode` is that of `home`. `notes` are sentences for the user.
  */
-export type Place = {
+export type Cluster = {
   home: string
   data: string
   log: string
@@ -18,40 +19,40 @@ export type Place = {
 
 const isRoot = process.getuid?.() === 0
 
-/** The place of the cluster of `dataDir`, old or new; creates `dataDir` alone. Throws where no account fits. */
-export async function preparePlace(dataDir: string): Promise<Place> {
-  const mode = isRoot ? 0o711 : 0o700 // as root the server is another user, who has to pass through
-  if (await mkdir(dataDir, { recursive: true, mode })) await chmod(dataDir, mode) // whatever our umask is
-  const [existing] = await findPlaces(dataDir)
+/** Finds or chooses the cluster for `dataDir`. Creates only `dataDir` itself. Throws if no account can run a server. */
+export async function prepareCluster(dataDir: string): Promise<Cluster> {
+  const mode = isRoot ? 0o711 : 0o700 // root's server runs as another user, who must be able to pass through
+  if (await mkdir(dataDir, { recursive: true, mode })) await chmod(dataDir, mode) // mkdir applies the umask
+  const [existing] = await findClusters(dataDir)
   if (existing) return existing
   const folder = await realpath(dataDir)
   const account = await chooseAccount()
-  return placeAt(
+  return clusterAt(
     (await canEnter(account, folder)) ? join(folder, 'postgres') : outside(folder),
     folder,
     account,
   )
 }
 
-/** Every place where a cluster of `dataDir` exists: none, one, or two after the folder's permissions changed. */
-export async function findPlaces(dataDir: string): Promise<Place[]> {
+/** The existing clusters of `dataDir`: none, one, or two if the permissions of the folder changed. */
+export async function findClusters(dataDir: string): Promise<Cluster[]> {
   const folder = await realpath(dataDir).catch(() => dataDir)
-  const places: Place[] = []
+  const clusters: Cluster[] = []
   for (const home of homesOf(folder)) {
     if (!(await stat(home).catch(() => undefined))) continue
     if (home === outside(folder)) await refuseForeign(home)
-    places.push(placeAt(await realpath(home), folder, await accountOf(join(home, 'data'))))
+    clusters.push(clusterAt(await realpath(home), folder, await accountOf(join(home, 'data'))))
   }
-  return places
+  return clusters
 }
 
-/** Where a cluster of `folder` may lie: in it, and for root outside as well. */
+/** Where the cluster of `folder` can be: in the folder, and for root also outside. */
 export function homesOf(folder: string): string[] {
   const within = join(folder, 'postgres')
   return isRoot ? [within, outside(folder)] : [within]
 }
 
-function placeAt(home: string, folder: string, account: Account): Place {
+function clusterAt(home: string, folder: string, account: Account): Cluster {
   const elsewhere = home === outside(folder)
   const why = `Postgres files are in ${home} because the user Postgres runs as (uid ${account.uid}) cannot enter ${folder}`
   return {
@@ -64,12 +65,12 @@ function placeAt(home: string, folder: string, account: Account): Place {
   }
 }
 
-/** Not the temporary folder: what lies there is gone after a restart. */
+/** Not in the temporary folder, which is emptied at a restart. */
 function outside(folder: string): string {
   return `/var/tmp/bailiwick-${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
 }
 
-/** An existing cluster keeps its owner, also when root starts what a user created. */
+/** An existing cluster keeps its account, also if a user created it and root starts it. */
 async function accountOf(data: string): Promise<Account> {
   if (!isRoot) return {}
   const { uid, gid } = await stat(data).catch(() => ({ uid: 0, gid: 0 }))

@@ -1,0 +1,49 @@
+import { openQueueBackend } from '../../platform/jobs/queue-backend.ts'
+import { discardUnsent } from '../../platform/mail/mail-store.ts'
+import { defineCommand, Refused } from '../command.ts'
+import { assertConfirmed } from '../confirm.ts'
+import { flag } from '../options.ts'
+import { inBatches, withPools } from '../with-database.ts'
+
+const roles = ['worker'] as const
+
+export const mailsRetry = defineCommand({
+  name: 'mails:retry',
+  about:
+    'Retry now every mail that waits for its next attempt, for example after an outage of the mail server',
+  options: {},
+  example: '',
+  roles,
+  run: ({ config }) =>
+    withPools(config, roles, async (_db, { DATABASE_WORKER_URL, REDIS_URL }) => {
+      const backend = openQueueBackend({
+        databaseUrl: DATABASE_WORKER_URL!,
+        redisUrl: REDIS_URL,
+        onError: () => undefined, // the call below fails too
+      })
+      try {
+        const retried = await backend.promote('email').catch((): never => {
+          throw new Refused(
+            'unavailable',
+            `${REDIS_URL ? 'Redis' : 'Postgres'}, which holds the queues, does not answer.`,
+          )
+        })
+        return { data: { retried }, text: `Retried: ${retried}` }
+      } finally {
+        await backend.close()
+      }
+    }),
+})
+
+export const mailsDiscard = defineCommand({
+  name: 'mails:discard',
+  about: 'Delete every mail that waits to be sent, for example after restoring a backup; asks unless --yes',
+  options: { yes: flag('Do not ask') },
+  example: '--yes',
+  roles,
+  async run({ config, options: { yes } }) {
+    if (!yes) await assertConfirmed('Delete every mail that waits to be sent?')
+    const discarded = await withPools(config, roles, (db) => inBatches(db, discardUnsent))
+    return { data: { discarded }, text: `Discarded: ${discarded}` }
+  },
+})
