@@ -89,7 +89,7 @@ export const settings = {
     wholeNumber(2, 100),
     undefined,
     'Connections per process and role, 2 or more, half of them for reads; more than cores + 2 are slower',
-    { shown: 'cores + 2' },
+    { shown: 'cores + 2; 6 for workers' },
   ),
   REDIS_URL: setting(url('redis:', 'rediss:'), undefined, 'Queues on Redis; when unset, queues on Postgres', {
     secret: true,
