@@ -10,7 +10,10 @@ export interface OutageLog {
   recovered(): void
 }
 
-/** Logs the first of a series of errors, and the next after 5 s without one: every queue reports each attempt. */
+/**
+ * Logs the first of a series of connection errors and keeps quiet until there was none for 5 s: one outage, one
+ * line, though every queue reports it at every attempt.
+ */
 export function outageLog(log: Logger, what: string): OutageLog {
   let last = Number.NEGATIVE_INFINITY
   let away = false

@@ -60,6 +60,7 @@ async function test(folder: string): Promise<number> {
       ...process.env,
       TEST_DATABASE_URL: url,
       TAP_TIMEOUT: '0',
+      TEST_LONG: String(values.all),
     },
     print: console.log,
   })

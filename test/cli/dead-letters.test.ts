@@ -3,7 +3,7 @@ import { deadLetter } from '../../src/platform/outbox/acknowledge.ts'
 import { startActors } from '../../workers/actors.ts'
 import { mailServer } from '../workers/mail-server.ts'
 import { emptyQueues } from '../workers/queue-content.ts'
-import { backends, openStage, type Stage, until } from '../workers/stage.ts'
+import { openStage, type Stage, until, usualBackends } from '../workers/stage.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
 const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
@@ -24,7 +24,7 @@ async function withDeadMails(t: Test, kind: 'postgres' | 'redis', count: number)
   return { server, stage }
 }
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
     t.test(
       'a mail that died is listed, replayed, and arrives once, however often that is asked for',

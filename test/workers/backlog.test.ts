@@ -4,7 +4,7 @@ import type { Sample } from '../../src/platform/metrics/read-sources.ts'
 import { measureBacklog } from '../../src/platform/outbox/measure-backlog.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
-import { backends, openStage, until } from './stage.ts'
+import { openStage, until, usualBackends } from './stage.ts'
 
 const shownBy = (samples: readonly Sample[], gauge: Sample['gauge'], labels: Record<string, string> = {}) =>
   samples.find(
@@ -45,7 +45,7 @@ t.test('the outbox tells how many wait, since when, and what was given up', asyn
   t.equal(dead('other', 'failed'), 2, 'queues that this version does not have share one name')
 })
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(`a queue on ${kind} tells how many jobs wait, and how long`, { skip }, async (t) => {
     const stage = await openStage(t, { kind })
     const backend = stage.openBackend()
@@ -68,7 +68,7 @@ for (const { kind, skip } of backends)
     t.ok((shownBy(samples, 'queueLag', { queue: 'email' }) ?? 0) < 60)
   })
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(
     `on ${kind}, what failed and waits is lag, and mails:retry has it tried now`,
     { skip },

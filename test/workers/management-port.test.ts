@@ -4,10 +4,10 @@ import t from 'tap'
 import { asWorker, sql } from '../../src/platform/db/transaction.ts'
 import { seriesOf } from '../platform/metrics/series.ts'
 import { mailServer } from './mail-server.ts'
-import { backends, freePort, openStage, until } from './stage.ts'
+import { freePort, openStage, until, usualBackends } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(`a worker on ${kind} tells its management port whether it works, and how`, { skip }, async (t) => {
     const server = await mailServer(t)
     await server.start()

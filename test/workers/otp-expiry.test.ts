@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { otpExpiry, sweep } from '../../workers/otp-expiry.ts'
-import { backends, openStage, until } from './stage.ts'
+import { openStage, until, usualBackends } from './stage.ts'
 
 const day = 86_400_000
 const at = (ms: number) => `'${new Date(ms).toISOString()}'`
@@ -42,7 +42,7 @@ t.test('what is over is deleted in batches, and what is not stays', async (t) =>
   )
 })
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(`on ${kind} several processes share one schedule, which survives them`, { skip }, async (t) => {
     const { deps, openBackend } = await openStage(t, { kind })
     const runs: number[] = []

@@ -4,7 +4,7 @@ import { actors } from '../../workers/actors.ts'
 import { startRelay } from '../../workers/outbox-relay.ts'
 import { header, mailServer } from './mail-server.ts'
 import { emptyQueues } from './queue-content.ts'
-import { backends, openStage, type Stage, until } from './stage.ts'
+import { openStage, type Stage, until, usualBackends } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
 const relayOf = async (t: Test, stage: Stage, options = {}) => {
@@ -16,7 +16,7 @@ const relayOf = async (t: Test, stage: Stage, options = {}) => {
   })
 }
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
     t.test(
       'three processes share the mails, send each once, and leave on SIGTERM with exit code 0',

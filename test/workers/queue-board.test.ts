@@ -3,14 +3,14 @@ import t from 'tap'
 import { queues as messages } from '../../src/platform/jobs/queues.ts'
 import { mailServer } from './mail-server.ts'
 import { addWebhook } from './receiver.ts'
-import { backends, freePort, openStage, until } from './stage.ts'
+import { freePort, openStage, until, usualBackends } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
 const canary = 'canary-6f1d2c'
 const password = `${canary} of an operator`
 const authorization = `Basic ${Buffer.from(`operator:${password}`).toString('base64')}`
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(
     `the board shows queues on ${kind}, no secret and no address, and changes nothing`,
     { skip },

@@ -3,7 +3,7 @@ import t from 'tap'
 import { readConfig } from '../../src/config.ts'
 import { earliestId } from '../../src/platform/outbox/time-ordered-id.ts'
 import { deleteOutdated, retention } from '../../workers/retention.ts'
-import { backends, openStage, type Stage, until } from './stage.ts'
+import { openStage, type Stage, until, usualBackends } from './stage.ts'
 
 const day = 86_400_000
 const at = (ms: number) => `'${new Date(ms).toISOString()}'::timestamptz`
@@ -191,7 +191,7 @@ t.test('deliveries of a webhook that is gone go, too, open or not, and no others
   t.match(await deleteOutdated({ ...deps, clock: () => now }), ofNothing)
 })
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(`on ${kind} the schedule calls it`, { skip }, async (t) => {
     const { deps, root, rows, tenant, openBackend } = await openStage(t, { kind })
     await root.query(decisions(tenant, 1, Date.now() - 91 * day))

@@ -17,6 +17,7 @@ import { appendEvent } from '../../src/platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { disposableDatabase } from '../helpers/database.ts'
+import { rounds } from '../helpers/rounds.ts'
 
 export type BackendKind = 'postgres' | 'redis'
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
@@ -24,6 +25,8 @@ export const backends: { kind: BackendKind; skip: string | false }[] = [
   { kind: 'postgres', skip: false },
   { kind: 'redis', skip: hasRedis ? false : 'no redis-server on this machine' },
 ]
+/** For what is built on queues: the nightly tests run it on both, the others where test/workers/queue-backend is enough. */
+export const usualBackends = backends.slice(0, rounds(1, 2))
 export type Stage = Awaited<ReturnType<typeof openStage>>
 
 /** A port of 127.0.0.1 that nobody listened on a moment ago. */

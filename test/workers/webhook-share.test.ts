@@ -3,12 +3,12 @@ import { startRelay } from '../../workers/outbox-relay.ts'
 import { webhookOnce } from '../../workers/webhook-once.ts'
 import { superuserUrl } from '../helpers/cluster.ts'
 import { addTest, addWebhook, startReceiver } from './receiver.ts'
-import { backends, openStage, until } from './stage.ts'
+import { openStage, until, usualBackends } from './stage.ts'
 
 const { release } = await superuserUrl()
 t.teardown(release)
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(
     `on ${kind}, tests of a tenant whose receiver is silent leave room for others`,
     { skip },

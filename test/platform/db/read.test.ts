@@ -13,6 +13,7 @@ import {
   sqlState,
 } from '../../../src/platform/db/transaction.ts'
 import { disposableDatabase, useProductionTimeouts } from '../../helpers/database.ts'
+import { rounds } from '../../helpers/rounds.ts'
 
 useProductionTimeouts(t)
 const { urls, drop } = await disposableDatabase()
@@ -98,9 +99,9 @@ async function interleave(pool: ReadPool, count: number, kills = 20) {
 }
 
 for (const [size, count, prepared] of [
-  [1, 4_000, true],
-  [5, 16_000, true],
-  [2, 2_000, false],
+  [1, rounds(800, 4_000), true],
+  [5, rounds(3_200, 16_000), true],
+  [2, rounds(800, 2_000), false],
 ] as const)
   t.test(
     `${count} reads of two tenants over a pool of ${size}, names ${prepared ? 'on' : 'off'}, a fifth ending badly, mix no row`,

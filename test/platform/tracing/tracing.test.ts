@@ -5,7 +5,7 @@ import { startCollector } from '../../helpers/collector.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 import { productionSettings, startProcess } from '../../helpers/production.ts'
 import { mailServer } from '../../workers/mail-server.ts'
-import { backends, startRedis, until } from '../../workers/stage.ts'
+import { startRedis, until, usualBackends } from '../../workers/stage.ts'
 
 const canary = 'canary7f3a'
 const strangersTrace = '0af7651916cd43dd8448eb211c80319c'
@@ -18,7 +18,7 @@ const post = (url: string, path: string, body: unknown, headers: Record<string, 
     body: JSON.stringify(body),
   })
 
-for (const { kind, skip } of backends)
+for (const { kind, skip } of usualBackends)
   t.test(`request, relay and jobs are one trace with queues on ${kind}`, { skip }, async (t) => {
     const { urls, drop } = await disposableDatabase()
     t.teardown(drop)
