@@ -34,13 +34,12 @@ export const actors: readonly Actor[] = [
 
 const drainLimit = 20_000
 
-/** Thrown where an actor is named that there is none of; the message is made for an operator. */
+/** The command line names an unknown actor. The message is for operators. */
 export class UnknownActor extends Error {}
 
 /**
- * Starts the named actors, all where none is named. `stop` resolves once the work at hand is done, within 20 s:
- * what is not finished then is handled again by another process. `areRunning` says whether each still takes work.
- * Rejects where Postgres is away.
+ * Starts the named actors, or all. `stop` resolves when the work in progress is done, after 20 s at most: another process
+ * handles unfinished work again. `areRunning`: whether all actors still take work. Rejects when Postgres is unavailable.
  */
 export async function startActors(
   deps: WorkerDeps,
@@ -49,7 +48,7 @@ export async function startActors(
   const unknown = names.find((name) => !actors.some((actor) => actor.name === name))
   if (unknown !== undefined)
     throw new UnknownActor(
-      `There is no actor ${unknown}. There are: ${actors.map((actor) => actor.name).join(', ')}.`,
+      `Unknown actor ${unknown}. The actors are: ${actors.map((actor) => actor.name).join(', ')}.`,
     )
   const chosen = actors.filter((actor) => names.length === 0 || names.includes(actor.name))
   const outage = outageLog(deps.log, deps.config.REDIS_URL ? 'Redis' : 'Postgres')
@@ -82,7 +81,7 @@ export async function startActors(
   }
 }
 
-/** Starting does not wait for it: mail does, and everything else goes on. */
+/** The start does not wait for the mail server: only mail needs it. */
 function warnUnlessMailAnswers({ mail, log }: WorkerDeps): void {
   const warn = (error: unknown) => {
     const facts = { error: describeError(error), server: serverOf(error) }
@@ -91,7 +90,7 @@ function warnUnlessMailAnswers({ mail, log }: WorkerDeps): void {
   mail.verify().catch(warn)
 }
 
-/** Waits `limit` ms at most, then does `otherwise` without waiting for it. */
+/** Waits at most `limit` ms for `work`, then calls `otherwise` without waiting for it. */
 async function within(limit: number, work: Promise<void>, otherwise: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<'late'>((done) => {

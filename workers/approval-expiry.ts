@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expireRequests } from '../src/authorization/approvals/expire-requests.ts'
 import { defineScheduled } from './schedule.ts'
 
-/** Writes down which approval requests have expired, and tells whoever subscribed; nothing waits for it. */
+/** Marks approval requests that have expired and records events. Decisions read the expiry time and do not wait for it. */
 export const approvalExpiry = defineScheduled({
   name: 'approval-expiry',
   queue: 'approval-expiry',

@@ -1,17 +1,18 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { DatabasePool } from 'slonik'
+import { z } from 'zod'
 import type { Config } from '../src/config.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
 import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
 import { assertKeysOpen } from '../src/platform/db/reseal.ts'
-import type { Databases } from '../src/platform/db/transaction.ts'
+import { type Databases, sql } from '../src/platform/db/transaction.ts'
 import { type MailTransport, openMailTransport } from '../src/platform/mail/transport.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics/metrics.ts'
 import { bundleName, policiesFolder, readBundle } from '../src/policy-engine/evaluate/bundle.ts'
 import { version } from '../src/version.ts'
-import { refuseSuperuser } from './refuse-superuser.ts'
 
-/** What actors are handed. `config.DATABASE_WORKER_URL` is set: queues and the relay's LISTEN connect by it. */
+/** The dependencies of actors. `config.DATABASE_WORKER_URL` is set: queues and the relay's LISTEN connect with it. */
 export interface WorkerDeps {
   config: Config
   log: Logger
@@ -23,15 +24,18 @@ export interface WorkerDeps {
   metrics: Metrics
 }
 
-/** Settings that a worker cannot do without are missing; the message is made for an operator. */
+/** Required settings of a worker are missing. The message is for operators. */
 export class WorkerSettingsMissing extends Error {}
 
-// Enough for the relay and the actors' short transactions; more connections make Postgres slower, not faster.
+/** The database role bypasses row-level security. The message is for operators. */
+export class UnboundRole extends Error {}
+
+// Enough for the relay and the short transactions of the actors; more connections slow Postgres down.
 const poolSize = 6
 
 /**
- * Opens what the actors of one process share; `close` ends it, after the actors have stopped. Rejects where
- * settings are missing, Postgres is away, or the role could see past row-level security.
+ * Opens the shared dependencies of the actors of one process. Call `close` after the actors have stopped. Rejects when
+ * settings are missing, Postgres is unavailable, or the database role bypasses row-level security.
  */
 export async function openWorkerDeps(
   config: Config,
@@ -42,7 +46,7 @@ export async function openWorkerDeps(
   const { DATABASE_WORKER_URL: url, SECRET_KEYS: keys, SMTP_URL: smtpUrl, MAIL_FROM: from } = config
   if (!url || !keys)
     throw new WorkerSettingsMissing(
-      'A worker of its own needs DATABASE_WORKER_URL and SECRET_KEYS. Without them, `npm start` runs the workers, too.',
+      'A worker process needs DATABASE_WORKER_URL and SECRET_KEYS. For development, `npm start` runs the workers without them.',
     )
   const options = {
     size: config.DATABASE_POOL_SIZE ?? poolSize,
@@ -51,7 +55,7 @@ export async function openWorkerDeps(
   }
   const worker = await openMeasuredPool(url, options, { name: 'worker', metrics })
   try {
-    await refuseSuperuser(worker)
+    await assertRoleIsBound(worker)
   } catch (error) {
     await worker.end()
     throw error
@@ -69,4 +73,12 @@ export async function openWorkerDeps(
     await worker.end()
   }
   return { config, log, clock, db: { worker }, sealer, mail, metrics, close }
+}
+
+const role = z.object({ name: z.string(), unbound: z.boolean() })
+
+async function assertRoleIsBound(pool: DatabasePool): Promise<void> {
+  const { name, unbound } = await pool.one(sql.type(role)`
+    select rolname as name, rolsuper or rolbypassrls as unbound from pg_roles where rolname = current_user`)
+  if (unbound) throw new UnboundRole(`The role ${name} bypasses row-level security. Use bailiwick_worker.`)
 }

@@ -7,8 +7,8 @@ import { appendEvent } from '../src/platform/outbox/append-event.ts'
 import { defineActor } from './actor.ts'
 
 /**
- * Sends a mail: pending → sending → sent. A crash after the mail server has taken it and before `sent` is committed
- * cannot be told from one before: it is sent once more then, under the same Message-ID.
+ * Sends a mail: pending → sending → sent. After a crash the worker cannot know whether the mail server accepted the mail
+ * before `sent` was committed, so it sends the mail again, with the same Message-ID.
  */
 export const email = defineActor({
   name: 'email',
@@ -48,7 +48,7 @@ export const email = defineActor({
     },
 })
 
-/** A 5xx about the recipient or the content is the server's last word (RFC 5321 §4.2.1). */
+/** A 5xx about the recipient or the content is permanent (RFC 5321 §4.2.1). */
 function refuse(error: unknown): never {
   const { code, responseCode } = error as { code?: string; responseCode?: number }
   const final = code === 'EENVELOPE' || code === 'EMESSAGE'

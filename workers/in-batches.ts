@@ -4,12 +4,12 @@ import type { WorkerDeps } from './deps.ts'
 const batch = 1_000
 
 /**
- * Deletes in batches, each in a transaction of its own, so that nobody waits for it; `remove` gives how many rows it
- * deleted, `most` at a time. Gives how many in all.
+ * Deletes in batches, each in its own transaction, so that others do not wait for long. `remove` deletes at most `limit`
+ * rows and returns how many. Returns the total.
  */
 export async function inBatches(
   { db }: Pick<WorkerDeps, 'db'>,
-  remove: (tx: Tx, most: number) => Promise<number>,
+  remove: (tx: Tx, limit: number) => Promise<number>,
 ): Promise<number> {
   let total = 0
   for (let count = batch; count === batch; total += count)

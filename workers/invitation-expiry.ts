@@ -3,15 +3,15 @@ import { expireInvitations } from '../src/tenancy/invitations/expire-invitations
 import { type Actor, pollingEvery } from './actor.ts'
 import { measureJob } from './measure-job.ts'
 
-const everyMs = 60_000
+const interval = 60_000
 
-/** Tidies up, every minute, after invitations whose time is over. Nobody depends on it: readers compare the time. */
+/** Marks overdue invitations as expired, every minute. No reader depends on it: readers compare `expires_at`. */
 export const invitationExpiry: Actor = {
   name: 'invitation-expiry',
-  description: pollingEvery(everyMs),
+  description: pollingEvery(interval),
   async start(deps) {
-    let atWork = Promise.resolve()
-    const tidy = async () => {
+    let work = Promise.resolve()
+    const expire = async () => {
       try {
         const expired = await measureJob(
           deps.metrics,
@@ -24,12 +24,12 @@ export const invitationExpiry: Actor = {
       }
     }
     const timer = setInterval(() => {
-      atWork = atWork.then(tidy)
-    }, everyMs).unref()
+      work = work.then(expire)
+    }, interval).unref()
     return {
       async stop() {
         clearInterval(timer)
-        await atWork
+        await work
       },
     }
   },

@@ -9,7 +9,7 @@ const attributesOf = (queue: string) => ({
   'messaging.destination.name': queue,
 })
 
-/** Handles one delivery of a message in a span of the trace in which the message was left. */
+/** Handles one delivery of a message in a span of the trace that wrote the message. */
 export function inJobSpan<T>(
   queue: string,
   { id, payload }: QueuedMessage,
@@ -21,6 +21,6 @@ export function inJobSpan<T>(
   return inSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes }, parent, work)
 }
 
-/** Runs what a schedule asks for in a trace of its own. */
+/** Runs a scheduled job in a trace of its own. */
 export const inScheduledSpan = <T>(queue: string, work: () => Promise<T>): Promise<T> =>
   inSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes: attributesOf(queue) }, ROOT_CONTEXT, work)

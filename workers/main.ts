@@ -10,14 +10,13 @@ import { createLogger } from '../src/platform/log.ts'
 import { beginTracing } from '../src/platform/tracing/begin-tracing.ts'
 import { version } from '../src/version.ts'
 import { startActors, UnknownActor } from './actors.ts'
-import { openWorkerDeps, WorkerSettingsMissing } from './deps.ts'
-import { UnboundRole } from './refuse-superuser.ts'
+import { openWorkerDeps, UnboundRole, WorkerSettingsMissing } from './deps.ts'
 
 const hardLimit = 25_000
 
 type Running = Awaited<ReturnType<typeof startActors>>
 
-/** Starts the actors named on the command line, all where none is named, and runs until SIGTERM or SIGINT. */
+/** Starts the actors named on the command line, or all, and runs until SIGTERM or SIGINT. */
 async function main(names: string[]): Promise<void> {
   const config = readConfig(undefined, ['worker'])
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
@@ -45,7 +44,7 @@ async function main(names: string[]): Promise<void> {
     if (stopping) return
     stopping = true
     log.info({ signal }, 'stopping')
-    setTimeout(() => process.exit(0), hardLimit).unref() // whatever hangs: its messages are handled again
+    setTimeout(() => process.exit(0), hardLimit).unref() // another process handles messages that still hang
     readiness.drain()
     await running.stop()
     await management.close()

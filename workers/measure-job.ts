@@ -1,10 +1,10 @@
 import type { Metrics } from '../src/platform/metrics/metrics.ts'
 
-/** Counts what nobody sends a message for; what fails is done at the next time. Gives what the work gives. */
+/** Measures a job that no message starts; the next run does a failed one again. Returns the result of `work`. */
 export async function measureJob<T>(metrics: Metrics, actor: string, work: Promise<T>): Promise<T> {
-  const begun = performance.now()
+  const started = performance.now()
   const ended = (outcome: 'done' | 'retry') =>
-    metrics.jobEnded(actor, outcome, (performance.now() - begun) / 1_000)
+    metrics.jobEnded(actor, outcome, (performance.now() - started) / 1_000)
   work.then(
     () => ended('done'),
     () => ended('retry'),

@@ -3,7 +3,7 @@ import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'
 
-/** Deletes what is long over. Whether something is still valid is read from its times, never from its being there. */
+/** Deletes expired rows. Readers compare the times of a row and never conclude from its existence that it is valid. */
 export const otpExpiry = defineScheduled({
   name: 'otp-expiry',
   queue: 'otp-expiry',
@@ -12,10 +12,10 @@ export const otpExpiry = defineScheduled({
   run: sweep,
 })
 
-/** Deletes what is over; gives how many rows of each. */
+/** Deletes expired rows; returns the number of rows of each kind. */
 export async function sweep(deps: Pick<WorkerDeps, 'db' | 'clock'>): Promise<Record<string, number>> {
   const deleted: Record<string, number> = {}
   for (const [name, removeBatch] of Object.entries(expired))
-    deleted[name] = await inBatches(deps, (tx, most) => removeBatch(tx, deps.clock(), most))
+    deleted[name] = await inBatches(deps, (tx, limit) => removeBatch(tx, deps.clock(), limit))
   return deleted
 }

@@ -11,8 +11,8 @@ export interface OutageLog {
 }
 
 /**
- * Logs the first of a series of connection errors and keeps quiet until there was none for 5 s: one outage, one
- * line, though every queue reports it at every attempt.
+ * Logs the first connection error of an outage, and the next one only after 5 s without errors: one line per outage,
+ * although every queue reports every attempt.
  */
 export function outageLog(log: Logger, what: string): OutageLog {
   let last = Number.NEGATIVE_INFINITY

@@ -15,18 +15,17 @@ import { type Actor, pollingEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { outageLog } from './outage-log.ts'
 
-// The relay moves messages from the outbox to their queues. Adding a job is the one thing it does to the outside
-// inside a transaction: a crash between the two would otherwise leave a message that waits for minutes, while a
-// job added twice is no harm, for it carries the id of its row. Rows are locked meanwhile, so several relays share
-// the work.
+// The relay moves messages from the outbox to their queues. It adds jobs inside the transaction that marks the rows:
+// after a crash a job can be added twice, which is harmless because it has the id of its row. The other order could
+// leave a message waiting for minutes. The rows are locked meanwhile, so several relays share the work.
 
 const batch = 100
 const poll = 1_000
 
-// Relays of a newer release take its messages; an upgrade during which none of them ran a whole day is none.
-const strangeAfter = 86_400_000
+// During an upgrade, relays of the newer release take the messages for its queues; a day is enough for that.
+const unknownAfter = 86_400_000
 
-/** `overdueAfter`: ms after which a message that was enqueued and not settled is looked for in its queue. */
+/** `overdueAfter`: ms after which the relay checks that an unacknowledged message is still in its queue. */
 export interface RelayOptions {
   overdueAfter?: number
   pollEvery?: number
@@ -38,7 +37,7 @@ export const outboxRelay: Actor = {
   start: (deps, backend) => startRelay(deps, backend),
 }
 
-/** Starts a relay; any number may run, in one process or in many. */
+/** Starts a relay. Any number can run, in one process or several. */
 export async function startRelay(
   deps: WorkerDeps,
   backend: QueueBackend,
@@ -51,20 +50,20 @@ export async function startRelay(
   }
   const listener = openOutboxListener(deps.config.DATABASE_WORKER_URL!, report)
   let stopped = false
-  let nextLook = 0
-  // The first look is at all that was enqueued before: this process may be the first on its backend.
-  let lookedAt: number | null = deps.clock() - 1
-  const look = async () => {
-    if (lookedAt === null && performance.now() < nextLook) return false
-    lookedAt ??= deps.clock() - overdueAfter
-    if (await relayOverdue(deps, backend, lookedAt)) return true
+  let nextCheck = 0
+  // The first check covers all enqueued messages: this process can be the first on a new queue backend.
+  let checkBefore: number | null = deps.clock() - 1
+  const check = async () => {
+    if (checkBefore === null && performance.now() < nextCheck) return false
+    checkBefore ??= deps.clock() - overdueAfter
+    if (await relayOverdue(deps, backend, checkBefore)) return true
     await deadLetterUnknown(deps)
-    lookedAt = null
-    nextLook = performance.now() + Math.min(overdueAfter / 4, 30_000)
+    checkBefore = null
+    nextCheck = performance.now() + Math.min(overdueAfter / 4, 30_000)
     return false
   }
   const round = async () => {
-    const more = await look()
+    const more = await check()
     const full = (await relayWaiting(deps, backend)) === batch
     outage.recovered()
     return full || more
@@ -82,7 +81,7 @@ export async function startRelay(
   }
 }
 
-/** Moves one batch of waiting messages; gives how many. */
+/** Moves one batch of waiting messages; returns how many. */
 function relayWaiting(deps: WorkerDeps, backend: QueueBackend): Promise<number> {
   return asWorker(deps.db, async (tx) => {
     const messages = await claimWaiting(tx, batch)
@@ -93,7 +92,7 @@ function relayWaiting(deps: WorkerDeps, backend: QueueBackend): Promise<number> 
   })
 }
 
-/** Ids ascend, so the last of a tenant in the batch is its newest; an event's message has the event's id. */
+/** The newest event of each tenant: ids ascend, so it is the last in the batch. A message has the id of its event. */
 function newestEvents(messages: OutboxMessage[]): Newest[] {
   const events = messages.filter((message) => message.queue === 'event-fanout')
   const newest = new Map(events.map(({ tenantId, id }) => [tenantId, { tenantId, eventId: id }]))
@@ -106,16 +105,16 @@ async function put(backend: QueueBackend, messages: OutboxMessage[]): Promise<vo
 }
 
 /**
- * Puts those on their queue again that it has lost: flushed, restored from a backup, or left on another backend. One
- * batch of those enqueued until `before` (ms) at a time, so that new ones need not wait; gives whether there may be more.
+ * Enqueues messages again that their queue has lost: flushed, restored from a backup, or left on another backend. Checks
+ * one batch of those enqueued before `before` (ms since 1970), so that new messages do not wait; returns whether there
+ * can be more.
  */
 async function relayOverdue(deps: WorkerDeps, backend: QueueBackend, before: number): Promise<boolean> {
   const { found, lost } = await asWorker(deps.db, async (tx) => {
     const overdue = await claimOverdue(tx, before, batch)
     return { found: overdue.length, lost: await requeueLost(tx, deps, backend, overdue) }
   })
-  if (lost > 0)
-    deps.log.warn({ count: lost }, 'messages were missing from their queues and are put there again')
+  if (lost > 0) deps.log.warn({ count: lost }, 'messages were missing from their queues and were added again')
   return found === batch
 }
 
@@ -130,12 +129,12 @@ async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, over
   return lost
 }
 
-/** Left by hand, or by a newer version that was taken back. */
+/** Such messages were written by hand, or by a newer version that was rolled back. */
 async function deadLetterUnknown(deps: WorkerDeps): Promise<void> {
-  const strange = await asWorker(deps.db, (tx) =>
-    listForUnknownQueues(tx, deps.clock() - strangeAfter, batch),
+  const unknown = await asWorker(deps.db, (tx) =>
+    listForUnknownQueues(tx, deps.clock() - unknownAfter, batch),
   )
-  for (const { id, tenantId, queue } of strange) {
+  for (const { id, tenantId, queue } of unknown) {
     deps.log.error(
       { outbox_id: id, tenant_id: tenantId, queue },
       'became a dead letter: there is no such queue',

@@ -16,14 +16,36 @@ import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inJobSpan } from './job-span.ts'
-import { pauseBefore, Retry } from './retry.ts'
 
-interface Attended {
+/** `failure`: thrown to the queue so that it tries again. */
+interface Attempted {
   outcome: JobOutcome
   failure?: Error
 }
 
-/** What stands between a queue and an actor: reads messages, and tells another attempt from a dead letter. */
+/** Thrown to the queue so that the message comes again after `ms`. The queue stores message and stack, so both are ours. */
+export class Retry extends Error {
+  override name = 'Retry'
+  readonly ms: number
+  constructor(cause: unknown, ms: number) {
+    super(describeError(cause))
+    this.stack = this.message
+    this.ms = ms
+  }
+}
+
+/** ms to wait after `attempt` (from 1), partly random. During an outage of the database the wait is short. */
+export function pauseBefore(
+  backoff: { first: number; longest: number },
+  attempt: number,
+  error: unknown,
+): number {
+  if (isDatabaseUnavailable(error)) return 500
+  const full = Math.min(backoff.first * 2 ** (attempt - 1), backoff.longest)
+  return Math.round(full * (1 - Math.random() / 2))
+}
+
+/** Connects a queue to an actor: parses messages, decides between another attempt and a dead letter, logs and measures. */
 export function jobProcessor<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
   const handle = definition.handler(deps)
   const read = (payload: unknown) => queues[definition.queue].parse(payload) as Message<Queue>
@@ -40,16 +62,15 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
   }
 
   const handleOnce = async ({ id, tenantId, payload }: QueuedMessage, attempt: number) => {
-    const begun = performance.now()
+    const started = performance.now()
     const message = unlessUnreadable(read, payload)
     await handle({ id, tenantId, message, attempt })
-    const duration_ms = Math.round((performance.now() - begun) * 10) / 10
+    const duration_ms = Math.round((performance.now() - started) * 10) / 10
     const { request_id } = message
     deps.log.info({ outbox_id: id, tenant_id: tenantId, request_id, attempt, duration_ms }, 'job')
   }
 
-  /** Gives how it ended, and what is to be thrown at the queue, for it to try again. */
-  const attend = async (queued: QueuedMessage, attempt: number, span: Span): Promise<Attended> => {
+  const tryOnce = async (queued: QueuedMessage, attempt: number, span: Span): Promise<Attempted> => {
     try {
       await handleOnce(queued, attempt)
       return { outcome: 'done' }
@@ -76,12 +97,12 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
   }
 
   return {
-    async attend(queued: QueuedMessage, attempt: number): Promise<void> {
-      const begun = performance.now()
+    async processJob(queued: QueuedMessage, attempt: number): Promise<void> {
+      const started = performance.now()
       const { outcome, failure } = await inJobSpan(definition.queue, queued, attempt, (span) =>
-        attend(queued, attempt, span),
+        tryOnce(queued, attempt, span),
       )
-      deps.metrics.jobEnded(definition.name, outcome, (performance.now() - begun) / 1_000)
+      deps.metrics.jobEnded(definition.name, outcome, (performance.now() - started) / 1_000)
       if (failure) throw failure
     },
     abandoned: (queued: QueuedMessage, attempt: number) =>

@@ -6,25 +6,27 @@ import {
   giveUpWithoutEvent,
   listDeletedWebhooks,
 } from '../src/events/webhooks/delivery-store.ts'
-import { deletePlacesBefore } from '../src/identity/expiry-store.ts'
-import { deleteAuditBefore } from '../src/platform/audit/erase-audit.ts'
+import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
+import { deleteAuditBefore, scrubLogs } from '../src/platform/audit/erase-audit.ts'
 import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
-import { deleteMailsBefore } from '../src/platform/mail/mail-store.ts'
+import { deleteMailsBefore, deleteMailsNaming } from '../src/platform/mail/mail-store.ts'
 import { purgeDeadLetters } from '../src/platform/mail/purge-dead-letters.ts'
 import { deleteEventsBefore } from '../src/platform/outbox/event-store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'
-import { scrubErased } from './scrub-erased.ts'
 
 const day = 86_400_000
+/** ms after an erasure until all requests of the person that were under way have written their log rows. */
+const scrubDelay = 60_000
+const maxPeople = 100
 
 type RetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'config' | 'sealer'>
 type RetentionSetting = keyof WorkerDeps['config'] & `${string}_RETENTION_DAYS`
-/** Deletes at most `most` of what is older than `before` (ms since 1970); gives how many. */
-type DeleteBefore = (tx: Tx, before: number, most: number) => Promise<number>
+/** Deletes at most `limit` rows older than `before` (ms since 1970); returns how many. */
+type DeleteBefore = (tx: Tx, before: number, limit: number) => Promise<number>
 
-/** What is kept for a number of days; docs/reference/retention.md says of what and why. */
+/** Rows that are kept for a number of days. docs/reference/retention.md explains each. */
 const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   decisions: ['DECISION_RETENTION_DAYS', deleteDecisionsBefore],
   deliveries: ['WEBHOOK_DELIVERY_RETENTION_DAYS', deleteEndedBefore],
@@ -36,7 +38,6 @@ const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   sign_in_places: ['SIGN_IN_PLACE_RETENTION_DAYS', deletePlacesBefore],
 }
 
-/** Deletes what is kept no longer. */
 export const retention = defineScheduled({
   name: 'retention',
   queue: 'retention',
@@ -45,26 +46,39 @@ export const retention = defineScheduled({
   run: deleteOutdated,
 })
 
-/** Deletes what is kept no longer, in batches, and scrubs the logs of people who were erased; gives how many of each. */
+/** Deletes rows whose retention ended, in batches, and scrubs the logs of erased people; returns how many of each. */
 export async function deleteOutdated(deps: RetentionDeps): Promise<Record<string, number>> {
   const now = deps.clock()
   const before = (setting: RetentionSetting) => now - deps.config[setting] * day
-  // Before the events go, for a delivery without its event holds up those behind it for ever.
-  const given_up = await inBatches(deps, (tx, most) =>
-    giveUpWithoutEvent(tx, before('EVENT_RETENTION_DAYS'), now, most),
+  // Before the events are deleted: a delivery without its event would block the later ones of its webhook forever.
+  const given_up = await inBatches(deps, (tx, limit) =>
+    giveUpWithoutEvent(tx, before('EVENT_RETENTION_DAYS'), now, limit),
   )
   const deleted: Record<string, number> = { given_up }
   for (const [name, [setting, deleteBefore]] of Object.entries(kept))
-    deleted[name] = await inBatches(deps, (tx, most) => deleteBefore(tx, before(setting), most))
-  deleted.deliveries! += await deleteDeliveriesOfGone(deps)
+    deleted[name] = await inBatches(deps, (tx, limit) => deleteBefore(tx, before(setting), limit))
+  deleted.deliveries! += await deleteOrphanedDeliveries(deps)
   deleted.people_scrubbed = await scrubErased(deps)
   return deleted
 }
 
-/** Deliveries do not go with their webhook: deleting it would take as long as it has deliveries. */
-async function deleteDeliveriesOfGone(deps: RetentionDeps): Promise<number> {
+/** Deleting a webhook does not delete its deliveries, because that can take long. They are deleted here. */
+async function deleteOrphanedDeliveries(deps: RetentionDeps): Promise<number> {
   let count = 0
   for (const webhook of await asWorker(deps.db, listDeletedWebhooks))
-    count += await inBatches(deps, (tx, most) => deleteDeliveriesOf(tx, webhook, most))
+    count += await inBatches(deps, (tx, limit) => deleteDeliveriesOf(tx, webhook, limit))
   return count
+}
+
+/** Removes erased people from the logs, except their ids; returns how many people. Running twice changes nothing. */
+async function scrubErased({ db, clock, sealer }: RetentionDeps): Promise<number> {
+  const erased = await asWorker(db, (tx) => listErasures(tx, clock() - scrubDelay, maxPeople))
+  for (const { user_id: userId, email, tenant_ids, target_ids: targetIds } of erased) {
+    for (const tenantId of tenant_ids) {
+      await asWorker(db, (tx) => scrubLogs(tx, { tenantId, userId, email, targetIds }))
+      await asWorker(db, (tx) => deleteMailsNaming(tx, sealer, tenantId, email))
+    }
+    await asWorker(db, (tx) => deleteErasure(tx, userId))
+  }
+  return erased.length
 }

@@ -5,19 +5,19 @@ import type { WorkerDeps } from './deps.ts'
 import { inScheduledSpan } from './job-span.ts'
 import { measureJob } from './measure-job.ts'
 
-/** What is done again and again, however many processes run: by one of them at a time. */
+/** A job that runs at intervals. However many processes there are, one of them runs it at a time. */
 export interface ScheduledDefinition {
   name: string
   queue: QueueName
   /** ms between two runs */
   every: number
-  /** ms after which the run of a process that died is given to another */
+  /** ms after which another process gets the run of a process that died */
   lockDuration: number
-  /** Gives figures for the log. A run that fails is not repeated: the next one comes anyway. */
+  /** Returns figures for the log. A failed run is not repeated: the next one follows anyway. */
   run(deps: WorkerDeps): Promise<Record<string, number>>
 }
 
-/** An actor that a schedule calls instead of messages; `every` may be given in place of the definition's. */
+/** An actor that a schedule starts instead of messages; `every` overrides the interval of the definition. */
 export interface ScheduledActor extends Actor {
   start(deps: WorkerDeps, backend: Parameters<Actor['start']>[1], every?: number): Promise<Running>
 }
@@ -25,8 +25,8 @@ export interface ScheduledActor extends Actor {
 const soon = 1_000
 
 /**
- * Makes an actor of what is done at intervals. Each process names the schedule when it starts and from time to time
- * again, so that a queue server that was away or lost it has it; the queue keeps one under that name.
+ * Makes an actor from a definition. Each process registers the schedule at its start and again at each interval, in case
+ * the queue server was unavailable or lost it. The queue keeps one schedule per name.
  */
 export function defineScheduled(definition: ScheduledDefinition): ScheduledActor {
   const { name, queue, lockDuration, run } = definition
@@ -47,10 +47,10 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
         abandoned: async () => undefined,
       }
       const consumer = await backend.consume(queue, options, work)
-      const arrangement = keepArranged(() => backend.schedule(queue, every), every)
+      const registration = keepRegistered(() => backend.schedule(queue, every), every)
       return {
         async stop(force) {
-          arrangement.end()
+          registration.end()
           await consumer.close(force)
         },
         isRunning: consumer.isRunning,
@@ -59,12 +59,12 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
   }
 }
 
-/** The backend itself reports that its server is away; here it is only tried again. */
-function keepArranged(arrange: () => Promise<void>, every: number): { end(): void } {
+/** Errors are only retried here: the backend itself reports that its server is unavailable. */
+function keepRegistered(register: () => Promise<void>, every: number): { end(): void } {
   let timer: NodeJS.Timeout | undefined
   let ended = false
   const round = async () => {
-    const wait = await arrange().then(
+    const wait = await register().then(
       () => every,
       () => Math.min(soon, every),
     )

@@ -1,31 +1,31 @@
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import type { Delivery } from '../src/platform/outbox/acknowledge.ts'
 
-interface Lane {
+interface TenantState {
   running: number
-  /** Messages that were put off. */
-  line: Set<string>
+  /** Ids of messages that were delayed. */
+  delayed: Set<string>
 }
 
 const step = 250
-const longest = 60_000
+const maxDelay = 60_000
 
 /**
- * Has at most `most` messages of a tenant handled at a time in this process, so that one tenant whose messages take
- * long leaves room for others. Throws {@link DelayedError} over the rest: the longer their line, the less often they ask.
+ * Handles at most `max` messages of a tenant at a time in this process, so that a tenant whose messages take long leaves
+ * room for others. Throws {@link DelayedError} for the rest; the more of them wait, the longer the delay.
  */
-export function limitPerTenant(most: number) {
-  const lanes = new Map<string, Lane>()
+export function limitPerTenant(max: number) {
+  const tenants = new Map<string, TenantState>()
   return async <T>({ id, tenantId }: Delivery, work: () => Promise<T>): Promise<T> => {
-    const lane = lanes.get(tenantId) ?? { running: 0, line: new Set() }
-    lanes.set(tenantId, lane)
-    if (lane.running >= most) throw new DelayedError(Math.min(step * lane.line.add(id).size, longest))
-    lane.line.delete(id)
-    lane.running++
+    const tenant = tenants.get(tenantId) ?? { running: 0, delayed: new Set() }
+    tenants.set(tenantId, tenant)
+    if (tenant.running >= max) throw new DelayedError(Math.min(step * tenant.delayed.add(id).size, maxDelay))
+    tenant.delayed.delete(id)
+    tenant.running++
     try {
       return await work()
     } finally {
-      if (--lane.running === 0) lanes.delete(tenantId)
+      if (--tenant.running === 0) tenants.delete(tenantId)
     }
   }
 }

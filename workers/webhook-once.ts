@@ -5,10 +5,10 @@ import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
 import { limitPerTenant } from './tenant-concurrency.ts'
 
-/** Of the concurrency: a tenant makes as many tests as it likes, and its receivers answer when they like. */
-const shareOfTenant = 5
+/** Limit per tenant, out of the concurrency of 20: a tenant can make many tests, and its receivers can be slow. */
+const maxPerTenant = 5
 
-/** Posts a test or a replayed event once; only what keeps it from being tried at all is tried again. */
+/** Posts a test or a replayed event once. The message is tried again only if no attempt could be made. */
 export const webhookOnce = defineActor({
   name: 'webhook-once',
   queue: 'webhook-once',
@@ -19,10 +19,10 @@ export const webhookOnce = defineActor({
   handler(deps) {
     const { clock, config } = deps
     const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
-    const share = limitPerTenant(shareOfTenant)
+    const limited = limitPerTenant(maxPerTenant)
     return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
-      const asked = { id, tenantId, webhookId, deliveryId }
-      const wait = await share(asked, () => deliverOnce({ ...deps, poster }, asked))
+      const once = { id, tenantId, webhookId, deliveryId }
+      const wait = await limited(once, () => deliverOnce({ ...deps, poster }, once))
       if (wait !== null) throw new DelayedError(wait)
     }
   },

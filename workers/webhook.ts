@@ -6,8 +6,8 @@ import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
 
 /**
- * Posts what is open for a webhook, in order. Its message comes again for as long as there is something, and is never
- * a dead letter: what is given up is a delivery. Where processes kept dying over it, a new message takes its place.
+ * Posts the open deliveries of a webhook, in order. Its message comes again as long as a delivery is open, and never
+ * becomes a dead letter: deliveries are given up instead. If processes kept dying over it, a new message replaces it.
  */
 export const webhook = defineActor({
   name: 'webhook',
@@ -26,6 +26,9 @@ export const webhook = defineActor({
   },
   async abandoned({ db, clock, log }, { id, tenantId }) {
     if (await asWorker(db, (tx) => renewMessage(tx, { id, tenantId }, clock())))
-      log.error({ outbox_id: id, tenant_id: tenantId }, 'processes kept dying over it; it is begun anew')
+      log.error(
+        { outbox_id: id, tenant_id: tenantId },
+        'processes kept dying over a message; it is started again',
+      )
   },
 })

@@ -144,12 +144,11 @@ t.test('the queue board is loaded where it is on, by import() alone', async (t) 
 t.test('only stores and the platform’s own tables speak SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =
-    /store\.ts$|^src\/events\/envelope\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/development\/mailbox\.ts$|^workers\/refuse-superuser\.ts$/
+    /store\.ts$|^src\/events\/envelope\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/development\/mailbox\.ts$|^workers\/deps\.ts$/
   t.same(thatSay(speaks, may), [])
   const drives = edges(
     (from, to) =>
-      to === 'pg' &&
-      !/^src\/(platform\/(db|jobs|outbox)|cli|development)\/|^workers\/refuse-superuser\.ts$/.test(from),
+      to === 'pg' && !/^src\/(platform\/(db|jobs|outbox)|cli|development)\/|^workers\/deps\.ts$/.test(from),
     'loads',
   )
   t.same(drives, [])

@@ -99,7 +99,7 @@ for (const [from, to] of [
       ])
       t.equal(await stage.count('dead_letters'), 1, 'what was refused for good, and nothing else')
       const sequences = receiver.taken.flatMap(({ sequence = [] }) => sequence)
-      // Those appended, and the one about the mail that was refused.
+      // The last one is the event of the refused mail.
       const inOrder = Array.from({ length: 30 }, (_, n) => n + 1)
       t.same([...new Set(sequences)], inOrder)
       t.same(

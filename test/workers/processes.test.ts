@@ -74,7 +74,7 @@ t.test('an actor there is none of ends the process with the list of those there 
   if (child.exitCode === null) await once(child, 'exit')
   t.equal(child.exitCode, 1)
   const names = actors.map((actor) => actor.name).join(', ')
-  t.ok(printed.includes(`There is no actor letter-pigeon. There are: ${names}.`))
+  t.ok(printed.includes(`Unknown actor letter-pigeon. The actors are: ${names}.`))
 })
 
 t.test('a worker names the setting where no Postgres answers', async (t) => {
