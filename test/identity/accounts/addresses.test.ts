@@ -60,14 +60,15 @@ const refused = [
 
 t.test('an address has one form', async (t) => {
   for (const [text, email] of Object.entries(accepted)) t.equal(normaliseEmail(text), email, text)
-  for (const email of Object.values(accepted)) t.equal(normaliseEmail(email), email, 'which stays as it is')
+  for (const email of Object.values(accepted))
+    t.equal(normaliseEmail(email), email, 'the normal form stays the same')
 })
 
-t.test('what could be read in two ways is no address', async (t) => {
+t.test('a text that can be read in two ways is refused as an address', async (t) => {
   for (const text of refused.filter((text) => !text.endsWith('\r'))) t.equal(normaliseEmail(text), null, text)
 })
 
-t.test('of 100,000 invented texts none becomes more than one plain recipient', async (t) => {
+t.test('none of 100,000 generated texts becomes more than one plain recipient', async (t) => {
   const nasty = fc.constantFrom(
     ...['@', '.', ',', ';', '<', '>', '"', '(', ')', ':', '\\', '\r', '\n', '\0', ' ', '\t', '%', '\u212a'],
     ...[
@@ -117,7 +118,7 @@ t.test('of 100,000 invented texts none becomes more than one plain recipient', a
   t.ok(taken > 1_000, `${taken} of them are addresses`)
 })
 
-t.test('spellings of an address are one account', async (t) => {
+t.test('all spellings of an address are one account', async (t) => {
   const service = await startService(t)
   const email = 'kate.one@example.com'
   const ada = await service.register({ email })
@@ -136,7 +137,7 @@ t.test('spellings of an address are one account', async (t) => {
   t.equal((await service.call('POST', '/api/v1/auth/register/', { body: kelvin })).status, 400)
   t.equal((await service.call('POST', '/api/v1/auth/login/', { body: kelvin })).status, 401)
 
-  t.test('and the host that a client names is in no link', async (t) => {
+  t.test('no link contains the host that a client names', async (t) => {
     const { request } = await import('node:http')
     const evil = 'evil.example'
     await new Promise((resolve, reject) => {
@@ -164,7 +165,7 @@ t.test('spellings of an address are one account', async (t) => {
     t.notMatch(mail.text + mail.html, evil)
   })
 
-  t.test('and a host of spaces is answered quickly', async (t) => {
+  t.test('a host of spaces is answered quickly', async (t) => {
     const headers = { 'x-forwarded-host': `${' '.repeat(10_000)}x` }
     const ms = await cpuTime(async () => {
       t.equal((await service.call('GET', '/healthz', { headers })).status, 200)
@@ -174,7 +175,7 @@ t.test('spellings of an address are one account', async (t) => {
 })
 
 t.test(
-  'where existing accounts are hidden, a used address is answered as a new one, and its owner told',
+  'if existing accounts are hidden, a used address gets the answer of a new one, and its owner a mail',
   async (t) => {
     const service = await startService(t, { env: { REGISTRATION_HIDE_EXISTING: 'true' } })
     const ada = await service.register()
@@ -212,6 +213,10 @@ t.test(
     t.equal(asked[0]!.body.email_verified, asked[2]!.body.email_verified)
     t.equal(asked[0]!.body.first_name, 'Eva')
     await service.mailTo(bob.email, 'already have an account')
-    t.equal((await service.call('POST', '/api/v1/auth/login/', { body: bob })).status, 200, 'it stays theirs')
+    t.equal(
+      (await service.call('POST', '/api/v1/auth/login/', { body: bob })).status,
+      200,
+      'the account is unchanged',
+    )
   },
 )

@@ -21,7 +21,7 @@ const updates = async (client: Client) =>
   ).rowCount
 
 t.test(
-  'a new address counts at once, unverified, everywhere; the old one is told and its links are dead',
+  'a new address takes effect at once, unverified; the old one gets a mail, and its links stop working',
   async (t) => {
     const ada = await service.signUp({ first_name: 'Ada' })
     const { body: tenant } = await ada.post('/api/v1/tenants/', { name: 'Second' })
@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('users/<id> changes the address of oneself, and of nobody else', async (t) => {
+t.test('users/<id> changes only the caller’s own address', async (t) => {
   const ada = await service.signUp()
   const bob = await service.signUp()
   const email = `moved.${ada.email}`
@@ -61,7 +61,7 @@ t.test('users/<id> changes the address of oneself, and of nobody else', async (t
 })
 
 t.test(
-  'fifteen minutes after the sign-in the password is asked for; an unchanged address asks nothing',
+  '15 minutes after the sign-in a change needs the password; an unchanged address does not',
   async (t) => {
     const ada = await service.signUp()
     service.advance(14 * minute)
@@ -84,7 +84,7 @@ t.test(
     t.match(same, { status: 200, body: { email: ada.email, first_name: 'Changed' } })
     t.equal(await updates(ada), 1)
     t.equal((await ada.put('/api/v1/users/me/', { email: ada.email, first_name: 'Changed' })).status, 200)
-    t.equal(await updates(ada), 1, 'nothing changed, no event')
+    t.equal(await updates(ada), 1, 'no change and no event')
     t.match(await ada.put('/api/v1/users/me/', { email, current_password: ada.password }), {
       status: 200,
       body: { email },
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('an address of somebody else is refused and nothing of the change is kept', async (t) => {
+t.test('an address of another account is refused, and no part of the change is stored', async (t) => {
   const ada = await service.signUp()
   const bob = await service.signUp()
   const taken = await ada.patch('/api/v1/users/me/', { email: bob.email.toUpperCase(), first_name: 'New' })
@@ -104,7 +104,7 @@ t.test('an address of somebody else is refused and nothing of the change is kept
   t.same(both.map((answer) => answer.status).sort(), [200, 400])
 })
 
-t.test('a change of names at the same time does not bring the old address back', async (t) => {
+t.test('a parallel change of names does not bring the old address back', async (t) => {
   for (let round = 0; round < 10; round++) {
     const ada = await service.signUp()
     const email = `moved.${ada.email}`
@@ -121,7 +121,7 @@ t.test('a change of names at the same time does not bring the old address back',
   }
 })
 
-t.test('fields that are nobody’s to write are ignored', async (t) => {
+t.test('read-only fields are ignored', async (t) => {
   const ada = await service.signUp()
   await ada.patch('/api/v1/users/me/', {
     id: '00000000-0000-7000-8000-000000000000',
@@ -149,7 +149,7 @@ const sendCode = (token: string) =>
   expect(200, service.call('POST', '/api/v1/auth/otp/email/send/', { token, body: {} }))
 
 t.test(
-  'for a day after a change codes go to the old address, so a thief of the password gets none',
+  'for a day after a change codes go to the old address, so a thief with the password gets none',
   async (t) => {
     const owner = await longProven(service)
     const thief = await service.logIn(owner)
@@ -169,9 +169,9 @@ t.test(
     )
     t.equal(rows.length, 0)
     const shown = await service.call('POST', '/api/v1/auth/otp/verify/', { token, body: { code } })
-    t.match(shown, { status: 200, body: { access: String } }, 'to the owner’s own eyes it does what it did')
+    t.match(shown, { status: 200, body: { access: String } }, 'a code from the old address still completes a sign-in')
     const verified = await service.call('GET', me, { token: shown.body.access })
-    t.match(verified.body, { email: second, email_verified: false }, 'and says nothing of the new address')
+    t.match(verified.body, { email: second, email_verified: false }, 'but does not verify the new address')
 
     service.advance(24 * hour)
     const later = await service.logIn({ ...owner, email: second })
@@ -189,7 +189,7 @@ t.test('an old address that was never verified gets neither codes nor a link', a
   await service.mailTo(email, 'sign-in code')
 })
 
-t.test('the link at the old address takes the change back, once, and ends what the thief has', async (t) => {
+t.test('the link at the old address undoes the change, once, and ends the thief’s sessions and factors', async (t) => {
   const owner = await longProven(service)
   const thief = await service.logIn(owner)
   const email = `thief.${owner.email}`
@@ -214,14 +214,14 @@ t.test('the link at the old address takes the change back, once, and ends what t
   t.match(await service.mailTo(email, 'was undone'), { text: new RegExp(owner.email) })
   const back = await service.logIn(owner)
   t.match((await back.get(me)).body, { email: owner.email, email_verified: true, mfa_enabled: false })
-  t.match((await back.get(`/api/v1/users/${back.id}/`)).body, { email: owner.email }, 'in the list, too')
+  t.match((await back.get(`/api/v1/users/${back.id}/`)).body, { email: owner.email }, 'also in the list')
   const { results } = await expect(200, back.get('/api/v1/audit-log/?action=profile:undo'))
   t.match(results, [{ changes: { email: { before: email, after: owner.email } } }])
   t.equal(await updates(back), 2)
 })
 
 t.test(
-  'the link wins over an account that has the old address and never proved it, and over no other',
+  'the link takes the old address from an account that never proved it, but from no other account',
   async (t) => {
     for (const proven of [false, true]) {
       const owner = await longProven(service)
@@ -236,14 +236,14 @@ t.test(
         t.equal((await squatter.get(me)).status, 200)
       } else {
         t.equal(answer.status, 200)
-        t.equal((await squatter.get(me)).status, 401, 'it is deleted, as “This was not me” deletes it')
+        t.equal((await squatter.get(me)).status, 401, 'the account is deleted, as by “This was not me”')
         t.match((await (await service.logIn(owner)).get(me)).body, { id: owner.id, email_verified: true })
       }
     }
   },
 )
 
-t.test('links of earlier changes outlive those of later ones, and last 72 hours', async (t) => {
+t.test('links of earlier changes stay valid after later ones are used, and last 72 hours', async (t) => {
   const owner = await longProven(service)
   const thief = await service.logIn(owner)
   const [second, third] = [`second.${owner.email}`, `third.${owner.email}`]
@@ -251,7 +251,7 @@ t.test('links of earlier changes outlive those of later ones, and last 72 hours'
   await expect(200, confirm(tokenIn(await service.mailTo(second, 'Confirm'))))
   await move(thief, third)
   const [ours, theirs] = [await undoLink(owner.email), await undoLink(second)]
-  t.equal((await undo(theirs)).status, 200, 'the thief goes back a step')
+  t.equal((await undo(theirs)).status, 200, 'the thief undoes the last change')
   const again = await service.logIn({ ...owner, email: second })
   service.advance(1_000)
   await move(again, `fourth.${owner.email}`)
@@ -266,7 +266,7 @@ t.test('links of earlier changes outlive those of later ones, and last 72 hours'
     "select from link_tokens where user_id = $1 and purpose = 'email_undo' and used_at is null",
     [owner.id],
   )
-  t.equal(left.rowCount, 0, 'the link of the later change died with it')
+  t.equal(left.rowCount, 0, 'the link of the later change ended with it')
   t.match(await undo(theirs), dead)
   const back = await service.logIn(owner)
   await superuser.query('delete from captured_mails where recipient = $1', [owner.email])

@@ -12,7 +12,7 @@ const events = async (userId: string) =>
   (await superuser.query('select type, tenant_id from events where subject = $1 order by id', [userId])).rows
 const minute = 60_000
 
-t.test('a changed password works, the old one does not, and only this session lives on', async (t) => {
+t.test('a changed password works, the old one does not, and only this session stays', async (t) => {
   const ada = await service.signUp()
   const other = await service.logIn(ada)
   await post('password/reset', { email: ada.email })
@@ -60,7 +60,7 @@ t.test('a wrong current password, a weak new one and a missing field change noth
   t.equal((await post('login', ada)).status, 200)
 })
 
-t.test('of two changes at once one wins', async (t) => {
+t.test('of two parallel changes one wins', async (t) => {
   const ada = await service.signUp()
   const answers = await Promise.all(
     ['first new harbour', 'second new harbour'].map((new_password) =>
@@ -70,7 +70,7 @@ t.test('of two changes at once one wins', async (t) => {
   t.same(answers.map((answer) => answer.status).sort(), [200, 400])
 })
 
-t.test('a reset sets the password once, ends every session, verifies the address', async (t) => {
+t.test('a reset sets the password once, ends every session, and verifies the address', async (t) => {
   const ada = await service.signUp()
   const asked = await post('password/reset', { email: ` ${ada.email.toUpperCase()} ` })
   t.match(asked, { status: 200, body: { message: /^If this address has an account/ } })
@@ -82,10 +82,10 @@ t.test('a reset sets the password once, ends every session, verifies the address
   t.match(await confirm('password1'), { status: 400, body: { password: [String] } })
   t.match(await confirm(ada.email), { status: 400, body: { password: [String] } })
   const answers = await Promise.all([1, 2, 3, 4, 5].map((n) => confirm(`a harbour number ${n}`)))
-  t.equal(answers.filter((answer) => answer.status === 200).length, 1, 'one of five at once')
+  t.equal(answers.filter((answer) => answer.status === 200).length, 1, 'one of five parallel resets')
   t.equal(answers.filter((answer) => answer.body.code === 'token_invalid').length, 4)
   const won = answers.findIndex((answer) => answer.status === 200) + 1
-  t.same(answers[won - 1]!.body, { message: 'Password changed' }, 'nobody is logged in by it')
+  t.same(answers[won - 1]!.body, { message: 'Password changed' }, 'the reset logs no person in')
   t.match(await confirm('a new harbour'), { status: 400, body: { code: 'token_invalid' } })
   t.match(await ada.get('/api/v1/users/me/'), { status: 401, body: { code: 'session_revoked' } })
   t.equal((await post('login', ada)).status, 401)
@@ -97,7 +97,7 @@ t.test('a reset sets the password once, ends every session, verifies the address
   await service.mailTo(ada.email, 'password was changed')
 })
 
-t.test('a reset answers alike for an unknown and an inactive address, and mails neither', async (t) => {
+t.test('a reset answers the same for an unknown and an inactive address, and mails neither', async (t) => {
   const ada = await service.signUp()
   const gone = await service.signUp()
   await superuser.query('update users set is_active = false where id = $1', [gone.id])
@@ -115,7 +115,7 @@ t.test('a reset answers alike for an unknown and an inactive address, and mails 
   t.match(await post('password/reset', { email: 'no address' }), { status: 400, body: { email: [String] } })
 })
 
-t.test('a reset token ends with its hour, and earlier ones with the first that is used', async (t) => {
+t.test('a reset token expires after an hour, and using one ends the others', async (t) => {
   const ada = await service.signUp()
   await post('password/reset', { email: ada.email })
   const first = tokenIn(await service.mailTo(ada.email, 'Reset'))
@@ -144,7 +144,7 @@ t.test('a reset token ends with its hour, and earlier ones with the first that i
     })
 })
 
-t.test('a token for a purpose does not do for another', async (t) => {
+t.test('a token for one purpose does not work for another', async (t) => {
   const ada = await service.signUp()
   const verify = tokenIn(await service.mailTo(ada.email, 'Confirm'))
   await post('password/reset', { email: ada.email })
@@ -154,7 +154,7 @@ t.test('a token for a purpose does not do for another', async (t) => {
   t.equal((await post('email/verify/confirm', { token: verify })).status, 200)
 })
 
-t.test('somebody removed from every tenant can reset their password all the same', async (t) => {
+t.test('a person removed from every tenant can still reset their password', async (t) => {
   const ada = await service.signUp()
   await superuser.query('delete from memberships where user_id = $1', [ada.id])
   await post('password/reset', { email: ada.email })
@@ -163,14 +163,11 @@ t.test('somebody removed from every tenant can reset their password all the same
   t.equal((await post('login', { email: ada.email, password: 'a new harbour' })).status, 200)
 })
 
-t.test(
-  'the page that a reset link leads to asks for the password and puts nothing into itself',
-  async (t) => {
-    const page = await fetch(`${service.url}/reset-password?token=%22%3E%3Cscript%3E`)
-    const html = await page.text()
-    t.equal(page.status, 200)
-    t.match(html, /<input id="password" name="password" type="password" autocomplete="new-password"/)
-    t.match(html, 'data-post="/api/v1/auth/password/reset/confirm/"')
-    t.notMatch(html, '"><script>')
-  },
-)
+t.test('the page behind a reset link asks for the password and reflects nothing from its URL', async (t) => {
+  const page = await fetch(`${service.url}/reset-password?token=%22%3E%3Cscript%3E`)
+  const html = await page.text()
+  t.equal(page.status, 200)
+  t.match(html, /<input id="password" name="password" type="password" autocomplete="new-password"/)
+  t.match(html, 'data-post="/api/v1/auth/password/reset/confirm/"')
+  t.notMatch(html, '"><script>')
+})

@@ -10,7 +10,7 @@ t.teardown(() => superuser.end())
 const post = (path: string, body: unknown) => service.call('POST', `/api/v1/auth/${path}/`, { body })
 const path = '/api/v1/auth/sessions/'
 
-t.test('a person sees their own sessions, oldest first, and which one asks', async (t) => {
+t.test('a person sees their own sessions, oldest first, and which one is current', async (t) => {
   const ada = await service.signUp()
   service.advance(1_000)
   const agent = { 'user-agent': 'Phone/1.0' }
@@ -44,7 +44,7 @@ t.test('a person sees their own sessions, oldest first, and which one asks', asy
   t.match((await ada.get(first.body.next)).body.results, [{ id: claimsOf(pair.access).sid }])
 })
 
-t.test('a person ends one of their sessions, once, and nobody else’s', async (t) => {
+t.test('a person ends one of their own sessions, once, and no other person’s', async (t) => {
   const ada = await service.signUp()
   const other = await service.logIn(ada)
   const bob = await service.signUp()
@@ -70,7 +70,7 @@ t.test('a person ends one of their sessions, once, and nobody else’s', async (
   t.same(rows, [{ data: { user_id: ada.id, session_id: sid } }])
 })
 
-t.test('logout-all ends every session, this one too', async (t) => {
+t.test('logout-all ends every session, including this one', async (t) => {
   const ada = await service.signUp()
   const other = await service.logIn(ada)
   const bob = await service.signUp()
@@ -107,7 +107,7 @@ for (const [what, statement] of [
   ['removed', 'delete from memberships where user_id = $1'],
   ['suspended', "update memberships set status = 'suspended' where user_id = $1"],
 ] as const)
-  t.test(`a membership that is ${what} counts at the next request`, async (t) => {
+  t.test(`a membership that is ${what} takes effect at the next request`, async (t) => {
     const ada = await service.signUp()
     t.equal((await ada.get('/api/v1/users/me/')).status, 200)
     await change(statement, ada.id)
@@ -131,7 +131,7 @@ for (const status of ['suspended', 'archived'] as const)
     await change(`update tenants set status = '${status}' where id = $1`, ada.tenantId)
     for (const asked of ['/api/v1/users/me/', '/api/v1/users/'])
       t.match(await ada.get(asked), { status: 403, body: { code: `tenant_${status}` } }, asked)
-    t.equal((await post('refresh', { refresh: ada.refresh })).status, 200, 'its owner may refresh')
+    t.equal((await post('refresh', { refresh: ada.refresh })).status, 200, 'its owner can refresh')
     await withoutTenant(ada)
   })
 

@@ -7,7 +7,7 @@ const database = await openDatabase(t, service)
 const login = (body: unknown) => service.call('POST', '/api/v1/auth/login/', { body })
 const headerOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString())
 
-t.test('a login answers a pair whose claims are those of the specification and more', async (t) => {
+t.test('a login returns tokens with at least the claims of the specification', async (t) => {
   const person = await service.register()
   const { status, body, headers } = await login({
     email: person.email.toUpperCase(),
@@ -39,10 +39,10 @@ t.test('a login answers a pair whose claims are those of the specification and m
   })
   const { body: jwks } = await service.call('GET', '/.well-known/jwks.json')
   t.ok(jwks.keys.some(({ kid }: { kid: string }) => kid === headerOf(body.access).kid))
-  t.notMatch(JSON.stringify(jwks), /"(d|p|q|dp|dq|qi|k)":/, 'no private part')
+  t.notMatch(JSON.stringify(jwks), /"(d|p|q|dp|dq|qi|k)":/, 'no private members')
 })
 
-t.test('unknown, wrong and inactive are told alike', async (t) => {
+t.test('an unknown address, a wrong password and an inactive person get the same answer', async (t) => {
   const [ada, gone] = [await service.register(), await service.register()]
   await database.query('update users set is_active = false where id = $1', [gone.id])
   const refusals = [
@@ -56,14 +56,14 @@ t.test('unknown, wrong and inactive are told alike', async (t) => {
   ]
   const answers = []
   for (const body of refusals) {
-    const { status, body: told, headers } = await login(body)
-    answers.push({ status, body: { ...told, instance: '' }, challenge: headers.get('www-authenticate') })
+    const { status, body: answer, headers } = await login(body)
+    answers.push({ status, body: { ...answer, instance: '' }, challenge: headers.get('www-authenticate') })
   }
   for (const answer of answers) t.same(answer, answers[0])
   t.match(answers[0], { status: 401, challenge: /^Bearer/, body: { code: 'invalid_credentials' } })
 })
 
-t.test('what is no login is named', async (t) => {
+t.test('a bad login body names its faults', async (t) => {
   t.match(await login({}), { status: 400, body: { email: [String], password: [String] } })
   for (const value of ['', null, 7, [], {}]) {
     t.match(await login({ email: value, password: 'a quiet harbour' }), {
@@ -78,7 +78,7 @@ t.test('what is no login is named', async (t) => {
   t.match(await login({ email: 'a@example.com', password: 'x'.repeat(1_025) }), { status: 400 })
 })
 
-t.test('a login leads where one was last, or where it asks to, as an active member alone', async (t) => {
+t.test('a login enters the last or the named tenant, and only as an active member', async (t) => {
   const ada = await service.signUp()
   const first = ada.tenantId
   const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
@@ -89,10 +89,10 @@ t.test('a login leads where one was last, or where it asks to, as an active memb
   t.equal(await where(), first)
   service.advance(1_000)
   await ada.switchTo(second.id)
-  t.equal(await where(), second.id, 'a switch counts')
+  t.equal(await where(), second.id, 'a switch is remembered')
   service.advance(1_000)
   t.equal(await where({ tenant_id: first.toUpperCase() }), first)
-  t.equal(await where(), first, 'so does a login')
+  t.equal(await where(), first, 'and so is a login')
   t.equal(await where({ tenant_id: (await service.signUp()).tenantId }), '403 no_active_membership')
   t.equal(await where({ tenant_id: '019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b' }), '403 no_active_membership')
   t.equal(await where({ tenant_id: first, password: 'wrong' }), '401 invalid_credentials')
@@ -110,10 +110,10 @@ t.test('a login leads where one was last, or where it asks to, as an active memb
   await database.query("update tenants set status = 'suspended', suspended_at = created_at where id = $1", [
     second.id,
   ])
-  t.equal(await where(), second.id, 'an own suspended one, where there is no other')
+  t.equal(await where(), second.id, 'a suspended tenant that they own, if there is no other')
   await database.query('update tenants set deleted_at = created_at where id = $1', [second.id])
   const third = await where()
-  t.match(third, /^[0-9a-f-]{36}$/, 'and a new personal one, where there is none')
+  t.match(third, /^[0-9a-f-]{36}$/, 'a new personal tenant, if there is none')
   t.notOk([first, second.id].includes(third))
   t.equal(await where(), third, 'once')
 })

@@ -15,7 +15,7 @@ const revoked = { status: 401, body: { code: 'session_revoked' } }
 const notValid = { status: 401, body: { code: 'token_not_valid' } }
 const grace = 10_000
 
-t.test('a refresh answers a new pair for the same session and tenant', async (t) => {
+t.test('a refresh returns new tokens for the same session and tenant', async (t) => {
   const ada = await service.signUp()
   service.advance(60_000)
   const { status, body, headers } = await refresh(ada.refresh)
@@ -29,15 +29,15 @@ t.test('a refresh answers a new pair for the same session and tenant', async (t)
   t.equal(fresh.iat, old.iat + 60)
   t.equal(claimsOf(body.refresh).exp, fresh.iat + 7 * 86_400, 'slides')
   t.equal((await me(body.access)).status, 200)
-  t.equal((await me(ada.access)).status, 200, 'the access token before it lives on')
+  t.equal((await me(ada.access)).status, 200, 'the earlier access token still works')
   t.equal(
     (await service.call('POST', path, { body: { refresh_token: body.refresh } })).status,
     200,
-    'by its other name',
+    'by the alias of the field',
   )
 })
 
-t.test('what is no refresh token is refused by what it is', async (t) => {
+t.test('anything but a refresh token is refused with the reason', async (t) => {
   const ada = await service.signUp()
   for (const body of [
     {},
@@ -75,11 +75,11 @@ t.test('what is no refresh token is refused by what it is', async (t) => {
     revoked,
     'an unknown session',
   )
-  t.equal((await refresh(ada.refresh)).status, 200, 'none of which ended the session')
+  t.equal((await refresh(ada.refresh)).status, 200, 'none of these ended the session')
 })
 
 t.test(
-  'a token that was lost on the way answers the same successor for 10 s, while that is unused',
+  'a token whose answer was lost returns the same successor for 10 s, while that is unused',
   async (t) => {
     const ada = await service.signUp()
     const first = await refresh(ada.refresh)
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('a retry whose successor is used already is refused, and ends nothing', async (t) => {
+t.test('a retry whose successor is already used is refused, and ends nothing', async (t) => {
   const ada = await service.signUp()
   const first = await refresh(ada.refresh)
   const second = await refresh(first.body.refresh)
@@ -102,31 +102,28 @@ t.test('a retry whose successor is used already is refused, and ends nothing', a
   t.equal((await refresh(second.body.refresh)).status, 200)
 })
 
-t.test(
-  'a replay after that ends the session, everything of it and nothing else, with one event',
-  async (t) => {
-    const ada = await service.signUp()
-    const other = await service.logIn(ada)
-    const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
-    const { body: elsewhere } = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: second.id })
-    const rotated = await refresh(ada.refresh)
-    service.advance(grace + 1)
-    t.match(await refresh(ada.refresh), revoked)
-    for (const token of [ada.refresh, rotated.body.refresh, elsewhere.refresh])
-      t.match(await refresh(token), revoked)
-    for (const token of [ada.access, rotated.body.access, elsewhere.access]) t.match(await me(token), revoked)
-    t.equal((await me(other.access)).status, 200)
-    t.equal((await refresh(other.refresh)).status, 200)
-    const events = await eventsOf(database, ada.tenantId)
-    t.equal(events.filter(({ type }) => type === 'identity.session_compromised').length, 1)
-    t.same(
-      events.map(({ sequence }) => sequence),
-      events.map((_, i) => i + 1),
-    )
-  },
-)
+t.test('a replay after the grace time ends the session and nothing else, with one event', async (t) => {
+  const ada = await service.signUp()
+  const other = await service.logIn(ada)
+  const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+  const { body: elsewhere } = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: second.id })
+  const rotated = await refresh(ada.refresh)
+  service.advance(grace + 1)
+  t.match(await refresh(ada.refresh), revoked)
+  for (const token of [ada.refresh, rotated.body.refresh, elsewhere.refresh])
+    t.match(await refresh(token), revoked)
+  for (const token of [ada.access, rotated.body.access, elsewhere.access]) t.match(await me(token), revoked)
+  t.equal((await me(other.access)).status, 200)
+  t.equal((await refresh(other.refresh)).status, 200)
+  const events = await eventsOf(database, ada.tenantId)
+  t.equal(events.filter(({ type }) => type === 'identity.session_compromised').length, 1)
+  t.same(
+    events.map(({ sequence }) => sequence),
+    events.map((_, i) => i + 1),
+  )
+})
 
-t.test('50 refreshes at once get one successor, and never fork', async (t) => {
+t.test('50 parallel refreshes all get one successor and never fork', async (t) => {
   for (let round = 0; round < 3; round++) {
     const ada = await service.signUp()
     const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(ada.refresh)))
@@ -140,7 +137,7 @@ t.test('50 refreshes at once get one successor, and never fork', async (t) => {
   }
 })
 
-t.test('50 replays at once end the session once', async (t) => {
+t.test('50 parallel replays end the session once', async (t) => {
   const ada = await service.signUp()
   await refresh(ada.refresh)
   service.advance(grace + 1)
@@ -150,7 +147,7 @@ t.test('50 replays at once end the session once', async (t) => {
   t.equal(events.filter(({ type }) => type === 'identity.session_compromised').length, 1)
 })
 
-t.test('a token lives 7 days from its last use, a session 30 days and no longer', async (t) => {
+t.test('a token is valid for 7 days after its last use, a session for at most 30 days', async (t) => {
   const ada = await service.signUp()
   const idle = await service.logIn(ada)
   service.advance(7 * 86_400_000 + 6_000)
@@ -169,7 +166,7 @@ t.test('a token lives 7 days from its last use, a session 30 days and no longer'
   t.equal((await refresh(token)).status, 401)
 })
 
-t.test('roles, membership, person and tenant are read again', async (t) => {
+t.test('a refresh reads roles, membership, person and tenant again', async (t) => {
   const [owner, ada] = [await service.signUp(), await service.signUp()]
   await owner.post(`/api/v1/tenants/${owner.tenantId}/members/`, { user_id: ada.id, roles: ['admin'] })
   await ada.switchTo(owner.tenantId)
@@ -194,7 +191,7 @@ t.test('roles, membership, person and tenant are read again', async (t) => {
     t.match(await refresh(token), { status: 403, body: { code } }, `${table}.${column}`)
     await set(table, column, back)
     const answer = await refresh(token)
-    t.equal(answer.status, 200, 'and the token is as good as before')
+    t.equal(answer.status, 200, 'the token still works')
     token = answer.body.refresh
   }
   for (const status of ['suspended', 'archived']) {
@@ -212,7 +209,7 @@ t.test('roles, membership, person and tenant are read again', async (t) => {
 })
 
 t.test(
-  'a restart changes nothing: what was ended stays ended, what lives lives on, also within the grace time',
+  'a restart changes nothing: ended sessions stay ended, live ones stay live, also within the grace time',
   async (t) => {
     const [ended, ada] = [await service.signUp(), await service.signUp()]
     await ended.post('/api/v1/auth/logout/')
@@ -235,17 +232,17 @@ t.test(
     t.same(
       claimsOf(retried.body.refresh).jti,
       claimsOf(first.body.refresh).jti,
-      'one successor, whoever is asked',
+      'one successor, from every process',
     )
     service.advance(grace + 1)
     t.equal((await there(first.body.refresh)).status, 200)
     service.advance(grace + 1)
     t.match(await there(ada.refresh), revoked)
-    t.match(await refresh(first.body.refresh), revoked, 'here, too')
+    t.match(await refresh(first.body.refresh), revoked, 'also in the first process')
   },
 )
 
-t.test('without rotation the refresh token stays, and only the live one counts', async (t) => {
+t.test('without rotation the refresh token stays the same, and only the live one works', async (t) => {
   const fixed = await startService(t, { workers: false, env: { REFRESH_TOKEN_ROTATION: 'false' } })
   const ada = await fixed.signUp()
   for (let i = 0; i < 3; i++) {

@@ -9,26 +9,29 @@ const register = (body: unknown) => service.call('POST', path, { body })
 const valid = { email: 'new@example.com', password: 'a quiet harbour', first_name: 'N', last_name: 'E' }
 const people = async () => Number((await database.query('select count(*) from users')).rows[0].count)
 
-t.test('a registration answers id and address, and leaves one event of each kind, gapless', async (t) => {
-  const { status, body, headers } = await register({ ...valid, email: '  New.Person@Example.COM ' })
-  t.equal(status, 201)
-  t.same(Object.keys(body).sort(), ['email', 'id'])
-  t.equal(body.email, 'new.person@example.com')
-  t.match(body.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/, 'UUIDv7')
-  t.equal(headers.get('cache-control'), 'no-store')
-  const { access } = await service.logIn({ email: 'NEW.PERSON@example.com', password: valid.password })
-  const { tenant_id: tenantId, user_id: userId } = claimsOf(access)
-  const events = await eventsOf(database, tenantId)
-  t.same(
-    events.map(({ sequence }) => sequence),
-    events.map((_, i) => i + 1),
-  )
-  const created = events.filter(({ type }) => type === 'identity.user_created')
-  t.match(created, [{ subject: userId, actor_id: userId, data: { user_id: userId, email: body.email } }])
-  t.same(Object.keys(created[0]!.data).sort(), ['email', 'user_id'])
-})
+t.test(
+  'a registration returns the id and the address, and leaves one event of each kind without gaps',
+  async (t) => {
+    const { status, body, headers } = await register({ ...valid, email: '  New.Person@Example.COM ' })
+    t.equal(status, 201)
+    t.same(Object.keys(body).sort(), ['email', 'id'])
+    t.equal(body.email, 'new.person@example.com')
+    t.match(body.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/, 'UUIDv7')
+    t.equal(headers.get('cache-control'), 'no-store')
+    const { access } = await service.logIn({ email: 'NEW.PERSON@example.com', password: valid.password })
+    const { tenant_id: tenantId, user_id: userId } = claimsOf(access)
+    const events = await eventsOf(database, tenantId)
+    t.same(
+      events.map(({ sequence }) => sequence),
+      events.map((_, i) => i + 1),
+    )
+    const created = events.filter(({ type }) => type === 'identity.user_created')
+    t.match(created, [{ subject: userId, actor_id: userId, data: { user_id: userId, email: body.email } }])
+    t.same(Object.keys(created[0]!.data).sort(), ['email', 'user_id'])
+  },
+)
 
-t.test('names may be empty or left out; unknown and read-only members count for nothing', async (t) => {
+t.test('names can be empty or missing; unknown and read-only members are ignored', async (t) => {
   const { status } = await register({ email: 'short@example.com', password: valid.password })
   t.equal(status, 201)
   t.match(
@@ -79,7 +82,7 @@ t.test('names may be empty or left out; unknown and read-only members count for 
   t.equal(({} as { is_active?: boolean }).is_active, undefined)
 })
 
-t.test('what is wrong is named, all at once, and nobody is made of it', async (t) => {
+t.test('a bad registration names every fault at once and creates no account', async (t) => {
   const before = await people()
   const nothing = await register({})
   t.match(nothing, { status: 400, body: { code: 'validation_error', email: [String], password: [String] } })
@@ -141,7 +144,7 @@ t.test('what is wrong is named, all at once, and nobody is made of it', async (t
   t.equal(await people(), before)
 })
 
-t.test('a password is taken exactly as sent: of 8 to 128 code points, any of them', async (t) => {
+t.test('a password of 8 to 128 code points is taken exactly as sent', async (t) => {
   const passwords = [
     '12345 78',
     ' edges kept ',
@@ -163,7 +166,7 @@ t.test('a password is taken exactly as sent: of 8 to 128 code points, any of the
   }
 })
 
-t.test('an address has one account, however it is written and however many ask at once', async (t) => {
+t.test('an address has one account, in every spelling and under parallel requests', async (t) => {
   const forms = [
     'twin@example.com',
     'TWIN@EXAMPLE.COM',
@@ -179,7 +182,7 @@ t.test('an address has one account, however it is written and however many ask a
   t.equal(rows[0].count, 1)
 })
 
-t.test('where existing addresses are hidden, a used one answers as a new one does', async (t) => {
+t.test('if existing addresses are hidden, a used address gets the same answer as a new one', async (t) => {
   const hidden = await startService(t, { env: { REGISTRATION_HIDE_EXISTING: 'true' } })
   const body = { ...valid, email: 'known@example.com' }
   const first = await hidden.call('POST', path, { body })
@@ -188,6 +191,6 @@ t.test('where existing addresses are hidden, a used one answers as a new one doe
   t.same(Object.keys(again.body), Object.keys(first.body))
   t.equal(again.body.email, first.body.email)
   t.not(again.body.id, first.body.id)
-  t.ok(await hidden.logIn(body), 'the first password stays')
+  t.ok(await hidden.logIn(body), 'the first password still works')
   t.ok(await hidden.mailTo('known@example.com', 'account'))
 })

@@ -8,7 +8,7 @@ const database = await openDatabase(t, service)
 const noMember = { status: 403, body: { code: 'no_active_membership' } }
 
 t.test(
-  'a switch answers a pair for the other tenant under the same session; the old pair works on for its own',
+  'a switch returns tokens for the other tenant under the same session; the old tokens still work for their own tenant',
   async (t) => {
     const ada = await service.signUp()
     const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
@@ -20,7 +20,7 @@ t.test(
     t.equal(headers.get('cache-control'), 'no-store')
     const [old, fresh] = [claimsOf(ada.access), claimsOf(body.access)]
     t.match(fresh, { tenant_id: second.id, sid: old.sid, auth_time: old.auth_time, roles: ['owner'] })
-    t.not(claimsOf(body.refresh).fid, claimsOf(ada.refresh).fid, 'a family of its own')
+    t.not(claimsOf(body.refresh).fid, claimsOf(ada.refresh).fid, 'a separate family')
     const at = async (token: string) =>
       (await service.call('GET', '/api/v1/users/me/', { token })).body.current_tenant.id
     t.equal(await at(body.access), second.id)
@@ -42,7 +42,7 @@ const families = async (sessionId: string) => {
   return rows
 }
 
-t.test('a switch to the tenant one is in answers the next pair of the same family', async (t) => {
+t.test('a switch to the current tenant returns the next tokens of the same family', async (t) => {
   const ada = await service.signUp()
   const { sid, fid } = claimsOf(ada.access)
   const first = ada.refresh
@@ -50,10 +50,10 @@ t.test('a switch to the tenant one is in answers the next pair of the same famil
     service.advance(11_000)
     await ada.switchTo(ada.tenantId)
   }
-  t.match(await families(sid), [{ id: fid, generation: 5 }], 'one family, as often as it was renewed')
+  t.match(await families(sid), [{ id: fid, generation: 5 }], 'one family, renewed each time')
   t.equal((await families(sid)).length, 1)
   const again = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId })
-  t.equal(claimsOf(again.body.refresh).jti, claimsOf(ada.refresh).jti, 'at once: the same successor')
+  t.equal(claimsOf(again.body.refresh).jti, claimsOf(ada.refresh).jti, 'in parallel: the same successor')
   const refresh = (token: string) =>
     service.call('POST', '/api/v1/auth/refresh/', { body: { refresh: token } })
   t.equal((await refresh(ada.refresh)).status, 200)
@@ -64,7 +64,7 @@ t.test('a switch to the tenant one is in answers the next pair of the same famil
   )
 })
 
-t.test('a session has 20 families at most; the one that was used least recently ends', async (t) => {
+t.test('a session has at most 20 families; the least recently used one ends', async (t) => {
   const ada = await service.signUp()
   const { sid } = claimsOf(ada.access)
   const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
@@ -78,18 +78,18 @@ t.test('a session has 20 families at most; the one that was used least recently 
   const status = async ({ refresh }: { refresh: string }) =>
     (await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })).status
   t.same(await Promise.all([0, 10, 11, 30].map((n) => status(pairs[n]!))), [401, 401, 200, 200])
-  t.equal((await ada.get('/api/v1/users/me/')).status, 200, 'the session lives on')
+  t.equal((await ada.get('/api/v1/users/me/')).status, 200, 'the session stays live')
   await ada.post('/api/v1/auth/logout/')
   const rows = await families(sid)
   t.same(
     [rows.length, rows.filter(({ ended_at }) => ended_at !== null).length],
     [20, 0],
-    'the end is one row',
+    'exactly one row is gone',
   )
   t.same(await Promise.all([11, 30].map((n) => status(pairs[n]!))), [401, 401])
 })
 
-t.test('a stranger, an unknown tenant and a suspended membership are told alike', async (t) => {
+t.test('a stranger, an unknown tenant and a suspended membership get the same answer', async (t) => {
   const [ada, owner] = [await service.signUp(), await service.signUp()]
   const masked = async (tenantId: string) => {
     const { status, body } = await ada.post('/api/v1/auth/switch-tenant/', { tenant_id: tenantId })
@@ -118,12 +118,12 @@ t.test('a stranger, an unknown tenant and a suspended membership are told alike'
     t.equal(
       (await owner.post('/api/v1/auth/switch-tenant/', { tenant_id: owner.tenantId })).status,
       200,
-      'owners may',
+      'owners can enter it',
     )
   }
 })
 
-t.test('what happens in a tenant counts at the next request, not at the next token', async (t) => {
+t.test('a change in a tenant takes effect at the next request, not at the next token', async (t) => {
   const [ada, owner] = [await service.signUp(), await service.signUp()]
   const home = ada.tenantId
   await owner.post(`/api/v1/tenants/${owner.tenantId}/members/`, { user_id: ada.id })
@@ -195,13 +195,13 @@ t.test('what happens in a tenant counts at the next request, not at the next tok
     owner.tenantId,
     ada.id,
   ])
-  t.same(await answers(), outside, 'membership gone')
+  t.same(await answers(), outside, 'membership deleted')
 
   await ada.switchTo(home)
-  t.equal((await ada.get('/api/v1/users/me/')).status, 200, 'the way home stays open')
+  t.equal((await ada.get('/api/v1/users/me/')).status, 200, 'the home tenant still works')
 })
 
-t.test('a logout ends this session in every tenant, at once and for good, with one event', async (t) => {
+t.test('a logout ends this session in every tenant, at once and permanently, with one event', async (t) => {
   const ada = await service.signUp()
   const other = await service.logIn(ada)
   const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
@@ -213,7 +213,7 @@ t.test('a logout ends this session in every tenant, at once and for good, with o
     t.match(await service.call('GET', '/api/v1/users/me/', { token }), revoked)
   for (const refresh of [ada.refresh, elsewhere.refresh])
     t.match(await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } }), revoked)
-  t.equal((await other.get('/api/v1/users/me/')).status, 200, 'other sessions live on')
+  t.equal((await other.get('/api/v1/users/me/')).status, 200, 'other sessions stay live')
   const events = await eventsOf(database, ada.tenantId)
   t.equal(events.filter(({ type }) => type === 'identity.session_revoked').length, 1)
 })

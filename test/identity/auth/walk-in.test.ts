@@ -2,7 +2,7 @@ import t from 'tap'
 import { claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 import { look } from '../../tenancy/staff.ts'
 
-t.test('a newcomer', async (t) => {
+t.test('a new person', async (t) => {
   const service = await startService(t, { hashing: {} })
   const ada = await service.signUp({ email: ' Ada@Example.com ', first_name: 'Ada' })
 
@@ -31,7 +31,7 @@ t.test('a newcomer', async (t) => {
     t.match(hash, /^\$argon2id\$v=19\$m=19456,(p=1,t=2|t=2,p=1)\$/)
   })
 
-  t.test('verifies their address with the token out of the mail, once', async (t) => {
+  t.test('verifies their address with the token from the mail, once', async (t) => {
     const token = tokenIn(await service.mailTo('ada@example.com', 'Confirm'))
     const confirm = () => service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } })
     t.match(await confirm(), { status: 200, body: { message: 'Email verified' } })
@@ -39,7 +39,7 @@ t.test('a newcomer', async (t) => {
     t.match((await ada.get('/api/v1/users/me/')).body, { email_verified: true })
   })
 
-  t.test('founds a tenant, switches to it, and sees the new claims', async (t) => {
+  t.test('creates a tenant, switches to it, and sees the new claims', async (t) => {
     const { body: tenant } = await ada.post('/api/v1/tenants/', { name: 'Analytical Engines' })
     t.match(tenant, { slug: 'analytical-engines', my_roles: ['owner'], member_count: 1 })
     await ada.switchTo(tenant.id)

@@ -11,7 +11,7 @@ const confirm = (token: unknown) =>
 const done = { status: 200, body: { message: 'Email verified' } }
 const invalid = { status: 400, body: { code: 'token_invalid' } }
 
-/** Somebody new, and the tokens of their first mail and of `more` sent after it. */
+/** A new person, and the tokens of their first mail and of `more` later ones. */
 async function newcomer(more = 0) {
   const ada = await service.signUp()
   for (let i = 0; i < more; i++)
@@ -29,7 +29,7 @@ async function newcomer(more = 0) {
 const verified = async (tenantId: string) =>
   (await eventsOf(database, tenantId)).filter(({ type }) => type === 'identity.email_verified')
 
-t.test('a token verifies the address once, with one event of exactly its fields', async (t) => {
+t.test('a token verifies the address once, with one event with exactly its fields', async (t) => {
   const { ada, tokens } = await newcomer()
   t.match(await confirm(tokens[0]), done)
   t.match(await confirm(tokens[0]), invalid)
@@ -41,14 +41,14 @@ t.test('a token verifies the address once, with one event of exactly its fields'
   )
 })
 
-t.test('earlier tokens stay good until one is used, then all die', async (t) => {
+t.test('earlier tokens stay valid until one is used; then all end', async (t) => {
   const { tokens } = await newcomer(2)
   t.equal(new Set(tokens).size, 3)
   t.match(await confirm(tokens[1]), done)
   for (const token of tokens) t.match(await confirm(token), invalid)
 })
 
-t.test('to whoever is verified another sending answers the same, and nothing is sent', async (t) => {
+t.test('a verified person who asks for a mail gets the same answer, but no mail', async (t) => {
   const { ada, tokens } = await newcomer()
   await confirm(tokens[0])
   const count = async () =>
@@ -63,7 +63,7 @@ t.test('to whoever is verified another sending answers the same, and nothing is 
   t.equal(await count(), before)
 })
 
-t.test('a token lives for 24 hours, and says so afterwards', async (t) => {
+t.test('a token is valid for 24 hours, and then answers that it expired', async (t) => {
   const { tokens } = await newcomer(1)
   service.advance(86_400_000 - 1)
   t.match(await confirm(tokens[0]), done)
@@ -72,7 +72,7 @@ t.test('a token lives for 24 hours, and says so afterwards', async (t) => {
   t.match(await confirm(late.tokens[0]), { status: 400, body: { code: 'token_expired' } })
 })
 
-t.test('what is no token is refused, whatever it is', async (t) => {
+t.test('anything but a token is refused', async (t) => {
   const { ada, tokens } = await newcomer()
   const token = tokens[0]!
   for (const wrong of [
@@ -91,10 +91,10 @@ t.test('what is no token is refused, whatever it is', async (t) => {
   }
   for (const wrong of ['', null, undefined, 7, {}, [token], 'x'.repeat(501)])
     t.match(await confirm(wrong), { status: 400, body: { code: 'validation_error', token: [String] } })
-  t.match(await confirm(token), done, 'none of which used it up')
+  t.match(await confirm(token), done, 'none of these used the token up')
 })
 
-t.test('50 confirmations at once verify once, also with different tokens', async (t) => {
+t.test('50 parallel confirmations verify once, also with different tokens', async (t) => {
   const { ada, tokens } = await newcomer(1)
   const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => confirm(tokens[i % 2])))
   t.equal(answers.filter(({ status }) => status === 200).length, 1)
@@ -102,7 +102,7 @@ t.test('50 confirmations at once verify once, also with different tokens', async
   t.equal((await verified(ada.tenantId)).length, 1)
 })
 
-t.test('the page of a mail uses nothing up and repeats nothing of its address', async (t) => {
+t.test('the page behind a mailed link uses nothing up and reflects nothing from its URL', async (t) => {
   const { tokens } = await newcomer()
   const page = `${service.url}/verify-email?token=${tokens[0]}`
   for (const method of ['GET', 'HEAD', 'GET']) {
@@ -114,7 +114,7 @@ t.test('the page of a mail uses nothing up and repeats nothing of its address', 
   t.match(await confirm(tokens[0]), done)
 })
 
-t.test('a link leads to the service’s own address, whatever Host the request named', async (t) => {
+t.test('a link leads to the service’s own address, even if the request names another Host', async (t) => {
   const ada = await service.register()
   const mail = await service.mailTo(ada.email, 'Confirm')
   t.ok(mail.text.includes(`${service.url}/verify-email?token=`))
@@ -132,7 +132,7 @@ const removed = { status: 200, body: { message: 'Address removed from the accoun
 const logIn = ({ email, password }: { email: string; password: string }) =>
   service.call('POST', '/api/v1/auth/login/', { body: { email, password } })
 const over = { status: 401, body: { code: 'session_revoked' } }
-/** Changes the address of a client's account; gives the token of the mail to the new one. */
+/** Changes the address of a client's account; returns the token of the mail to the new address. */
 async function move(client: Client, email: string): Promise<string> {
   await expect(200, client.patch(me, { email }))
   return tokenIn(await service.mailTo(email, 'Confirm'))
@@ -146,7 +146,7 @@ const auditedOf = async (target: string) =>
   ).rows
 
 t.test(
-  '“This was not me” deletes an account that never proved the address, and its mail says which',
+  '“This was not me” deletes an account that never proved the address, and the mail says which account',
   async (t) => {
     const firm = await foundFirm(service)
     const ada = await service.signUp({ first_name: 'Read-this' })
@@ -155,7 +155,7 @@ t.test(
     await expect(201, host.owner.post(`${host.path}/invitations/`, { email: ada.email }))
     const mail = await service.mailTo(ada.email, 'Confirm')
     t.match(mail.text, /An account with this address was created on \d+ November 2026 at \d\d:\d\d UTC\./)
-    t.notMatch(mail.text, 'Read-this', 'nothing that a stranger chose')
+    t.notMatch(mail.text, 'Read-this', 'no text that a stranger chose')
     const [, link] = mail.text.match(/http\S+/g)!
     t.match(link, /\/reject-email\?token=[\w-]+&made=\d+$/)
     const page = await (await fetch(link!)).text()
@@ -176,12 +176,16 @@ t.test(
     const joined = await service.call('POST', '/api/v1/invitations/accept/', {
       body: { token: invitation, password: 'a quiet harbour' },
     })
-    t.match(joined, { status: 200 }, 'the reader of the mailbox is still invited, and the address is free')
+    t.match(
+      joined,
+      { status: 200 },
+      'the reader of the mailbox is still invited, and can register the address',
+    )
   },
 )
 
 t.test(
-  'a changed address that is rejected goes back to the one before, as verified as that was',
+  'after a rejected change the account gets its earlier address back, as verified as that was',
   async (t) => {
     for (const wasVerified of [true, false]) {
       const { ada, tokens } = await newcomer()
@@ -207,18 +211,18 @@ t.test(
       t.equal((await logIn({ ...ada, email })).status, 401)
       const back = await service.logIn(ada)
       t.match((await back.get(me)).body, { email: ada.email, email_verified: wasVerified })
-      t.match((await back.get(`/api/v1/users/${ada.id}/`)).body, { email: ada.email }, 'in the list, too')
+      t.match((await back.get(`/api/v1/users/${ada.id}/`)).body, { email: ada.email }, 'also in the list')
       t.match(await service.mailTo(ada.email, 'was rejected'), { text: new RegExp(email) })
       const changes = { email: { before: email, after: ada.email } }
       t.match(await auditedOf(ada.id), [{ tenant_id: ada.tenantId, actor_id: null, changes }])
       const verify = (await newcomer()).tokens[0]
       t.equal((await confirm(verify)).status, 200)
-      t.match(await reject(verify), invalid, 'what is verified is rejected no more')
+      t.match(await reject(verify), invalid, 'a verified address cannot be rejected')
     }
   },
 )
 
-t.test('the only owner of a tenant that others belong to loses the address, and nothing else', async (t) => {
+t.test('the only owner of a tenant with other members loses only the address', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const clerk = await hire('member')
   t.match(await reject(tokenIn(await service.mailTo(owner.email, 'Confirm'))), removed)
@@ -233,10 +237,10 @@ t.test('the only owner of a tenant that others belong to loses the address, and 
   const back = await service.logIn({ ...owner, email: results[0].email })
   await move(back, `right.${owner.email}`)
   const { rows } = await database.query('select from captured_mails where recipient like $1', ['%.invalid'])
-  t.equal(rows.length, 0, 'and no mail is sent where nobody reads it')
+  t.equal(rows.length, 0, 'no mail is sent to an unreachable address')
 })
 
-t.test('an earlier address that was proved wins over an account that proved nothing about it', async (t) => {
+t.test('an account gets an address that it proved earlier back from one that never proved it', async (t) => {
   const { ada, tokens } = await newcomer()
   await confirm(tokens[0])
   const token = await move(ada, `first.${ada.email}`)
@@ -250,13 +254,13 @@ t.test('an earlier address that was proved wins over an account that proved noth
   const { ada: heir } = await newcomer()
   await expect(200, heir.patch(me, { email: ada.email }))
   t.match(await confirm(tokenIn(await service.mailTo(ada.email, 'someone asked'))), done)
-  t.match(await reject(second), removed, 'it is released all the same')
-  t.equal((await heir.get(me)).status, 200, 'and the one who proved it keeps theirs')
+  t.match(await reject(second), removed, 'the address is still released')
+  t.equal((await heir.get(me)).status, 200, 'the account that proved it keeps it')
   const { rows } = await database.query('select email from users where id = $1', [ada.id])
   t.match(rows, [{ email: /@released\.invalid$/ }])
 })
 
-t.test('of 50 who confirm and reject with one token at once, one wins', async (t) => {
+t.test('of 50 parallel confirmations and rejections with one token, one wins', async (t) => {
   for (const uses of [[reject, confirm], [reject]]) {
     const { ada, tokens } = await newcomer()
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => uses[i % uses.length]!(tokens[0])))

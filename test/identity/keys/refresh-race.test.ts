@@ -28,7 +28,11 @@ t.test(
       const bad = answers.filter((answer) => answer.status !== 200)
       t.ok(good.length >= 1)
       t.same([...new Set(good.map((answer) => claimsOf(answer.body.refresh).jti))].length, 1, 'one successor')
-      t.same([...new Set(bad.map((answer) => answer.body.code))], [], 'nobody is refused while it is unused')
+      t.same(
+        [...new Set(bad.map((answer) => answer.body.code))],
+        [],
+        'no call is refused while the successor is unused',
+      )
       successes += good.length
       const [next] = new Set<string>(good.map((answer) => answer.body.refresh))
       token = next!
@@ -43,7 +47,7 @@ t.test(
   },
 )
 
-t.test('the successor is answered for 10 s while it is unused, then a repeat ends the session', async (t) => {
+t.test('for 10 s a repeat returns the unused successor, then it ends the session', async (t) => {
   const ada = await service.signUp()
   const { body: first } = await use(ada.refresh)
   service.advance(9 * second)
@@ -57,7 +61,7 @@ t.test('the successor is answered for 10 s while it is unused, then a repeat end
   t.match(
     await use(next.refresh),
     { status: 401, body: { code: 'session_revoked' } },
-    'the thief’s and the owner’s',
+    'the tokens of the thief and of the owner',
   )
   t.match(await service.call('GET', '/api/v1/users/me/', { token: next.access }), {
     status: 401,
@@ -70,7 +74,7 @@ t.test('the successor is answered for 10 s while it is unused, then a repeat end
   t.same(rows, [{ data: { user_id: ada.id, session_id: claimsOf(ada.access).sid } }])
 })
 
-t.test('the user’s other sessions live on', async (t) => {
+t.test('the person’s other sessions stay live', async (t) => {
   const ada = await service.signUp()
   const other = await service.logIn(ada)
   await use(ada.refresh)
@@ -82,7 +86,7 @@ t.test('the user’s other sessions live on', async (t) => {
 })
 
 t.test(
-  'another process on the same database answers the same successor, and knows what was revoked',
+  'another process on the same database returns the same successor, and knows the revoked sessions',
   async (t) => {
     const ada = await service.signUp()
     const { config } = service.deps
@@ -116,7 +120,7 @@ t.test(
   },
 )
 
-/** How many families of a session could still be refreshed. */
+/** The number of a session's families that can still be refreshed. */
 async function liveFamilies(sessionId: string): Promise<number> {
   const { rows } = await superuser.query(
     `select count(*)::int from refresh_families f join sessions s on s.id = f.session_id
@@ -126,13 +130,13 @@ async function liveFamilies(sessionId: string): Promise<number> {
   return rows[0].count
 }
 
-/** 48 calls of a session at once: refreshes, and switches to its tenant and to another. */
+/** 48 parallel calls of a session: refreshes, and switches to its own and to another tenant. */
 function crowd(person: Client, elsewhere: string): Promise<Answer>[] {
   const to = (tenantId: string) => person.post('/api/v1/auth/switch-tenant/', { tenant_id: tenantId })
   return Array.from({ length: 16 }, () => [to(elsewhere), use(person.refresh), to(person.tenantId)]).flat()
 }
 
-t.test('a session has 20 live families at most, however many switches and refreshes race', async (t) => {
+t.test('a session has at most 20 live families, even under parallel switches and refreshes', async (t) => {
   const ada = await service.signUp()
   const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
   for (let round = 0; round < 2; round++)
@@ -141,7 +145,7 @@ t.test('a session has 20 live families at most, however many switches and refres
   t.equal(await liveFamilies(claimsOf(ada.access).sid), 20)
 })
 
-t.test('whatever races with the end of a session, nothing of it is alive afterwards', async (t) => {
+t.test('after a session ends, parallel calls leave none of its tokens valid', async (t) => {
   for (const end of ['logout', 'delete']) {
     const ada = await service.signUp()
     const other = await service.logIn(ada)
@@ -163,6 +167,6 @@ t.test('whatever races with the end of a session, nothing of it is alive afterwa
       t.match(await use(token), { status: 401, body: { code: 'session_revoked' } })
       t.equal((await service.call('GET', '/api/v1/users/me/', { token: access })).status, 401)
     }
-    t.equal((await use(other.refresh)).status, 200, 'the other session lives on')
+    t.equal((await use(other.refresh)).status, 200, 'the other session stays live')
   }
 })

@@ -51,7 +51,7 @@ const accessClaims = () => ({
 const refreshClaims = () => ({ ...claims(), fid: '00000000-0000-7000-8000-000000000004', gen: 0 })
 
 t.test(
-  'a new key is published first, signs after 90 s, and the old one verifies as long as tokens live',
+  'a new key is published first and signs after 90 s; the old key verifies as long as its tokens are valid',
   async (t) => {
     service.advance(100 * second)
     const before = await ringOf()
@@ -60,15 +60,15 @@ t.test(
     const token = await signer.sign('refresh', { ...refreshClaims(), exp: claims().exp + 7 * 86_400 })
     const { kid, signsAt } = await rotateKeys(deps)
     t.equal(signsAt, service.now() + 90 * second)
-    t.same(kids(await ringOf()), [old, kid], 'published, the old one signs')
+    t.same(kids(await ringOf()), [old, kid], 'the new key is published, the old one signs')
     service.advance(89 * second)
     t.equal(kids(await ringOf())[0], old)
     service.advance(second)
     const after = await ringOf()
-    t.same(kids(after), [kid, old], 'now it signs')
+    t.same(kids(after), [kid, old], 'the new key signs')
     t.ok(await createTokenSigner(() => after).verify('refresh', token, service.now()))
     service.advance(7 * 86_400 * second)
-    t.same(kids(await ringOf()), [kid, old], 'a token signed at the last moment may be alive')
+    t.same(kids(await ringOf()), [kid, old], 'a token signed at the last moment can still be valid')
     service.advance(66 * second)
     t.same(kids(await ringOf()), [kid])
     await rotateKeys(deps)
@@ -78,12 +78,12 @@ t.test(
     await client.end()
     t.notOk(
       rows.some((row) => row.kid === old),
-      'and the next rotation deletes it',
+      'the next rotation deletes the old key',
     )
   },
 )
 
-t.test('rotations at once make as many keys and leave one that signs', async (t) => {
+t.test('parallel rotations each make a key and leave one that signs', async (t) => {
   const made = await Promise.all([1, 2, 3].map(() => rotateKeys(deps)))
   service.advance(90 * second)
   const [signs, ...others] = kids(await ringOf())
@@ -118,7 +118,7 @@ t.test('a process that does not know the key yet reads the keys again, at most e
 })
 
 t.test(
-  'tokens of before and after a rotation are taken, and the JWKS has both keys and nothing private',
+  'tokens from before and after a rotation are accepted, and the JWKS has both keys and nothing private',
   async (t) => {
     const ada = await service.signUp()
     await rotateKeys(deps)
@@ -140,19 +140,22 @@ t.test(
 )
 
 for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const)
-  t.test(`JWT_ALGORITHM=${algorithm} makes keys that sign and verify beside those of others`, async (t) => {
-    const config = { ...deps.config, JWT_ALGORITHM: algorithm }
-    service.advance(second)
-    const { kid } = await rotateKeys({ ...deps, config })
-    service.advance(90 * second)
-    const ring = await ringOf({ config })
-    const signer = createTokenSigner(() => ring)
-    const token = await signer.sign('access', accessClaims())
-    t.match(decodeProtectedHeader(token), { alg: algorithm, kid, typ: 'at+jwt' })
-    t.match(await signer.verify('access', token, service.now()), { sub: person })
-  })
+  t.test(
+    `JWT_ALGORITHM=${algorithm} makes keys that work together with those of other algorithms`,
+    async (t) => {
+      const config = { ...deps.config, JWT_ALGORITHM: algorithm }
+      service.advance(second)
+      const { kid } = await rotateKeys({ ...deps, config })
+      service.advance(90 * second)
+      const ring = await ringOf({ config })
+      const signer = createTokenSigner(() => ring)
+      const token = await signer.sign('access', accessClaims())
+      t.match(decodeProtectedHeader(token), { alg: algorithm, kid, typ: 'at+jwt' })
+      t.match(await signer.verify('access', token, service.now()), { sub: person })
+    },
+  )
 
-t.test('the audience of applications may not be the issuer, in any way it is set', async (t) => {
+t.test('the audience of applications must differ from the issuer, however that is set', async (t) => {
   const issuer = 'https://id.example.com'
   for (const name of ['JWT_ISSUER', 'PUBLIC_URL']) {
     const env = { NODE_ENV: 'test', [name]: issuer }
@@ -164,7 +167,7 @@ t.test('the audience of applications may not be the issuer, in any way it is set
 })
 
 t.test(
-  'JWT_PRIVATE_KEYS as a JWK set or as PEM replaces the keys in Postgres, the first signs',
+  'JWT_PRIVATE_KEYS as a JWK set or as PEM replaces the keys in Postgres, and its first key signs',
   async (t) => {
     const pairs = await Promise.all(
       (['EdDSA', 'ES256', 'RS256'] as const).map((algorithm) =>
@@ -189,7 +192,7 @@ t.test(
       for (const key of signer.jwks().keys) t.notOk('d' in key || 'p' in key)
       await t.rejects(rotateKeys({ ...deps, config }), { message: /JWT_PRIVATE_KEYS/ })
     }
-    t.same(kids(rings[0]!), kids(rings[1]!), 'a kid is the thumbprint, whatever the form')
+    t.same(kids(rings[0]!), kids(rings[1]!), 'a kid is the thumbprint in both forms')
     const publicOnly = JSON.stringify({ keys: [await exportJWK(pairs[0]!.publicKey)] })
     for (const JWT_PRIVATE_KEYS of [
       'nonsense',
@@ -217,7 +220,7 @@ t.test(
 )
 
 t.test(
-  'values sealed by an older of SECRET_KEYS are sealed anew, and the older key is then not needed',
+  'reseal seals values of an older key of SECRET_KEYS again, and then the older key is not needed',
   async (t) => {
     const other = await startService(t, { workers: false })
     const ada = await other.signUp()
@@ -226,13 +229,13 @@ t.test(
     const config = { ...other.deps.config, SECRET_KEYS: [fresh, old!] }
     const { exit, data } = await reseal(config)
     t.equal(exit, 0)
-    const told = data as { tables: { table: string; resealed: number; lost: number }[] }
+    const report = data as { tables: { table: string; resealed: number; lost: number }[] }
     t.match(
-      told.tables.find((entry) => entry.table === 'signing_keys'),
+      report.tables.find((entry) => entry.table === 'signing_keys'),
       { resealed: 1, lost: 0 },
     )
     t.match(
-      told.tables.find((entry) => entry.table === 'mails'),
+      report.tables.find((entry) => entry.table === 'mails'),
       { resealed: 1, lost: 0 },
     )
     const sealer = createSealer([fresh])
@@ -240,11 +243,11 @@ t.test(
     t.ok(await createTokenSigner(() => ring).verify('access', ada.access, other.now()))
     t.match((await reseal(config)).text, 'signing_keys: 0 sealed again')
     const stranger = { ...config, SECRET_KEYS: [randomBytes(32)] }
-    t.equal((await reseal(stranger)).exit, 1, 'what cannot be opened is told')
+    t.equal((await reseal(stranger)).exit, 1, 'reseal reports values that it cannot open')
   },
 )
 
-t.test('reseal knows every sealed column there is', async (t) => {
+t.test('reseal knows every sealed column', async (t) => {
   const client = new pg.Client({ connectionString: service.databases.superuser })
   await client.connect()
   const { rows } = await client.query(
@@ -257,7 +260,7 @@ t.test('reseal knows every sealed column there is', async (t) => {
   )
 })
 
-t.test('a refresh token outlives a restart and a change of SECRET_KEYS that keeps the old key', async (t) => {
+t.test('a refresh token survives a restart and a change of SECRET_KEYS that keeps the old key', async (t) => {
   const other = await startService(t, { workers: false })
   const ada = await other.signUp()
   const [old] = other.deps.config.SECRET_KEYS!

@@ -9,14 +9,14 @@ import { type Answer, type Client, cheapHashing, type Service, tokenIn } from '.
 export const codeAt = (secret: string, now: number, steps = 0): string =>
   generateSync({ secret, epoch: Math.floor(now / 1000) + steps * 30 })
 
-/** The code of 6 digits that stands alone on a line of a mail. */
+/** The 6-digit code on a line of its own in a mail. */
 export const codeIn = (mail: { text: string }): string => /^\d{6}$/m.exec(mail.text)![0]
 
 /** A code of 6 digits that is none of these. */
 export const otherThan = (...codes: string[]): string =>
   [...Array(20).keys()].map((n) => String(100_000 + n * 7)).find((code) => !codes.includes(code))!
 
-/** Sets up an authenticator app and confirms it; gives its secret and the device's id. */
+/** Sets up and confirms an authenticator app; returns its secret and the device's id. */
 export async function enrol(service: Service, person: Client): Promise<{ secret: string; deviceId: string }> {
   const { body } = await person.post('/api/v1/auth/otp/totp/setup/', {})
   const code = codeAt(body.secret, service.now())
@@ -25,7 +25,7 @@ export async function enrol(service: Service, person: Client): Promise<{ secret:
   return { secret: body.secret, deviceId: body.device.id }
 }
 
-/** Somebody whose address was proven more than a day ago, so that what the password alone enrols is young. */
+/** A person whose address was proved more than a day ago, so that factors enrolled by password alone are young. */
 export async function longProven(service: Service) {
   const person = await service.register()
   const token = tokenIn(await service.mailTo(person.email, 'Confirm'))
@@ -35,7 +35,7 @@ export async function longProven(service: Service) {
   return person
 }
 
-/** Makes a tenant require a second factor, or no longer. */
+/** Switches a tenant's demand for a second factor on or off. */
 export async function requireMfa(service: Service, tenantId: string, required = true): Promise<void> {
   await changeRows(
     service,
@@ -43,7 +43,7 @@ export async function requireMfa(service: Service, tenantId: string, required = 
   )
 }
 
-/** Changes rows as the superuser: what no route of this piece does. */
+/** Changes rows as the superuser, for changes that no route makes. */
 export async function changeRows(service: Service, statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: service.databases.superuser })
   await client.connect()
@@ -54,7 +54,7 @@ export async function changeRows(service: Service, statement: string): Promise<R
   }
 }
 
-/** Logs in without caring what is answered: a pair, a question for a second factor, or a refusal. */
+/** Logs in and returns any answer: tokens, a request for a second factor, or a refusal. */
 export const attemptLogin = (
   service: Service,
   { email, password }: { email: string; password: string },
@@ -64,8 +64,8 @@ export const attemptLogin = (
   return service.call('POST', `${url}/api/v1/auth/login/`, { body: { email, password, ...body } })
 }
 
-/** The same service on the same data under other settings; gives its base, to be put before paths. */
-export async function beside(t: Test, service: Service, env: Record<string, string>): Promise<string> {
+/** Starts a second service on the same data with other settings; returns its base URL. */
+export async function startBeside(t: Test, service: Service, env: Record<string, string>): Promise<string> {
   const { api, system, worker } = service.databases
   const keys = service.deps.config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(',')
   const config = readConfig({

@@ -16,7 +16,7 @@ const { call } = service
 
 const times = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: parallel }, work))
 
-/** How a code of each kind comes to a person. */
+/** How a person gets a code of each kind. */
 const codeFor: Record<string, (person: Client) => Promise<string>> = {
   totp: async (person) => codeAt((await enrol(service, person)).secret, service.now()),
   email: async (person) => {
@@ -101,7 +101,7 @@ t.test(`of ${parallel} uses of one reset token exactly one succeeds, in ${guarde
   t.strictSame([...refusals], ['token_invalid'])
 })
 
-t.test('one temporary token begins one session, with as many right codes as there are', async (t) => {
+t.test('one temporary token begins one session, even with several right codes', async (t) => {
   for (let round = 0; round < 5; round++) {
     const person = await service.signUp()
     await enrol(service, person)
@@ -114,11 +114,11 @@ t.test('one temporary token begins one session, with as many right codes as ther
     const [left] = (await person.get(`${otp}/devices/`)).body.results.filter(
       (d: { type: string }) => d.type === 'static',
     )
-    t.equal(left.remaining_codes, 9, 'a code that began nothing is not used up')
+    t.equal(left.remaining_codes, 9, 'a code that began no session is not used up')
   }
 })
 
-t.test('of sets of recovery codes made at once one is left', async (t) => {
+t.test('of parallel sets of recovery codes one is left', async (t) => {
   const person = await service.signUp()
   const sets = await Promise.all(Array.from({ length: 10 }, () => person.post(`${otp}/static/generate/`)))
   t.ok(sets.every(({ status }) => status === 200))
@@ -129,7 +129,7 @@ t.test('of sets of recovery codes made at once one is left', async (t) => {
   t.match(rows, [{ left: 10 }])
 })
 
-t.test('of confirmations at once one confirms, with one event and one mail', async (t) => {
+t.test('of parallel confirmations one succeeds, with one event and one mail', async (t) => {
   const person = await service.signUp()
   const { secret } = (await person.post(`${otp}/totp/setup/`)).body
   const code = codeAt(secret, service.now())
@@ -144,14 +144,14 @@ t.test('of confirmations at once one confirms, with one event and one mail', asy
   ])
 })
 
-t.test('set-ups at once leave one device', async (t) => {
+t.test('parallel set-ups leave one device', async (t) => {
   const person = await service.signUp()
   const answers = await times(() => person.post(`${otp}/totp/setup/`))
   t.ok(answers.every(({ status }) => status === 200))
   t.match((await person.get(`${otp}/devices/`)).body, { count: 1 })
 })
 
-t.test('each event of a factor is written once, with the fields of its type and no more', async (t) => {
+t.test('each event of a factor is written once, with exactly the fields of its type', async (t) => {
   const person = await service.signUp()
   const { deviceId } = await enrol(service, person)
   const { codes, device_id: set } = (await person.post(`${otp}/static/generate/`)).body

@@ -42,7 +42,7 @@ t.test('a person and their second factors', async (t) => {
         status: 200,
         body: { verified: true, device_type: 'totp', device_id: device.id },
       },
-      'confirming burned no step',
+      'confirming used up no time step',
     )
     t.match(
       await ada.post(`${otp}/verify/`, { code }),
@@ -50,7 +50,7 @@ t.test('a person and their second factors', async (t) => {
         status: 400,
         body: { verified: false, code: 'otp_invalid' },
       },
-      'verifying did',
+      'verifying used one up',
     )
     await service.mailTo(ada.email, 'factor was added')
   })
@@ -75,10 +75,10 @@ t.test('a person and their second factors', async (t) => {
     t.equal((await bea.delete(`${otp}/devices/${body.results[0].id}/`)).status, 204)
     t.match((await bea.get(`${otp}/devices/`)).body, { count: 0 })
     await bea.post(`${otp}/email/send/`)
-    t.match((await bea.get(`${otp}/devices/`)).body, { count: 1 }, 'sending makes it again')
+    t.match((await bea.get(`${otp}/devices/`)).body, { count: 1 }, 'sending a code creates the device again')
   })
 
-  t.test('recovery codes are told once, work once each, and a new set voids the old', async (t) => {
+  t.test('recovery codes are shown once, work once each, and a new set voids the old one', async (t) => {
     const cleo = await service.signUp()
     const { body: first } = await cleo.post(`${otp}/static/generate/`)
     t.match(first, { count: 10, codes: Array(10).fill(/^[A-Z2-7]{24}$/) })
@@ -97,7 +97,7 @@ t.test('a person and their second factors', async (t) => {
     })
   })
 
-  t.test('a device is deleted on a fresh second factor alone, and only by its owner', async (t) => {
+  t.test('a device can be deleted only by its owner, after a fresh second factor', async (t) => {
     const dora = await service.signUp()
     const { deviceId, secret } = await enrol(service, dora)
     const eve = await service.signUp()

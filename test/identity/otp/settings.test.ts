@@ -1,9 +1,9 @@
 import t from 'tap'
 import { claimsOf, startService } from '../../helpers/service.ts'
-import { attemptLogin, beside, codeAt, codeIn, enrol, otherThan } from './authenticator.ts'
+import { attemptLogin, codeAt, codeIn, enrol, otherThan, startBeside } from './authenticator.ts'
 
-// Every setting of one-time passwords at every route that it touches. What is not named in a row is open: 200, or
-// 400 where a wrong code was sent.
+// Every setting of one-time passwords at every route that it affects. A route that a row does not name is open: 200, or
+// 400 for a wrong code.
 
 const otp = '/api/v1/auth/otp'
 const service = await startService(t)
@@ -34,11 +34,11 @@ const rows: [Record<string, string>, (keyof typeof routes)[]][] = [
 ]
 
 t.test(
-  'a channel that is off answers 403 channel_disabled at each of its routes, and no other does',
+  'a channel that is off answers 403 channel_disabled at each of its routes and nowhere else',
   async (t) => {
     const printed = [['settings', ...Object.keys(routes), 'delete'].join(' | ')]
     for (const [env, closed] of rows) {
-      const url = await beside(t, service, env)
+      const url = await startBeside(t, service, env)
       const person = await service.signUp()
       const statuses: number[] = []
       for (const [name, [method, body]] of Object.entries(routes)) {
@@ -62,15 +62,15 @@ t.test(
   },
 )
 
-/** A set of recovery codes made where channels are on is deleted where they are off. */
+/** Recovery codes made while the channels are on can be deleted while they are off. */
 async function deleteStaticAt(url: string): Promise<number> {
   const person = await service.signUp()
   const { device_id: id } = (await person.post(`${otp}/static/generate/`)).body
   return (await call('DELETE', `${url}${otp}/devices/${id}/`, { token: person.access })).status
 }
 
-t.test('with one-time passwords off a recent sign-in suffices to delete a device', async (t) => {
-  const url = await beside(t, service, { OTP_ENABLED: 'false' })
+t.test('with one-time passwords off a recent sign-in is enough to delete a device', async (t) => {
+  const url = await startBeside(t, service, { OTP_ENABLED: 'false' })
   const person = await service.signUp()
   const { deviceId } = await enrol(service, person)
   service.advance(14 * 60_000)
@@ -86,9 +86,9 @@ t.test('with one-time passwords off a recent sign-in suffices to delete a device
 })
 
 t.test(
-  'with one-time passwords off a policy that asks for a second factor denies, and says so',
+  'with one-time passwords off a policy that demands a second factor denies, with the reason',
   async (t) => {
-    const url = await beside(t, service, { OTP_ENABLED: 'false' })
+    const url = await startBeside(t, service, { OTP_ENABLED: 'false' })
     const owner = await service.signUp()
     const rule = { effect: 'allow', obligations: [{ type: 'step_up' }] }
     await owner.post('/api/v1/policies/', { ...rule, name: 'Departments', actions: ['department:create'] })
@@ -111,15 +111,15 @@ t.test(
     t.equal(
       (await owner.post(departments, { name: 'x' })).status,
       401,
-      'elsewhere a second factor can be shown',
+      'with one-time passwords on, a second factor can be shown',
     )
   },
 )
 
 t.test(
-  'how long codes and tokens live, how many codes there are, and who is named, are settings',
+  'the lifetime of codes and tokens, the number of codes and the issuer’s name are settings',
   async (t) => {
-    const url = await beside(t, service, {
+    const url = await startBeside(t, service, {
       OTP_EMAIL_TOKEN_VALIDITY_SECONDS: '60',
       OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS: '30',
       OTP_STATIC_TOKEN_COUNT: '3',
@@ -150,21 +150,28 @@ t.test(
   },
 )
 
-t.test('the last authenticator app stays while the service or the tenant requires one', async (t) => {
-  const url = await beside(t, service, { OTP_REQUIRED_FOR_LOGIN: 'true' })
-  const person = await service.signUp()
-  const one = await enrol(service, person)
-  const remove = (id: string, base = url) =>
-    call('DELETE', `${base}${otp}/devices/${id}/`, { token: person.access })
-  t.match(await remove(one.deviceId), { status: 409, body: { code: 'last_factor' } })
-  const two = await enrol(service, person)
-  const answers = await Promise.all([remove(one.deviceId), remove(two.deviceId)])
-  t.strictSame(answers.map(({ status }) => status).sort(), [204, 409], 'of both at once one goes')
-  const left = (await person.get(`${otp}/devices/`)).body.results[0].id
-  t.equal((await remove(left, '')).status, 204, 'where nothing requires it, it goes')
-})
+t.test(
+  'the last authenticator app cannot be deleted while the service or the tenant requires one',
+  async (t) => {
+    const url = await startBeside(t, service, { OTP_REQUIRED_FOR_LOGIN: 'true' })
+    const person = await service.signUp()
+    const one = await enrol(service, person)
+    const remove = (id: string, base = url) =>
+      call('DELETE', `${base}${otp}/devices/${id}/`, { token: person.access })
+    t.match(await remove(one.deviceId), { status: 409, body: { code: 'last_factor' } })
+    const two = await enrol(service, person)
+    const answers = await Promise.all([remove(one.deviceId), remove(two.deviceId)])
+    t.strictSame(
+      answers.map(({ status }) => status).sort(),
+      [204, 409],
+      'of two parallel deletions one succeeds',
+    )
+    const left = (await person.get(`${otp}/devices/`)).body.results[0].id
+    t.equal((await remove(left, '')).status, 204, 'if nothing requires it, it can be deleted')
+  },
+)
 
-t.test('a boot that finds confirmed devices while one-time passwords are off says so', async (t) => {
+t.test('a start with confirmed devices but one-time passwords off logs a warning', async (t) => {
   await enrol(service, await service.signUp())
   const lines: string[] = []
   const log = service.deps.log
@@ -173,9 +180,9 @@ t.test('a boot that finds confirmed devices while one-time passwords are off say
   t.teardown(() => {
     log.warn = warn
   })
-  await beside(t, service, { OTP_ENABLED: 'true' })
+  await startBeside(t, service, { OTP_ENABLED: 'true' })
   t.strictSame(lines, [])
-  await beside(t, service, { OTP_ENABLED: 'false' })
+  await startBeside(t, service, { OTP_ENABLED: 'false' })
   t.match(lines, [/OTP_ENABLED is off/])
   t.ok(otherThan('100000'))
 })

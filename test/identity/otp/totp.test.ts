@@ -4,7 +4,7 @@ import { matchingDevices, totpContext } from '../../../src/identity/otp/check-to
 import { createSealer } from '../../../src/platform/crypto/seal.ts'
 import { makeTotpSecret, matchTotp, provisioningUri } from '../../../src/platform/crypto/totp.ts'
 import { startService } from '../../helpers/service.ts'
-import { beside, changeRows, codeAt, enrol } from './authenticator.ts'
+import { changeRows, codeAt, enrol, startBeside } from './authenticator.ts'
 
 // RFC 6238 appendix B, SHA-1: the secret is "12345678901234567890"; the last 6 of its 8 digits are the 6-digit code.
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
@@ -26,7 +26,7 @@ t.test('the codes are those of RFC 6238', async (t) => {
     )
 })
 
-t.test('a code is accepted one step early and late, at every moment of a step, and no further', async (t) => {
+t.test('a code is accepted at most one step early or late, at every moment of a step', async (t) => {
   const start = 1_900_000_020_000
   for (const second of [0, 1, 15, 29])
     for (const steps of [-2, -1, 0, 1, 2]) {
@@ -37,17 +37,17 @@ t.test('a code is accepted one step early and late, at every moment of a step, a
         Math.abs(steps) <= 1 ? step : null,
         `${steps} at second ${second}`,
       )
-      t.equal(matchTotp(secret, codeAt(secret, now, steps), now, step), null, 'and not again')
+      t.equal(matchTotp(secret, codeAt(secret, now, steps), now, step), null, 'but not twice')
     }
 })
 
-t.test('a clock that was set back refuses, and does not fail', async (t) => {
+t.test('with a clock that was set back codes are refused without an error', async (t) => {
   const now = 1_900_000_020_000
   const future = Math.floor(now / 30_000) + 1_000
   t.doesNotThrow(() => matchTotp(secret, codeAt(secret, now), now, future))
 })
 
-t.test('secrets are random, and URIs keep what is in a name apart from their own signs', async (t) => {
+t.test('secrets are random, and URIs escape the characters of names', async (t) => {
   t.match(makeTotpSecret(), /^[A-Z2-7]{32}$/)
   t.not(makeTotpSecret(), makeTotpSecret())
   t.equal(
@@ -56,7 +56,7 @@ t.test('secrets are random, and URIs keep what is in a name apart from their own
   )
 })
 
-t.test('a sealed secret is its own person’s and device’s', async (t) => {
+t.test('a sealed secret opens only for its person and device', async (t) => {
   const sealer = createSealer([randomBytes(32)])
   const logged: unknown[] = []
   const deps = { sealer, log: { error: (line: unknown) => logged.push(line) } as never }
@@ -76,7 +76,7 @@ t.test('a sealed secret is its own person’s and device’s', async (t) => {
 })
 
 t.test(
-  'after a rotation of SECRET_KEYS secrets are sealed anew when they are used, and codes go on working',
+  'after a rotation of SECRET_KEYS secrets are sealed again when used, and codes still work',
   async (t) => {
     const service = await startService(t)
     const person = await service.signUp()
@@ -84,7 +84,7 @@ t.test(
     const { codes } = (await person.post('/api/v1/auth/otp/static/generate/')).body
     const [old] = service.deps.config.SECRET_KEYS!
     const keys = [randomBytes(32), old!].map((key) => key.toString('base64url'))
-    const url = await beside(t, service, { SECRET_KEYS: keys.join(',') })
+    const url = await startBeside(t, service, { SECRET_KEYS: keys.join(',') })
     const keyId = async () =>
       (
         await changeRows(
@@ -98,9 +98,9 @@ t.test(
     t.match(await verify(url, codeAt(secret, service.now())), { status: 200, body: { device_type: 'totp' } })
     t.not(await keyId(), before)
     t.match(await verify(url, codes[0]), { status: 200, body: { device_type: 'static' } })
-    const alone = await beside(t, service, {
+    const alone = await startBeside(t, service, {
       SECRET_KEYS: [keys[0]!, randomBytes(32).toString('base64url')].join(','),
     }).catch(() => null)
-    t.equal(alone, null, 'without the old key the signing keys do not open, so nothing starts')
+    t.equal(alone, null, 'without the old key the signing keys cannot be opened, so the start fails')
   },
 )

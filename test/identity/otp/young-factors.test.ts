@@ -3,7 +3,7 @@ import { type Client, claimsOf, startService, tokenIn } from '../../helpers/serv
 import { expect } from '../../tenancy/staff.ts'
 import { attemptLogin, changeRows, codeAt, codeIn, enrol, longProven, requireMfa } from './authenticator.ts'
 
-// What a stolen password can do to the second factors of its owner, and how the owner takes it back.
+// What a thief with a password can do to the owner's second factors, and how the owner undoes it.
 
 t.setTimeout(120_000)
 const service = await startService(t)
@@ -15,7 +15,7 @@ const switchTo = '/api/v1/auth/switch-tenant/'
 const refused = { status: 401, body: { code: 'otp_required', temporary_token: String } }
 const dead = { status: 400, body: { code: 'token_invalid' } }
 
-/** A person whose address has been proven for longer than a day, logged in just now, and their tenant that requires MFA. */
+/** A freshly logged-in person whose address was proved more than a day ago, and their tenant that requires MFA. */
 async function settled() {
   const person = await service.logIn(await longProven(service))
   const strict = await expect(201, person.post('/api/v1/tenants/', { name: 'Strict' }))
@@ -25,7 +25,7 @@ async function settled() {
 
 const verify = (token: string, code: string) => call('POST', `${otp}/verify/`, { token, body: { code } })
 const showMailed = async (person: Client, token: string) => {
-  // An earlier code would else be taken for this one, which is still on its way.
+  // Otherwise an earlier code could be taken for this one, which is still being sent.
   await changeRows(
     service,
     `delete from captured_mails where recipient = '${person.email}' and subject ~ 'sign-in code'`,
@@ -41,31 +41,28 @@ const sessionOf = async (person: Client) =>
   )
 const undo = (token: string) => call('POST', `${otp}/undo/`, { body: { token } })
 
-t.test(
-  'recovery codes made with the password alone raise no session and open no strict tenant',
-  async (t) => {
-    const { person, strict } = await settled()
-    const { codes } = await expect(200, person.post(`${otp}/static/generate/`))
-    const from = new Date(service.now() + 24 * hour).toISOString()
-    t.match(await person.post(`${otp}/verify/`, { code: codes[0] }), {
-      status: 200,
-      body: { verified: true, device_type: 'static', counts_from: from, access: undefined },
-    })
-    t.match(await sessionOf(person), { acr: 'aal1', amr: ['pwd', 'rc'] })
-    t.match(await device(person, 'static'), { counts_from: from, remaining_codes: 9 })
+t.test('recovery codes made with only the password raise no session and open no strict tenant', async (t) => {
+  const { person, strict } = await settled()
+  const { codes } = await expect(200, person.post(`${otp}/static/generate/`))
+  const from = new Date(service.now() + 24 * hour).toISOString()
+  t.match(await person.post(`${otp}/verify/`, { code: codes[0] }), {
+    status: 200,
+    body: { verified: true, device_type: 'static', counts_from: from, access: undefined },
+  })
+  t.match(await sessionOf(person), { acr: 'aal1', amr: ['pwd', 'rc'] })
+  t.match(await device(person, 'static'), { counts_from: from, remaining_codes: 9 })
 
-    const asked = await person.post(switchTo, { tenant_id: strict })
-    t.match(asked, { ...refused, body: { methods: ['email'] } })
-    const token = asked.body.temporary_token
-    t.match(await verify(token, codes[1]), { status: 200, body: { verified: true, access: undefined } })
-    const entered = await showMailed(person, token)
-    t.match(entered, { status: 200, body: { verified: true, counts_from: null, access: String } })
-    t.match(claimsOf(entered.body.access), { acr: 'aal2', tenant_id: strict })
-    t.match(await device(person, 'static'), { counts_from: null }, 'proven in the sign-in that showed them')
-  },
-)
+  const asked = await person.post(switchTo, { tenant_id: strict })
+  t.match(asked, { ...refused, body: { methods: ['email'] } })
+  const token = asked.body.temporary_token
+  t.match(await verify(token, codes[1]), { status: 200, body: { verified: true, access: undefined } })
+  const entered = await showMailed(person, token)
+  t.match(entered, { status: 200, body: { verified: true, counts_from: null, access: String } })
+  t.match(claimsOf(entered.body.access), { acr: 'aal2', tenant_id: strict })
+  t.match(await device(person, 'static'), { counts_from: null }, 'proved in the sign-in that showed them')
+})
 
-t.test('an app set up with the password alone is asked for at login, and counts a day later', async (t) => {
+t.test('an app set up with only the password is demanded at login, and counts a day later', async (t) => {
   const { person, strict } = await settled()
   const setup = await expect(200, person.post(`${otp}/totp/setup/`))
   const code = (steps = 0) => codeAt(setup.secret, service.now(), steps)
@@ -93,31 +90,28 @@ t.test('an app set up with the password alone is asked for at login, and counts 
   })
 })
 
-t.test(
-  'a young factor satisfies no step_up, and counts once a mailed code was shown beside it',
-  async (t) => {
-    const { person } = await settled()
-    await expect(
-      201,
-      person.post('/api/v1/policies/', {
-        name: 'Careful',
-        effect: 'allow',
-        actions: ['department:create'],
-        obligations: [{ type: 'step_up' }],
-      }),
-    )
-    const found = () => person.post(`/api/v1/tenants/${person.tenantId}/departments/`, { name: 'Mill' })
-    const { secret } = await enrol(service, person)
-    t.match(await person.post(`${otp}/verify/`, { code: codeAt(secret, service.now()) }), { status: 200 })
-    t.match(await found(), { status: 401, body: { code: 'insufficient_user_authentication' } })
-    t.match(await showMailed(person, person.access), { status: 200, body: { counts_from: null } })
-    t.equal((await found()).status, 201)
-    t.match(await device(person, 'totp'), { counts_from: null })
-    t.match(await sessionOf(person), { acr: 'aal2', amr: ['pwd', 'otp', 'email', 'mfa'] })
-  },
-)
+t.test('a young factor satisfies no step_up, and counts once its session shows a mailed code', async (t) => {
+  const { person } = await settled()
+  await expect(
+    201,
+    person.post('/api/v1/policies/', {
+      name: 'Careful',
+      effect: 'allow',
+      actions: ['department:create'],
+      obligations: [{ type: 'step_up' }],
+    }),
+  )
+  const found = () => person.post(`/api/v1/tenants/${person.tenantId}/departments/`, { name: 'Mill' })
+  const { secret } = await enrol(service, person)
+  t.match(await person.post(`${otp}/verify/`, { code: codeAt(secret, service.now()) }), { status: 200 })
+  t.match(await found(), { status: 401, body: { code: 'insufficient_user_authentication' } })
+  t.match(await showMailed(person, person.access), { status: 200, body: { counts_from: null } })
+  t.equal((await found()).status, 201)
+  t.match(await device(person, 'totp'), { counts_from: null })
+  t.match(await sessionOf(person), { acr: 'aal2', amr: ['pwd', 'otp', 'email', 'mfa'] })
+})
 
-t.test('a code that the owner shows elsewhere proves nothing about a thief’s factor', async (t) => {
+t.test('a code that the owner shows in another session does not prove a thief’s factor', async (t) => {
   const { person: owner, strict } = await settled()
   const thief = await service.logIn(owner)
   const { codes } = await expect(200, thief.post(`${otp}/static/generate/`))
@@ -125,10 +119,14 @@ t.test('a code that the owner shows elsewhere proves nothing about a thief’s f
   t.match(await device(owner, 'static'), { counts_from: String })
 
   const { secret } = await enrol(service, owner)
-  t.match(await device(owner, 'totp'), { counts_from: null }, 'enrolled beside a factor that counts')
+  t.match(
+    await device(owner, 'totp'),
+    { counts_from: null },
+    'enrolled in a session with a factor that counts',
+  )
   service.advance(60_000)
   const asked = (await attemptLogin(service, owner)).body
-  t.strictSame(asked.methods, ['totp', 'email'], 'young codes do not stand in for an app that counts')
+  t.strictSame(asked.methods, ['totp', 'email'], 'young codes do not replace an app that counts')
   t.match(await verify(asked.temporary_token, codes[0]), { body: { verified: true, access: undefined } })
   t.match(await thief.post(switchTo, { tenant_id: strict }), refused)
   t.match(await verify(asked.temporary_token, codeAt(secret, service.now())), {
@@ -136,7 +134,7 @@ t.test('a code that the owner shows elsewhere proves nothing about a thief’s f
   })
 })
 
-t.test('the link of the mail removes a young factor and ends all sessions, once', async (t) => {
+t.test('the mailed link removes a young factor and ends all sessions, once', async (t) => {
   const { person } = await settled()
   const { deviceId } = await enrol(service, person)
   const mail = await service.mailTo(person.email, 'factor was added')
@@ -166,7 +164,7 @@ t.test('the link of the mail removes a young factor and ends all sessions, once'
   t.match(audit.results, [{ actor: { id: person.id }, target: { type: 'otp_device', id: deviceId } }])
 })
 
-t.test('the link works for 72 hours, and no longer than the factor is unproven or there', async (t) => {
+t.test('the link works for 72 hours, while the factor exists and is unproven', async (t) => {
   const linkOf = async ({ email }: Client) => tokenIn(await service.mailTo(email, 'factor was added'))
   const { person: late } = await settled()
   await enrol(service, late)
@@ -182,7 +180,7 @@ t.test('the link works for 72 hours, and no longer than the factor is unproven o
   t.match(await undo(await linkOf(late)), { status: 400, body: { code: 'token_expired' } })
 })
 
-t.test('enrolling asks for a sign-in of the last 10 minutes, or the password', async (t) => {
+t.test('enrolling needs a sign-in in the last 10 minutes, or the password', async (t) => {
   const person = await service.signUp()
   const stale = {
     status: 401,
@@ -202,17 +200,17 @@ t.test('enrolling asks for a sign-in of the last 10 minutes, or the password', a
   t.equal((await person.post(`${otp}/static/generate/`, { current_password })).status, 200)
 
   t.match(await confirm(other), stale, 'another session set it up')
-  t.equal((await confirm(quick)).status, 200, 'what was begun in time')
+  t.equal((await confirm(quick)).status, 200, 'a set-up that began in time')
   service.advance(60_000)
   t.match(await confirm(person), stale, 'set up more than 10 minutes ago')
   t.match(await confirm(person, { current_password }), {
     status: 200,
     body: { confirmed: true, device: { counts_from: null } },
   })
-  t.match(await sessionOf(person), { acr: 'aal2' }, 'an account of a day or less has no young factors')
+  t.match(await sessionOf(person), { acr: 'aal2' }, 'an account at most a day old has no young factors')
 })
 
-t.test('with a temporary token an app is set up only where no code by mail can serve', async (t) => {
+t.test('with a temporary token an app can be set up only if mailed codes are not available', async (t) => {
   const { person, strict } = await settled()
   const { results } = await expect(200, person.get(`${otp}/devices/`))
   await expect(204, person.delete(`${otp}/devices/${results[0].id}/`))
@@ -225,38 +223,35 @@ t.test('with a temporary token an app is set up only where no code by mail can s
 
 const password = 'another quiet harbour'
 
-/** Resets the password by mail; gives the token that was used. */
+/** Resets the password by mail; returns the used token. */
 async function resetByMail({ email }: { email: string }): Promise<void> {
   await expect(200, call('POST', '/api/v1/auth/password/reset/', { body: { email } }))
   const token = tokenIn(await service.mailTo(email, 'Reset your'))
   await expect(200, call('POST', '/api/v1/auth/password/reset/confirm/', { body: { token, password } }))
 }
 
-t.test(
-  'a mailbox alone does not pass by an app: after a reset codes by mail count a day later',
-  async (t) => {
-    const { person } = await settled()
-    t.match(await showMailed(person, person.access), { status: 200 })
-    const { secret } = await enrol(service, person)
-    await resetByMail(person)
-    const reader = { ...person, password }
-    const asked = (await attemptLogin(service, reader)).body
-    t.strictSame(asked.methods, ['totp'])
-    t.match(await showMailed(person, asked.temporary_token), {
-      status: 200,
-      body: { verified: true, device_type: 'email', counts_from: String, access: undefined },
-    })
-    service.advance(60_000)
-    const entered = await verify(asked.temporary_token, codeAt(secret, service.now()))
-    t.match(entered, { body: { counts_from: null, access: String } }, 'the owner has the app')
-    service.advance(24 * hour)
-    const later = (await attemptLogin(service, reader)).body
-    t.strictSame(later.methods, ['totp', 'email'])
-    t.match(await showMailed(person, later.temporary_token), { body: { counts_from: null, access: String } })
-  },
-)
+t.test('a mailbox alone does not bypass an app: after a reset, mailed codes count a day later', async (t) => {
+  const { person } = await settled()
+  t.match(await showMailed(person, person.access), { status: 200 })
+  const { secret } = await enrol(service, person)
+  await resetByMail(person)
+  const reader = { ...person, password }
+  const asked = (await attemptLogin(service, reader)).body
+  t.strictSame(asked.methods, ['totp'])
+  t.match(await showMailed(person, asked.temporary_token), {
+    status: 200,
+    body: { verified: true, device_type: 'email', counts_from: String, access: undefined },
+  })
+  service.advance(60_000)
+  const entered = await verify(asked.temporary_token, codeAt(secret, service.now()))
+  t.match(entered, { body: { counts_from: null, access: String } }, 'the owner has the app')
+  service.advance(24 * hour)
+  const later = (await attemptLogin(service, reader)).body
+  t.strictSame(later.methods, ['totp', 'email'])
+  t.match(await showMailed(person, later.temporary_token), { body: { counts_from: null, access: String } })
+})
 
-t.test('who had no factor, or only a thief’s young one, is not kept from codes by mail', async (t) => {
+t.test('a person with no factor, or only a thief’s young one, can still use mailed codes', async (t) => {
   const { person, strict } = await settled()
   await enrol(service, person)
   await resetByMail(person)
@@ -264,15 +259,18 @@ t.test('who had no factor, or only a thief’s young one, is not kept from codes
   t.match(await showMailed(person, asked.temporary_token), { body: { counts_from: null, access: String } })
 })
 
-t.test('a reset of an account that was never verified removes a squatter’s factors and places', async (t) => {
-  const squatter = await service.signUp()
-  await enrol(service, squatter)
-  await expect(200, squatter.post(`${otp}/static/generate/`))
-  await resetByMail(squatter)
-  const owner = await service.logIn({ ...squatter, password })
-  t.match((await owner.get(me)).body, { email_verified: true, mfa_enabled: false })
-  t.match((await owner.get(`${otp}/devices/`)).body.results, [{ type: 'email' }])
-  const places = await changeRows(service, `select * from sign_in_places where user_id = '${owner.id}'`)
-  t.equal(places.length, 1, 'where the owner signed in just now')
-  t.match(await squatter.get(me), { status: 401 })
-})
+t.test(
+  'a reset of an account that was never verified removes a squatter’s factors and sign-in places',
+  async (t) => {
+    const squatter = await service.signUp()
+    await enrol(service, squatter)
+    await expect(200, squatter.post(`${otp}/static/generate/`))
+    await resetByMail(squatter)
+    const owner = await service.logIn({ ...squatter, password })
+    t.match((await owner.get(me)).body, { email_verified: true, mfa_enabled: false })
+    t.match((await owner.get(`${otp}/devices/`)).body.results, [{ type: 'email' }])
+    const places = await changeRows(service, `select * from sign_in_places where user_id = '${owner.id}'`)
+    t.equal(places.length, 1, 'only the owner’s present sign-in')
+    t.match(await squatter.get(me), { status: 401 })
+  },
+)

@@ -20,14 +20,14 @@ t.test('calls of a person and of a tenant are limited', async (t) => {
   t.match(refused, throttled)
   t.equal(refused.headers.get('retry-after'), '40')
   t.equal(refused.headers.get('ratelimit'), '"user";r=0;t=40')
-  t.match(await other.get('/api/v1/users/me/'), throttled, 'a person’s sessions share it')
+  t.match(await other.get('/api/v1/users/me/'), throttled, 'a person’s sessions share the limit')
   const bob = await service.signUp()
-  t.equal((await bob.get('/api/v1/users/me/')).status, 200, 'others have their own')
+  t.equal((await bob.get('/api/v1/users/me/')).status, 200, 'others have their own limit')
   service.advance(40_000)
   t.equal((await ada.get('/api/v1/users/me/')).status, 200)
 })
 
-t.test('processes tell each other of busy callers', async (t) => {
+t.test('processes share the counts of busy callers', async (t) => {
   const service = await startService(t, { env: { ...env, RATE_LIMIT_PER_USER: '100' }, workers: false })
   const { config, db, clock, log } = service.deps
   const [one, two] = [1, 2].map(() => openCallBudget(config, db, clock, log)) as [
@@ -43,10 +43,10 @@ t.test('processes tell each other of busy callers', async (t) => {
   two.spend(caller)
   await two.exchange()
   for (let n = 0; n < 9; n++) two.spend(caller)
-  t.throws(() => two.spend(caller), { code: 'throttled' }, '60 there and 40 here are the hundred')
+  t.throws(() => two.spend(caller), { code: 'throttled' }, '60 in the other process and 40 here make 100')
 })
 
-t.test('without RATE_LIMIT_ENABLED nothing is throttled and no header tells so', async (t) => {
+t.test('without RATE_LIMIT_ENABLED nothing is throttled, and answers have no such headers', async (t) => {
   const service = await startService(t, { workers: false })
   const ada = await service.signUp()
   for (let n = 0; n < 12; n++)

@@ -6,7 +6,7 @@ import { startService } from '../../helpers/service.ts'
 import { backends, startRedis } from '../../workers/stage.ts'
 import { env, limitsLogins } from './limits-logins.ts'
 
-t.test('while Redis is away nothing waits and each process limits for itself', async (t) => {
+t.test('while Redis is unavailable nothing waits, and each process limits on its own', async (t) => {
   const closed = createServer().listen(0, '127.0.0.1')
   await once(closed, 'listening')
   const { port } = closed.address() as { port: number }
@@ -21,7 +21,7 @@ t.test('while Redis is away nothing waits and each process limits for itself', a
   await limitsLogins(t, service)
 })
 
-t.test('a Redis that takes connections and never answers holds nobody up for long', async (t) => {
+t.test('a Redis that accepts connections but never answers delays no request for long', async (t) => {
   const mute = createServer(() => undefined).listen(0, '127.0.0.1')
   await once(mute, 'listening')
   t.teardown(() => mute.close())
@@ -36,7 +36,7 @@ t.test('a Redis that takes connections and never answers holds nobody up for lon
 })
 
 t.test(
-  'processes on one Redis count together, and go on alone when it goes',
+  'processes on one Redis count together, and on their own once it is gone',
   { skip: backends[1]!.skip },
   async (t) => {
     const redis = await startRedis(t)
@@ -53,6 +53,6 @@ t.test(
     await two.take(uses)
     await redis.stop()
     for (let n = 0; n < 5; n++) await two.take(uses)
-    await t.rejects(two.take(uses), { code: 'throttled' }, 'the limit of this process alone')
+    await t.rejects(two.take(uses), { code: 'throttled' }, 'the limit of this process')
   },
 )

@@ -2,7 +2,7 @@ import pg from 'pg'
 import t from 'tap'
 import { startService, tokenIn } from '../../helpers/service.ts'
 
-// The test is its own proxy: who attacks from where is said in X-Forwarded-For.
+// The test is its own proxy: X-Forwarded-For names the address of each attacker.
 const service = await startService(t, { env: { TRUSTED_PROXIES: '127.0.0.1,::1' } })
 const superuser = new pg.Client({ connectionString: service.databases.superuser })
 await superuser.connect()
@@ -20,7 +20,7 @@ const fail = async (times: number, email: string, from?: string) => {
   for (let n = 0; n < times; n++) t.match(await wrong(email, from), { status: 401 })
 }
 const locked = { status: 429, body: { code: 'account_locked' } }
-/** As if there had been so many failures today, from everywhere. */
+/** Writes this many failures of today, from all addresses. */
 const failedToday = (email: string, failures: number) =>
   superuser.query(
     `insert into account_attempts (account, failures, window_ends_at) values (sha256($1::bytea), $2, $3)
@@ -29,7 +29,7 @@ const failedToday = (email: string, failures: number) =>
   )
 
 t.test(
-  'ten failures in a row lock account and address for 15 minutes, also for the right password',
+  'ten failures in a row lock account and address for 15 minutes, even for the right password',
   async (t) => {
     const ada = await service.register()
     await fail(10, ada.email)
@@ -37,14 +37,14 @@ t.test(
     t.match(refused, locked)
     t.equal(refused.headers.get('retry-after'), '900')
     service.advance(14 * minute)
-    t.match(await login(ada), locked, 'attempts do not prolong it, nor does time shorten it')
+    t.match(await login(ada), locked, 'attempts do not prolong the lock, and time does not shorten it')
     t.equal((await wrong(ada.email)).headers.get('retry-after'), '60')
     service.advance(minute)
     t.equal((await login(ada)).status, 200)
   },
 )
 
-t.test('a success ends the row', async (t) => {
+t.test('a success resets the failures in a row', async (t) => {
   const ada = await service.register()
   for (let round = 0; round < 3; round++) {
     await fail(9, ada.email)
@@ -54,7 +54,7 @@ t.test('a success ends the row', async (t) => {
   t.match(await login(ada), locked)
 })
 
-t.test('the row begins anew after a lock', async (t) => {
+t.test('the count starts again after a lock', async (t) => {
   const ada = await service.register()
   await fail(10, ada.email)
   service.advance(15 * minute)
@@ -62,7 +62,7 @@ t.test('the row begins anew after a lock', async (t) => {
   t.match(await login(ada), locked)
 })
 
-t.test('an unknown address is treated as one with an account', async (t) => {
+t.test('an unknown address is treated like one with an account', async (t) => {
   const email = 'nobody.here@example.com'
   const ada = await service.register()
   const known = await wrong(ada.email)
@@ -103,9 +103,9 @@ t.test('an attacker elsewhere does not lock the owner out', async (t) => {
   await failedToday(ada.email, 99)
   await fail(1, ada.email, '203.0.113.2')
   const stranger = await login(ada, '203.0.113.3')
-  t.match(stranger, locked, 'a hundred a day close it to addresses it never used')
+  t.match(stranger, locked, 'a hundred a day lock the account for addresses it never used')
   t.ok(Number(stranger.headers.get('retry-after')) > 23 * 3_600)
-  t.equal((await login(ada)).status, 200, 'and not to those it did')
+  t.equal((await login(ada)).status, 200, 'and not for those it did')
   service.advance(25 * 60 * minute)
   t.equal((await login(ada, '203.0.113.3')).status, 200)
 })
@@ -140,16 +140,16 @@ t.test('a reset of the password lifts both locks', async (t) => {
   t.equal((await login({ ...ada, password: body.password }, '203.0.113.20')).status, 200)
 })
 
-t.test('of 200 wrong passwords at once ten are compared', async (t) => {
+t.test('of 200 parallel wrong passwords ten are compared', async (t) => {
   const ada = await service.register()
   const answers = await Promise.all(Array.from({ length: 200 }, () => wrong(ada.email)))
   const counts = Map.groupBy(answers, (answer) => answer.status)
   t.equal(counts.get(401)?.length, 10)
   t.equal(counts.get(429)?.length, 190)
-  t.equal((await login(ada, '203.0.113.30')).status, 200, 'the owner elsewhere still gets in')
+  t.equal((await login(ada, '203.0.113.30')).status, 200, 'the owner at another address can still log in')
 })
 
-t.test('the same burst from everywhere gets a hundred a day', async (t) => {
+t.test('the same burst from many addresses gets a hundred a day', async (t) => {
   const ada = await service.register()
   await failedToday(ada.email, 80)
   const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => wrong(ada.email, `203.0.${n}.1`)))
@@ -157,7 +157,7 @@ t.test('the same burst from everywhere gets a hundred a day', async (t) => {
   t.equal(answers.filter((answer) => answer.status === 429).length, 40)
 })
 
-t.test('right passwords at once count as no failures', async (t) => {
+t.test('parallel right passwords count as no failures', async (t) => {
   const ada = await service.register()
   const answers = await Promise.all(Array.from({ length: 40 }, () => login(ada)))
   t.ok(answers.every((answer) => answer.status === 200))
@@ -168,7 +168,7 @@ t.test('right passwords at once count as no failures', async (t) => {
   t.same(rows, [{ failures: 0 }])
 })
 
-t.test('a header from anybody but a trusted proxy, and junk in it, gives no new address', async (t) => {
+t.test('a header that is not from a trusted proxy, or contains junk, gives no new address', async (t) => {
   const plain = await startService(t, { workers: false })
   const ada = await plain.register()
   const attempt = (from: string) =>
@@ -190,10 +190,10 @@ t.test('a header from anybody but a trusted proxy, and junk in it, gives no new 
     'a:b',
   ]
   for (const from of [...junk, ...junk.slice(0, 2)]) t.equal((await wrong(bob.email, from)).status, 401, from)
-  t.match(await login(bob, 'other junk'), locked, 'junk is the proxy’s own address')
+  t.match(await login(bob, 'other junk'), locked, 'junk counts as the proxy’s own address')
 })
 
-t.test('a wrong current password counts as a failed login does', async (t) => {
+t.test('a wrong current password counts as a failed login', async (t) => {
   const ada = await service.signUp()
   const change = () =>
     ada.post('/api/v1/auth/password/change/', { current_password: 'wrong', new_password: 'a new harbour' })
@@ -208,30 +208,34 @@ t.test('a wrong current password counts as a failed login does', async (t) => {
   )
 })
 
-t.test('a failed login of an account is an event of its oldest tenant, with no more than who', async (t) => {
-  const ada = await service.signUp()
-  service.advance(1_000)
-  const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
-  await ada.switchTo(second.id)
-  await fail(2, ada.email)
-  const { rows } = await superuser.query(
-    "select tenant_id, actor_id, data from events where type = 'identity.login_failed' and subject = $1",
-    [ada.id],
-  )
-  const [{ tenant_id: first }] = (
-    await superuser.query('select tenant_id from memberships where user_id = $1 order by joined_at limit 1', [
-      ada.id,
-    ])
-  ).rows
-  t.not(first, second.id)
-  t.same(
-    rows,
-    [1, 2].map(() => ({ tenant_id: first, actor_id: null, data: { user_id: ada.id } })),
-  )
-})
+t.test(
+  'a failed login of an account is an event of its oldest tenant, with only the person’s id',
+  async (t) => {
+    const ada = await service.signUp()
+    service.advance(1_000)
+    const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
+    await ada.switchTo(second.id)
+    await fail(2, ada.email)
+    const { rows } = await superuser.query(
+      "select tenant_id, actor_id, data from events where type = 'identity.login_failed' and subject = $1",
+      [ada.id],
+    )
+    const [{ tenant_id: first }] = (
+      await superuser.query(
+        'select tenant_id from memberships where user_id = $1 order by joined_at limit 1',
+        [ada.id],
+      )
+    ).rows
+    t.not(first, second.id)
+    t.same(
+      rows,
+      [1, 2].map(() => ({ tenant_id: first, actor_id: null, data: { user_id: ada.id } })),
+    )
+  },
+)
 
 t.test(
-  'a sign-in from a new address or device is told by mail, the first and the usual are not',
+  'a sign-in from a new address or device sends a mail; the first and the usual ones do not',
   async (t) => {
     const ada = await service.register()
     const mails = async () =>

@@ -15,7 +15,7 @@ const service = await startService(t, {
 })
 
 t.test(
-  'logins beyond what can be hashed in two seconds are refused at once, and count nowhere',
+  'logins beyond what can be hashed in two seconds are refused at once, and count in no limit',
   async (t) => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('a tenant whose requests hang does not keep its neighbour waiting', async (t) => {
+t.test('hanging requests of one tenant do not delay another tenant', async (t) => {
   const [noisy, neighbour] = [await service.signUp(), await service.signUp()]
   await neighbour.get('/api/v1/users/me/')
   const locker = new pg.Client({ connectionString: service.databases.superuser })
@@ -55,11 +55,15 @@ t.test('a tenant whose requests hang does not keep its neighbour waiting', async
   t.equal(answered, 0)
   t.match(await neighbour.get('/api/v1/users/me/'), { status: 200 })
   await locker.query('commit')
-  t.same(new Set(await Promise.all(hanging)), new Set([200]), 'and what waited for its own is answered')
+  t.same(
+    new Set(await Promise.all(hanging)),
+    new Set([200]),
+    'requests that waited for their own tenant are answered',
+  )
 })
 
 t.test(
-  'a row that is locked too long fails whoever needs it, and nobody who waits behind them',
+  'a row that stays locked fails the requests that need it, but not those that queue behind them',
   async (t) => {
     const owner = await service.signUp()
     const locker = new pg.Client({ connectionString: service.databases.superuser })
@@ -77,7 +81,7 @@ t.test(
   },
 )
 
-t.test('whoever sends a body slowly keeps nobody of their tenant waiting', async (t) => {
+t.test('a slowly sent body does not delay others of the tenant', async (t) => {
   const member = await service.signUp()
   const { hostname, port } = new URL(service.url)
   const head = [
@@ -98,7 +102,7 @@ t.test('whoever sends a body slowly keeps nobody of their tenant waiting', async
   t.match(await member.get('/api/v1/users/me/'), { status: 200 })
 })
 
-t.test('whoever waits too long, or behind too many, is told to come back', async (t) => {
+t.test('a request that waits too long, or behind too many, is told to retry later', async (t) => {
   const turn = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 1, maxWaitMs: 50 })
   let end = () => {}
   const first = turn('a', () => new Promise<void>((done) => (end = done)))
@@ -106,9 +110,9 @@ t.test('whoever waits too long, or behind too many, is told to come back', async
   await t.rejects(
     turn('a', async () => 'third'),
     { code: 'overloaded', status: 503 },
-    'one waits already',
+    'one request is already waiting',
   )
-  t.equal(await turn('b', async () => 'other'), 'other', 'another key is another queue')
+  t.equal(await turn('b', async () => 'other'), 'other', 'another key has another queue')
   await t.rejects(second, { code: 'overloaded', status: 503 }, 'it waited too long')
   const next = turn('a', async () => 'next')
   end()
@@ -118,5 +122,5 @@ t.test('whoever waits too long, or behind too many, is told to come back', async
     turn('a', async () => Promise.reject(new Error('broken'))),
     { message: 'broken' },
   )
-  t.equal(await turn('a', async () => 'again'), 'again', 'what failed holds nobody up')
+  t.equal(await turn('a', async () => 'again'), 'again', 'a failed call blocks no other')
 })

@@ -3,9 +3,9 @@ import t from 'tap'
 import { type Service, startService } from '../../helpers/service.ts'
 import { env, home, limitsLogins, loginOf, throttled } from './limits-logins.ts'
 
-// Windows of these limits run by the wall clock, so no test here waits for one to end.
+// The windows of these limits follow the wall clock, so no test here waits for one to end.
 
-/** Forgets every window, as time would. */
+/** Deletes every window, as if it had ended. */
 async function forget(service: Service) {
   const client = new pg.Client({ connectionString: service.databases.superuser })
   await client.connect()
@@ -19,13 +19,13 @@ t.test('on Postgres', async (t) => {
 
   t.test('failed logins are limited by account and address, and by address', (t) => limitsLogins(t, service))
 
-  t.test('right passwords are not counted, however many come at once', async (t) => {
+  t.test('right passwords are not counted, even in parallel', async (t) => {
     await forget(service)
     const ada = await service.register()
     for (let n = 0; n < 25; n++) t.equal((await login(ada.email, ada.password)).status, 200)
     const burst = await Promise.all(Array.from({ length: 30 }, () => login(ada.email, ada.password)))
     t.ok(burst.some((answer) => answer.status === 200))
-    t.equal((await login(ada.email, ada.password)).status, 200, 'also after some of a burst were throttled')
+    t.equal((await login(ada.email, ada.password)).status, 200, 'even after part of a burst was throttled')
     const client = new pg.Client({ connectionString: service.databases.superuser })
     await client.connect()
     const { rows } = await client.query(
@@ -35,7 +35,7 @@ t.test('on Postgres', async (t) => {
     t.same(rows, [])
   })
 
-  t.test('refreshes are limited by session, and a throttled one spends no token', async (t) => {
+  t.test('refreshes are limited per session, and a throttled refresh uses up no token', async (t) => {
     await forget(service)
     const ada = await service.register()
     const [one, other] = [await login(ada.email, ada.password), await login(ada.email, ada.password)]
@@ -44,12 +44,12 @@ t.test('on Postgres', async (t) => {
     let token = one.body.refresh
     for (let n = 0; n < 60; n++) token = (await refresh(token)).body.refresh
     t.match(await refresh(token), throttled)
-    t.equal((await refresh(other.body.refresh)).status, 200, 'another session of theirs')
+    t.equal((await refresh(other.body.refresh)).status, 200, 'another session of the person')
     await forget(service)
     t.equal((await refresh(token)).status, 200)
   })
 
-  t.test('a throttled attempt counts nowhere', async (t) => {
+  t.test('a throttled attempt counts in no limit', async (t) => {
     await forget(service)
     const ada = await service.register()
     for (let n = 0; n < 5; n++) await login(ada.email, 'not this one', '203.0.113.50')
@@ -63,7 +63,7 @@ t.test('on Postgres', async (t) => {
     t.same(
       windows.rows,
       [{ points: 5 }, { points: 5 }],
-      'neither in the limit that refused nor in the others',
+      'not in the limit that refused, and not in the others',
     )
   })
 
@@ -75,7 +75,7 @@ t.test('on Postgres', async (t) => {
     t.equal(answers.filter((answer) => answer.status === 429).length, 55)
   })
 
-  t.test('an IPv6 customer has one address', async (t) => {
+  t.test('an IPv6 /64 counts as one address', async (t) => {
     await forget(service)
     const ada = await service.register()
     for (let n = 0; n < 5; n++)
@@ -83,7 +83,7 @@ t.test('on Postgres', async (t) => {
     t.match(await login(ada.email, 'not this one', '2001:db8:1:2:ffff::1'), throttled)
   })
 
-  t.test('mails to one address are limited, known or not', async (t) => {
+  t.test('mails to one address are limited, with or without an account', async (t) => {
     const ada = await service.signUp()
     const reset = (email: string) => service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })
     for (const email of [ada.email, ada.email.toUpperCase(), ada.email])
@@ -96,7 +96,7 @@ t.test('on Postgres', async (t) => {
     t.same({ ...unknown.body, instance: '', detail: '' }, { ...known.body, instance: '', detail: '' })
   })
 
-  t.test('each purpose has its own: resets by strangers keep nobody from a code or a link', async (t) => {
+  t.test('each purpose has its own limit: resets by strangers do not use up codes and links', async (t) => {
     const ada = await service.signUp()
     for (let n = 0; n < 5; n++)
       await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: ada.email } })
@@ -106,7 +106,7 @@ t.test('on Postgres', async (t) => {
     }
   })
 
-  t.test('moving to an address is a mail to it', async (t) => {
+  t.test('a change to an address counts as a mail to it', async (t) => {
     const ada = await service.signUp()
     const move = (email: string) => ada.patch('/api/v1/users/me/', { email })
     const [target, home] = ['target.of.many@example.com', ada.email]

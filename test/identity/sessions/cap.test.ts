@@ -20,13 +20,13 @@ interface Node {
   Plans?: Node[]
 }
 
-/** Rows and index entries of sessions that a plan read, over all its nodes. */
+/** The rows and index entries of sessions that a plan read, in all its nodes. */
 const rowsRead = (node: Node): number =>
   (`${node['Relation Name']} ${node['Index Name']}`.includes('sessions')
     ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
     : 0) + (node.Plans ?? []).reduce((sum, below) => sum + rowsRead(below), 0)
 
-t.test('a login reads none of the sessions of others to find whether its person has too many', async (t) => {
+t.test('a login reads no other person’s sessions to check whether its person has too many', async (t) => {
   const [crowd, own, person] = [500, 20, randomUUID()]
   await client.query('set session_replication_role = replica')
   await client.query(
@@ -39,7 +39,7 @@ t.test('a login reads none of the sessions of others to find whether its person 
   const spy = { anyFirst: async (query: QuerySqlToken) => void statements.push(query) } as unknown as Tx
   await endOldestSessions(spy, { userId: person, kept: 1_000, at: Date.now() })
   const [{ sql, values }] = statements as [QuerySqlToken]
-  // As it runs after a few logins: prepared, with a plan that knows no values.
+  // As after a few logins: prepared, with a generic plan.
   await client.query('set plan_cache_mode = force_generic_plan')
   await client.query(`prepare cap as ${sql.replaceAll('$slonik_', '$')}`)
   const given = values.map((value) => pg.escapeLiteral(String(value))).join(', ')

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 
-// Full tokens without a second factor that was due are the one mistake that undoes all others' work. The compiler
-// keeps the chain: issueTokens takes a Grant, a Grant holds an Entitled, an Entitled holds a SecondFactorSettled, and
-// that type's brand has no value outside of its file. Here it is shown that nobody steps around the compiler.
+// Full tokens without the second factor that was due would bypass every other check. The compiler enforces the chain:
+// issueTokens takes a Grant, a Grant holds an Entitled, an Entitled holds a SecondFactorSettled, and that type's brand
+// has no value outside its file. These tests show that no code bypasses the compiler.
 
 const root = new URL('../../../', import.meta.url)
 const sources = new Map<string, string>()
@@ -15,7 +15,7 @@ const filesWith = (pattern: RegExp) =>
   [...sources].filter(([, text]) => pattern.test(text)).map(([name]) => name)
 const sessions = (name: string) => `src/identity/sessions/${name}.ts`
 
-t.test('access and refresh tokens are signed by one function, temporary ones by one other', async (t) => {
+t.test('one function signs access and refresh tokens, and one other signs temporary tokens', async (t) => {
   t.strictSame(
     filesWith(/\.sign\(/).sort(),
     ['src/platform/crypto/token-signer.ts', sessions('issue-tokens'), sessions('second-factor')].sort(),
@@ -27,45 +27,45 @@ t.test('access and refresh tokens are signed by one function, temporary ones by 
   t.strictSame(filesWith(/new SignJWT\b/), ['src/platform/crypto/token-signer.ts'])
 })
 
+t.test('only one file makes the proof of a checked second factor, and no file casts one', async (t) => {
+  const proofs = /as (unknown as )?(SecondFactorSettled|Entitled|Grant)\b/
+  t.strictSame(filesWith(proofs), [sessions('second-factor')])
+  t.equal(sources.get(sessions('second-factor'))!.match(/as SecondFactorSettled/g)!.length, 1)
+  t.match(
+    sources.get(sessions('issue-tokens'))!,
+    /settled: SecondFactorSettled\n\}/,
+    'the field is not optional',
+  )
+  t.strictSame(
+    filesWith(/\bsettledByCode\(/),
+    [sessions('complete-sign-in')],
+    'by a code: only where a code was used up',
+  )
+})
+
 t.test(
-  'the proof that a second factor was asked for is made in one file, and nobody casts one',
+  'every caller that begins or advances a chain of refresh tokens checks for a second factor first',
   async (t) => {
-    const proofs = /as (unknown as )?(SecondFactorSettled|Entitled|Grant)\b/
-    t.strictSame(filesWith(proofs), [sessions('second-factor')])
-    t.equal(sources.get(sessions('second-factor'))!.match(/as SecondFactorSettled/g)!.length, 1)
-    t.match(
-      sources.get(sessions('issue-tokens'))!,
-      /settled: SecondFactorSettled\n\}/,
-      'and it is not optional',
+    t.strictSame(filesWith(/\b(insertFamily|rotateFamily)\(/).sort(), [
+      sessions('family-store'),
+      sessions('issue-tokens'),
+    ])
+    const callers = filesWith(/\b(beginFamily|advanceFamily|liveGrant)\(/).filter(
+      (name) => name !== sessions('issue-tokens'),
     )
-    t.strictSame(
-      filesWith(/\bsettledByCode\(/),
-      [sessions('complete-sign-in')],
-      'by a code: where one was consumed',
-    )
+    t.strictSame(callers.sort(), [
+      'src/identity/auth/refresh.ts',
+      'src/identity/auth/switch-tenant.ts',
+      sessions('complete-sign-in'),
+      sessions('open-session'),
+    ])
+    for (const name of ['src/identity/auth/refresh.ts', 'src/identity/auth/switch-tenant.ts'])
+      t.match(sources.get(name)!, /await checkSecondFactor\(/, name)
+    t.strictSame(filesWith(/\bopenSession\(/).sort(), [
+      sessions('complete-sign-in'),
+      sessions('open-session'),
+      sessions('sign-in'),
+    ])
+    t.match(sources.get(sessions('sign-in'))!, /await checkSecondFactor\(/)
   },
 )
-
-t.test('whoever begins or moves a chain of refresh tokens asked first', async (t) => {
-  t.strictSame(filesWith(/\b(insertFamily|rotateFamily)\(/).sort(), [
-    sessions('family-store'),
-    sessions('issue-tokens'),
-  ])
-  const callers = filesWith(/\b(beginFamily|advanceFamily|liveGrant)\(/).filter(
-    (name) => name !== sessions('issue-tokens'),
-  )
-  t.strictSame(callers.sort(), [
-    'src/identity/auth/refresh.ts',
-    'src/identity/auth/switch-tenant.ts',
-    sessions('complete-sign-in'),
-    sessions('open-session'),
-  ])
-  for (const name of ['src/identity/auth/refresh.ts', 'src/identity/auth/switch-tenant.ts'])
-    t.match(sources.get(name)!, /await checkSecondFactor\(/, name)
-  t.strictSame(filesWith(/\bopenSession\(/).sort(), [
-    sessions('complete-sign-in'),
-    sessions('open-session'),
-    sessions('sign-in'),
-  ])
-  t.match(sources.get(sessions('sign-in'))!, /await checkSecondFactor\(/)
-})

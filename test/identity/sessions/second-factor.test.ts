@@ -2,7 +2,15 @@ import t from 'tap'
 import { endSessionsOf } from '../../../src/identity/sessions/store.ts'
 import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { claimsOf, startService } from '../../helpers/service.ts'
-import { attemptLogin, beside, changeRows, codeAt, codeIn, enrol, requireMfa } from '../otp/authenticator.ts'
+import {
+  attemptLogin,
+  changeRows,
+  codeAt,
+  codeIn,
+  enrol,
+  requireMfa,
+  startBeside,
+} from '../otp/authenticator.ts'
 
 const otp = '/api/v1/auth/otp'
 const me = '/api/v1/users/me/'
@@ -10,14 +18,14 @@ const service = await startService(t)
 const { call } = service
 const required = { OTP_REQUIRED_FOR_LOGIN: 'true' }
 
-/** Somebody with an authenticator app, whose last code is spent. */
+/** A person with an authenticator app whose last code is used up. */
 async function enrolled() {
   const person = await service.signUp()
   const { secret } = await enrol(service, person)
   return { person, code: (steps = 0) => codeAt(secret, service.now(), steps) }
 }
 
-t.test('whoever has an authenticator app is asked for a code after the right password', async (t) => {
+t.test('a person with an authenticator app is asked for a code after the right password', async (t) => {
   const { person, code } = await enrolled()
   const asked = await attemptLogin(service, person)
   t.equal(asked.status, 200)
@@ -40,7 +48,7 @@ t.test('whoever has an authenticator app is asked for a code after the right pas
   })
 })
 
-t.test('recovery codes are named while some are left, and sign in', async (t) => {
+t.test('recovery codes are offered while some are left, and complete a sign-in', async (t) => {
   const { person } = await enrolled()
   const { body } = await person.post(`${otp}/static/generate/`)
   const asked = await attemptLogin(service, person)
@@ -51,7 +59,7 @@ t.test('recovery codes are named while some are left, and sign in', async (t) =>
 })
 
 t.test(
-  'a temporary token ends after 300 s, with all sessions of its person, and names its tenant',
+  'a temporary token ends after 300 s or with its person’s sessions, and names its tenant',
   async (t) => {
     const { person, code } = await enrolled()
     const verify = (token: string, steps = 0) =>
@@ -70,20 +78,26 @@ t.test(
   },
 )
 
-t.test('a person whom nothing asks signs in by password, and steps up where asked', async (t) => {
-  const url = await beside(t, service, { OTP_REQUIRED_WHEN_ENROLLED: 'false' })
-  const { person, code } = await enrolled()
-  const { body } = await attemptLogin(service, person, { url })
-  t.match(claimsOf(body.access), { acr: 'aal1', amr: ['pwd'] })
-  const generate = () => call('POST', `${url}${otp}/static/generate/`, { token: body.access })
-  t.match(await generate(), { status: 401, body: { code: 'insufficient_user_authentication' } })
-  const verified = await call('POST', `${url}${otp}/verify/`, { token: body.access, body: { code: code() } })
-  t.match(verified, { status: 200, body: { access: undefined, refresh: undefined } })
-  t.match(await generate(), { status: 200 })
-})
+t.test(
+  'a person without a demanded second factor signs in by password, and steps up on demand',
+  async (t) => {
+    const url = await startBeside(t, service, { OTP_REQUIRED_WHEN_ENROLLED: 'false' })
+    const { person, code } = await enrolled()
+    const { body } = await attemptLogin(service, person, { url })
+    t.match(claimsOf(body.access), { acr: 'aal1', amr: ['pwd'] })
+    const generate = () => call('POST', `${url}${otp}/static/generate/`, { token: body.access })
+    t.match(await generate(), { status: 401, body: { code: 'insufficient_user_authentication' } })
+    const verified = await call('POST', `${url}${otp}/verify/`, {
+      token: body.access,
+      body: { code: code() },
+    })
+    t.match(verified, { status: 200, body: { access: undefined, refresh: undefined } })
+    t.match(await generate(), { status: 200 })
+  },
+)
 
-t.test('where everybody needs a second factor, a newcomer shows a code sent by mail', async (t) => {
-  const url = await beside(t, service, required)
+t.test('if every login needs a second factor, a new person shows a mailed code', async (t) => {
+  const url = await startBeside(t, service, required)
   const person = await service.register()
   const asked = await attemptLogin(service, person, { url })
   t.match(asked.body, { otp_required: true, methods: ['email'] })
@@ -98,12 +112,12 @@ t.test('where everybody needs a second factor, a newcomer shows a code sent by m
   t.match(
     await call('POST', `${url}${otp}/totp/setup/`, { token: again }),
     { status: 401, body: { code: 'otp_required' } },
-    'who has a device enrols no other by password alone',
+    'a person with a device cannot enrol another by password alone',
   )
 })
 
-t.test('or sets up an authenticator app while waiting, which completes the sign-in', async (t) => {
-  const url = await beside(t, service, required)
+t.test('a new person can set up an authenticator app instead, which completes the sign-in', async (t) => {
+  const url = await startBeside(t, service, required)
   const person = await service.register()
   const token = (await attemptLogin(service, person, { url })).body.temporary_token
   const setup = await call('POST', `${url}${otp}/totp/setup/`, { token })
@@ -117,13 +131,13 @@ t.test('or sets up an authenticator app while waiting, which completes the sign-
   t.match(
     await call('POST', `${url}${otp}/verify/`, { token: next.temporary_token, body: { code } }),
     { status: 400, body: { verified: false } },
-    'the step that logged somebody in is burned',
+    'the time step that completed the sign-in is used up',
   )
 })
 
 t.test('a tenant that requires a second factor asks at login, switch and refresh', async (t) => {
   const { person, code } = await enrolled()
-  const url = await beside(t, service, { OTP_REQUIRED_WHEN_ENROLLED: 'false' })
+  const url = await startBeside(t, service, { OTP_REQUIRED_WHEN_ENROLLED: 'false' })
   const plain = (await attemptLogin(service, person, { url })).body
   const { body: tenant } = await person.post('/api/v1/tenants/', { name: 'Strict' })
   await requireMfa(service, tenant.id)
@@ -146,7 +160,7 @@ t.test('a tenant that requires a second factor asks at login, switch and refresh
   t.match(
     await call('GET', `${url}${me}`, { token: other.access }),
     { status: 200 },
-    'a token runs to its end',
+    'a token stays valid until it expires',
   )
   const refresh = (refresh: string) => call('POST', `${url}/api/v1/auth/refresh/`, { body: { refresh } })
   const refused = await refresh(other.refresh)
@@ -155,11 +169,11 @@ t.test('a tenant that requires a second factor asks at login, switch and refresh
   t.match(await call('POST', `${url}${otp}/verify/`, { token: pending, body: { code: code(1) } }), {
     status: 200,
   })
-  t.match(await refresh(other.refresh), { status: 200 }, 'the refusal used no token up')
+  t.match(await refresh(other.refresh), { status: 200 }, 'the refusal did not use the token up')
 })
 
 t.test(
-  'a rotated refresh token gets no temporary token, and ends the session when it comes late',
+  'a rotated refresh token gets no temporary token, and ends the session after the grace time',
   async (t) => {
     const person = await service.signUp()
     const refresh = (refresh: string) => call('POST', '/api/v1/auth/refresh/', { body: { refresh } })
@@ -172,13 +186,13 @@ t.test(
   },
 )
 
-t.test('a channel switched off makes nobody weaker', async (t) => {
+t.test('switching a channel off weakens no account', async (t) => {
   const { person } = await enrolled()
   const { body } = await person.post(`${otp}/static/generate/`)
   const other = await enrolled()
-  const noTotp = await beside(t, service, { OTP_TOTP_ENABLED: 'false' })
+  const noTotp = await startBeside(t, service, { OTP_TOTP_ENABLED: 'false' })
   t.strictSame((await attemptLogin(service, person, { url: noTotp })).body.methods, ['email', 'static'])
-  const url = await beside(t, service, { OTP_TOTP_ENABLED: 'false', OTP_EMAIL_ENABLED: 'false' })
+  const url = await startBeside(t, service, { OTP_TOTP_ENABLED: 'false', OTP_EMAIL_ENABLED: 'false' })
   t.strictSame((await attemptLogin(service, person, { url })).body.methods, ['static'], 'codes are left')
   t.match(await attemptLogin(service, other.person, { url }), {
     status: 403,
@@ -187,16 +201,16 @@ t.test('a channel switched off makes nobody weaker', async (t) => {
   t.match(
     await attemptLogin(service, { ...other.person, password: 'not the one' }, { url }),
     { status: 401, body: { code: 'invalid_credentials' } },
-    'said only after the right password',
+    'only after the right password',
   )
   t.equal(body.count, 10)
-  const off = await beside(t, service, { OTP_ENABLED: 'false' })
+  const off = await startBeside(t, service, { OTP_ENABLED: 'false' })
   const plain = await attemptLogin(service, other.person, { url: off })
   t.match(claimsOf(plain.body.access), { acr: 'aal1' })
   t.match((await call('GET', `${off}${me}`, { token: plain.body.access })).body, { mfa_enabled: false })
 })
 
-t.test('what changes between password and code counts', async (t) => {
+t.test('changes between password and code take effect', async (t) => {
   const changes = {
     'the person is deactivated': ['users set is_active = false', 'id', 401, 'session_revoked'],
     'the membership is suspended': [
@@ -229,11 +243,11 @@ t.test('what changes between password and code counts', async (t) => {
   t.match(
     await call('POST', `${otp}/verify/`, { token: tokens.guest, body: { code: guest.code() } }),
     { status: 403, body: { code: 'tenant_suspended' } },
-    'the tenant is suspended: members stay out',
+    'the tenant is suspended: members cannot enter',
   )
   t.match(
     await call('POST', `${otp}/verify/`, { token: tokens.owner, body: { code: owner.code() } }),
     { status: 200, body: { access: String } },
-    'and owners come in',
+    'and owners can',
   )
 })

@@ -10,7 +10,7 @@ const updates = async (client: Client) =>
   (await eventsOf(database, client.tenantId)).filter(({ type }) => type === 'identity.user_updated')
 
 t.test(
-  'PUT and PATCH change what they name, with one event for each change and none for no change',
+  'PUT and PATCH change the fields they name, with one event for a change and none without one',
   async (t) => {
     const ada = await service.signUp({ first_name: 'Ada', last_name: 'Byron' })
     let last = 'Byron'
@@ -31,7 +31,7 @@ t.test(
   },
 )
 
-t.test('a body can give itself nothing that is not the person’s to write', async (t) => {
+t.test('a body cannot write read-only fields', async (t) => {
   const ada = await service.signUp()
   const id = randomUUID()
   const shown = async () => {
@@ -75,7 +75,7 @@ t.test('a body can give itself nothing that is not the person’s to write', asy
   t.ok(await service.logIn(ada), 'the password is the old one')
 })
 
-t.test('what is wrong is named, and nothing changes', async (t) => {
+t.test('a bad body names its faults, and nothing changes', async (t) => {
   const ada = await service.signUp({ first_name: 'Ada' })
   for (const value of ['x'.repeat(151), 7, null, {}, ['x']])
     for (const field of ['first_name', 'last_name'])
@@ -88,7 +88,7 @@ t.test('what is wrong is named, and nothing changes', async (t) => {
     t.match(await ada.patch(me, { first_name: name }), { status: 200, body: { first_name: name } })
 })
 
-t.test('nobody changes or, from outside, sees anybody else', async (t) => {
+t.test('a person cannot change others, and from outside the tenant cannot see them', async (t) => {
   const [ada, eve, bob] = [
     await service.signUp(),
     await service.signUp(),
@@ -120,7 +120,7 @@ t.test('nobody changes or, from outside, sees anybody else', async (t) => {
   t.equal((await eve.get('/api/v1/users/')).body.count, 1)
 })
 
-t.test('a list is walked both ways without a gap or a repeat, and its links are its own', async (t) => {
+t.test('a list is paged both ways without gaps or repeats, by its own links', async (t) => {
   const ada = await service.signUp()
   const others = await Promise.all(Array.from({ length: 44 }, () => service.register()))
   for (const { id } of others) await ada.post(`/api/v1/tenants/${ada.tenantId}/members/`, { user_id: id })
@@ -155,7 +155,7 @@ t.test('a list is walked both ways without a gap or a repeat, and its links are 
   }
 })
 
-t.test('a size that is none and a cursor of anything else are refused by name', async (t) => {
+t.test('a bad page size and a foreign cursor are refused by name', async (t) => {
   const [ada, eve] = [await service.signUp(), await service.signUp()]
   for (const who of [ada, eve])
     await who.post(`/api/v1/tenants/${who.tenantId}/members/`, { user_id: (await service.register()).id })
