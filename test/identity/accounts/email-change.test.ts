@@ -169,7 +169,11 @@ t.test(
     )
     t.equal(rows.length, 0)
     const shown = await service.call('POST', '/api/v1/auth/otp/verify/', { token, body: { code } })
-    t.match(shown, { status: 200, body: { access: String } }, 'a code from the old address still completes a sign-in')
+    t.match(
+      shown,
+      { status: 200, body: { access: String } },
+      'a code from the old address still completes a sign-in',
+    )
     const verified = await service.call('GET', me, { token: shown.body.access })
     t.match(verified.body, { email: second, email_verified: false }, 'but does not verify the new address')
 
@@ -189,36 +193,39 @@ t.test('an old address that was never verified gets neither codes nor a link', a
   await service.mailTo(email, 'sign-in code')
 })
 
-t.test('the link at the old address undoes the change, once, and ends the thief’s sessions and factors', async (t) => {
-  const owner = await longProven(service)
-  const thief = await service.logIn(owner)
-  const email = `thief.${owner.email}`
-  await move(thief, email)
-  await enrol(service, thief)
-  await post('password/reset', { email })
-  const reset = tokenIn(await service.mailTo(email, 'Reset'))
-  const mail = await service.mailTo(owner.email, 'address was changed')
-  t.equal((await fetch(/http\S+/.exec(mail.text)![0])).status, 200, 'its page uses nothing up')
-  const token = tokenIn(mail)
-  const factorLink = tokenIn(await service.mailTo(owner.email, 'factor was added'))
-  for (const other of [factorLink, reset, 'x', `${token}x`]) t.match(await undo(other), dead)
-  t.match(await post('otp/undo', { token }), dead)
+t.test(
+  'the link at the old address undoes the change, once, and ends the thief’s sessions and factors',
+  async (t) => {
+    const owner = await longProven(service)
+    const thief = await service.logIn(owner)
+    const email = `thief.${owner.email}`
+    await move(thief, email)
+    await enrol(service, thief)
+    await post('password/reset', { email })
+    const reset = tokenIn(await service.mailTo(email, 'Reset'))
+    const mail = await service.mailTo(owner.email, 'address was changed')
+    t.equal((await fetch(/http\S+/.exec(mail.text)![0])).status, 200, 'its page uses nothing up')
+    const token = tokenIn(mail)
+    const factorLink = tokenIn(await service.mailTo(owner.email, 'factor was added'))
+    for (const other of [factorLink, reset, 'x', `${token}x`]) t.match(await undo(other), dead)
+    t.match(await post('otp/undo', { token }), dead)
 
-  const answers = await Promise.all(Array.from({ length: 50 }, () => undo(token)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 1)
-  for (const answer of answers.filter(({ status }) => status !== 200)) t.match(answer, dead)
-  t.match(await thief.get(me), { status: 401, body: { code: 'session_revoked' } })
-  t.equal((await post('login', { ...owner, email })).status, 401)
-  t.match(await post('password/reset/confirm', { token: reset, password: 'a new harbour' }), dead)
-  t.match(await confirm(tokenIn(await service.mailTo(email, 'Confirm'))), dead)
-  t.match(await service.mailTo(email, 'was undone'), { text: new RegExp(owner.email) })
-  const back = await service.logIn(owner)
-  t.match((await back.get(me)).body, { email: owner.email, email_verified: true, mfa_enabled: false })
-  t.match((await back.get(`/api/v1/users/${back.id}/`)).body, { email: owner.email }, 'also in the list')
-  const { results } = await expect(200, back.get('/api/v1/audit-log/?action=profile:undo'))
-  t.match(results, [{ changes: { email: { before: email, after: owner.email } } }])
-  t.equal(await updates(back), 2)
-})
+    const answers = await Promise.all(Array.from({ length: 50 }, () => undo(token)))
+    t.equal(answers.filter(({ status }) => status === 200).length, 1)
+    for (const answer of answers.filter(({ status }) => status !== 200)) t.match(answer, dead)
+    t.match(await thief.get(me), { status: 401, body: { code: 'session_revoked' } })
+    t.equal((await post('login', { ...owner, email })).status, 401)
+    t.match(await post('password/reset/confirm', { token: reset, password: 'a new harbour' }), dead)
+    t.match(await confirm(tokenIn(await service.mailTo(email, 'Confirm'))), dead)
+    t.match(await service.mailTo(email, 'was undone'), { text: new RegExp(owner.email) })
+    const back = await service.logIn(owner)
+    t.match((await back.get(me)).body, { email: owner.email, email_verified: true, mfa_enabled: false })
+    t.match((await back.get(`/api/v1/users/${back.id}/`)).body, { email: owner.email }, 'also in the list')
+    const { results } = await expect(200, back.get('/api/v1/audit-log/?action=profile:undo'))
+    t.match(results, [{ changes: { email: { before: email, after: owner.email } } }])
+    t.equal(await updates(back), 2)
+  },
+)
 
 t.test(
   'the link takes the old address from an account that never proved it, but from no other account',
