@@ -1,4 +1,4 @@
-/** The few parts of autocannon, which has no types, that bench/load.ts uses. */
+/** Types for the parts of autocannon that bench/load.ts uses. The package has no types. */
 declare module 'autocannon' {
   interface Options {
     url: string

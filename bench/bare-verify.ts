@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createPasswordHasher } from '../src/platform/crypto/passwords.ts'
 
-// What a login cannot be faster than: an endpoint that verifies a password, with the service's own hasher and
-// its bound on hashes in flight, and does nothing else.
+// The lower bound for a login: an endpoint that only verifies a password, with the service's own hasher and its limit on
+// concurrent hashes.
 
 const passwords = await createPasswordHasher()
 const phc = await passwords.hash('a quiet harbour')

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const msPerTick = 10 // proc(5): clock ticks, of which Linux has 100 a second
+const msPerTick = 10 // proc(5): Linux has 100 clock ticks per second
 
-/** CPU ms a process has used so far, all its threads; Linux only, elsewhere 0. */
+/** CPU time in ms that all threads of a process have used so far. Linux only, elsewhere 0. */
 export function cpuOf(pid: number): number {
   const { own } = times(pid)
   return own
 }
 
-/** CPU ms of a process, of those it started, and of those of them that have ended. */
+/** CPU time in ms of a process and its descendants, including children that have ended. */
 export function cpuOfTree(pid: number): number {
   const { own, ended } = times(pid)
   return own + ended + childrenOf(pid).reduce((sum, child) => sum + cpuOfTree(child), 0)
@@ -32,7 +32,7 @@ function childrenOf(pid: number): number[] {
   return all.map(Number).filter((child) => Number(fieldsOf(child)[1]) === pid)
 }
 
-/** From field 3, the state, on: the name before it may hold blanks. */
+/** The fields from field 3 (the state) on. The name before it can contain spaces. */
 function fieldsOf(pid: number): string[] {
   const text = read(`/proc/${pid}/stat`)
   return text.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -6,8 +6,8 @@ import { openAccessEngine } from '../src/policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../src/policy-engine/evaluate/query.ts'
 import { roleQuery } from '../src/policy-toolchain/role-table.ts'
 
-// How long one decision takes, query in and parsed answer out, by the number of policies in the slice: five
-// comparisons each, a tenth of them about the subject, half of those comparisons holding.
+// Measures one decision, from the query to the parsed answer, by the number of policies in the slice. Each policy has
+// five comparisons. A tenth of the policies apply to the subject, and half of their comparisons are true.
 
 const engine = await openAccessEngine()
 const types: Record<string, DataType> = {
@@ -71,14 +71,14 @@ const rounds = 30_000
 function measured(asked: DecisionQuery): number[] {
   for (let time = 0; time < rounds / 3; time++) engine.decide(asked)
   const times = Array.from({ length: rounds }, () => {
-    const begun = process.hrtime.bigint()
+    const started = process.hrtime.bigint()
     engine.decide(asked)
-    return Number(process.hrtime.bigint() - begun) / 1000
+    return Number(process.hrtime.bigint() - started) / 1000
   })
   return times.sort((one, other) => one - other)
 }
 
-console.log('policies  slice KB  p50 µs  p99 µs  least µs')
+console.log('policies  slice KB  p50 µs  p99 µs    min µs')
 for (const policies of [0, 10, 100, 500]) {
   const asked = query(policies)
   const times = measured(asked)

@@ -17,17 +17,18 @@ import { timeOrderedId } from '../src/platform/outbox/time-ordered-id.ts'
 import { disposableDatabase } from '../test/helpers/database.ts'
 import { startActors } from '../workers/actors.ts'
 import { openWorkerDeps } from '../workers/deps.ts'
+import { percentile } from './percentile.ts'
 
-// node bench/deliveries.ts: how many events a second reach one receiver on this machine, with one webhook and with
-// several, and how long a lone event takes from its commit to the receiver. `--redis` for queues on a Redis of its
-// own. TEST_DATABASE_URL names a Postgres to use; else one without fsync is started.
+// node bench/deliveries.ts: measures how many events per second reach one receiver on this machine, with one webhook and
+// with several, and how long a single event takes from its commit to the receiver. `--redis` starts a Redis for the
+// queues. TEST_DATABASE_URL names a Postgres to use; otherwise one without fsync is started.
 
 const { values } = parseArgs({
   options: {
     redis: { type: 'boolean', default: false },
     webhooks: { type: 'string', default: '20' },
     events: { type: 'string', default: '1000' },
-    lone: { type: 'string', default: '100' },
+    single: { type: 'string', default: '100' },
   },
 })
 
@@ -63,24 +64,24 @@ const actors = await startActors(deps)
 const throughput = async (webhooks: number, events: number) => {
   const tenantId = await makeTenant(webhooks)
   count = 0
-  const begun = performance.now()
-  for (let left = events; left > 0; left -= 20) await happen(tenantId, Math.min(left, 20))
+  const started = performance.now()
+  for (let left = events; left > 0; left -= 20) await appendEvents(tenantId, Math.min(left, 20))
   const written = performance.now()
   while (count < webhooks * events) await sleep(5)
-  const seconds = (performance.now() - begun) / 1_000
-  return { perSecond: Math.round(count / seconds), writing: Math.round(written - begun), seconds }
+  const seconds = (performance.now() - started) / 1_000
+  return { perSecond: Math.round(count / seconds), writing: Math.round(written - started), seconds }
 }
 
 const one = await throughput(1, Number(values.events))
 const many = await throughput(Number(values.webhooks), Math.round(Number(values.events) / 4))
-const waits = await loneEvents(Number(values.lone))
+const waits = await singleEvents(Number(values.single))
 console.log(
   JSON.stringify({
     queues: redis ? 'redis' : 'postgres',
     one_webhook_per_second: one.perSecond,
     [`${values.webhooks}_webhooks_per_second`]: many.perSecond,
-    p50_ms: at(waits, 0.5),
-    p99_ms: at(waits, 0.99),
+    p50_ms: rounded(percentile(waits, 0.5)),
+    p99_ms: rounded(percentile(waits, 0.99)),
   }),
 )
 await actors.stop()
@@ -92,7 +93,7 @@ receiver.closeAllConnections()
 receiver.close()
 redis?.child.kill('SIGKILL')
 
-/** A tenant with so many webhooks, all to the one receiver. */
+/** Creates a tenant with this many webhooks, all to the same receiver. */
 async function makeTenant(webhooks: number): Promise<string> {
   const tenantId = timeOrderedId(Date.now())
   await root.query(
@@ -110,8 +111,8 @@ async function makeTenant(webhooks: number): Promise<string> {
   return tenantId
 }
 
-/** So many events of one transaction; the id of the last. */
-function happen(tenantId: string, events: number): Promise<string> {
+/** Appends this many events in one transaction; returns the id of the last. */
+function appendEvents(tenantId: string, events: number): Promise<string> {
   return inTenant({ api }, { tenantId, userId: tenantId }, async (tx) => {
     let last = ''
     for (let n = 0; n < events; n++)
@@ -128,22 +129,22 @@ function happen(tenantId: string, events: number): Promise<string> {
   })
 }
 
-/** ms from the commit of an event to its arrival, one event at a time. */
-async function loneEvents(events: number): Promise<number[]> {
+/** The ms from the commit of an event to its arrival, one event at a time. */
+async function singleEvents(events: number): Promise<number[]> {
   const tenantId = await makeTenant(1)
   const found: number[] = []
   for (let n = 0; n < events; n++) {
-    const id = await happen(tenantId, 1)
+    const id = await appendEvents(tenantId, 1)
     const committed = performance.now()
     while (!arrived.has(id)) await sleep(1)
     found.push(Math.max(0, arrived.get(id)! - committed))
     await sleep(30)
   }
-  return found.sort((a, b) => a - b)
+  return found
 }
 
-function at(sorted: number[], share: number): number {
-  return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0) * 10) / 10
+function rounded(ms: number): number {
+  return Math.round(ms * 10) / 10
 }
 
 async function startRedis() {

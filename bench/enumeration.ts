@@ -4,10 +4,10 @@ import { createLogger } from '../src/platform/log.ts'
 import { serveApi } from '../src/serve.ts'
 import { disposableDatabase } from '../test/helpers/database.ts'
 
-// Whether the time of an answer tells if an address has an account. Run it by hand on a quiet machine:
+// Measures whether the response time reveals that an address has an account. Run it by hand on a quiet machine:
 //   node bench/enumeration.ts [samples] [login or reset]
-// It interleaves the kinds of addresses, and prints medians, their gap, and the area under the ROC curve of the
-// Mann-Whitney test: 0.5 is what a guess has.
+// It alternates known and unknown addresses, and prints the medians, their difference, and the area under the ROC curve
+// (Mann-Whitney test): 0.5 means no better than a guess.
 
 const samples = Number(process.argv[2] ?? 2_000)
 const only = process.argv[3]
@@ -25,23 +25,24 @@ const config = readConfig({
 const serving = await serveApi(config, createLogger('silent', false))
 
 let calls = 0
-/** Every call from another address, so that no counter of attempts interferes. */
+/** Each call comes from another IP address, so that no attempt counter interferes. */
 async function post(path: string, body: object): Promise<number> {
   const n = ++calls
   const from = `2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`
-  const begun = performance.now()
+  const started = performance.now()
   const answer = await fetch(`${serving.url}/api/v1/auth/${path}/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
     body: JSON.stringify(body),
   })
   await answer.text()
-  if (answer.status === 429) throw new Error('The day of an account is over: the figures would mean nothing')
-  return performance.now() - begun
+  if (answer.status === 429)
+    throw new Error('An account has reached its daily limit: the figures would mean nothing')
+  return performance.now() - started
 }
 
 const known: string[] = []
-// A hundred failures a day are one account's; enough accounts keep below that.
+// An account is limited to a hundred failures a day; use enough accounts to stay below.
 for (let n = 0; n < Math.ceil(samples / 90); n++) {
   const email = `known${n}@example.com`
   await post('register', { email, password: 'a quiet harbour' })
@@ -76,7 +77,7 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!
 }
 
-/** The chance that a known address took longer than an unknown one. */
+/** The probability that a known address took longer than an unknown one. */
 function auc(known: number[], unknown: number[]): number {
   const all = [...known.map((ms) => ({ ms, is: 1 })), ...unknown.map((ms) => ({ ms, is: 0 }))].sort(
     (x, y) => x.ms - y.ms,

@@ -3,7 +3,8 @@ import autocannon from 'autocannon'
 import { percentile } from './percentile.ts'
 import type { Load, Loaded } from './stage.ts'
 
-// A process of its own, so that its work is not counted as the server's: reads a Load, prints a Loaded.
+// The load generator. A separate process, so that its CPU time does not count as the server's. Reads a Load from stdin,
+// prints a Loaded.
 
 const load = (await json(process.stdin)) as Load
 const accounts = [...load.accounts]
@@ -13,7 +14,7 @@ let withoutRetryAfter = 0
 const hasRetryAfter = (headers: Record<string, string>) =>
   Object.keys(headers).some((name) => name.toLowerCase() === 'retry-after')
 
-/** One connection is one person; where the answers hold a new token, the next request sends that. */
+/** The requests of a connection, which is one person. With `follows`, the next request sends the token of the answer. */
 function requestsOf({ headers, body }: Load['accounts'][number]) {
   let next = body
   return [

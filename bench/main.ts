@@ -6,11 +6,11 @@ import { cpuOf, cpuOfTree, memoryOf } from './cpu.ts'
 import { freshTokens, generate, openStage, type Stage } from './stage.ts'
 import { type Suite, suites } from './suites.ts'
 
-// npm run bench: the load of 32 clients, in a process of its own, on an API and a durable embedded Postgres, all on
-// this machine. Each figure is the median of the rounds; suites take turns, so that a busy minute hits them alike.
-// --write makes the figures the baseline; --profile leaves a .cpuprofile of the API in this folder.
+// npm run bench: a load generator with 32 clients, in a separate process, against an API and a durable embedded Postgres
+// on this machine. Each figure is the median of the rounds. The suites alternate, so that a busy minute affects all of
+// them. --write stores the figures as baseline; --profile leaves a .cpuprofile of the API in the working directory.
 
-/** One suite in figures: rates per second, latencies in ms, CPU in ms per request, memory in MB. */
+/** The figures of a suite: rates per second, latencies in ms, CPU in ms per request, memory in MB. */
 const keys = ['per_second', 'p50_ms', 'p99_ms', 'server_cpu_ms', 'postgres_cpu_ms', 'rss_mb'] as const
 type Figures = Record<(typeof keys)[number], number> & { ratio?: number }
 type Results = Record<string, Figures>
@@ -48,15 +48,16 @@ async function main() {
 
 const machine = `${platform()} ${arch()}, ${availableParallelism()} cores shared by load, server and Postgres, Node ${process.versions.node.split('.')[0]}`
 
-// Rates mean little on a machine that does other work; ratios do better.
+// On a busy machine the rates mean little; the ratios mean more.
 const busy = `load average ${loadavg()[0]?.toFixed(1)} before the first round`
 
-/** The suites named, and those they are divided by. */
+/** The named suites and the suites by whose rates they are divided. */
 function choose(only: string | undefined): Suite[] {
   if (only === undefined) return suites
   const names = only.split(',')
   const unknown = names.find((name) => !suites.some((suite) => suite.name === name))
-  if (unknown) throw new Error(`There is no suite ${unknown}: ${suites.map(({ name }) => name).join(', ')}`)
+  if (unknown)
+    throw new Error(`Unknown suite ${unknown}. The suites are: ${suites.map(({ name }) => name).join(', ')}`)
   const over = suites.filter((suite) => names.includes(suite.name)).map((suite) => suite.over)
   return suites.filter(({ name }) => names.includes(name) || over.includes(name))
 }
@@ -121,7 +122,7 @@ function print(chosen: Suite[], results: Results) {
   })
   for (const { name, about } of chosen) console.log(`${name.padEnd(8)} ${about}`)
   console.table(Object.fromEntries(rows.map(({ suite, ...row }) => [suite, row])))
-  console.log(`Here: ${machine}, ${busy}. Baseline: ${baseline.machine}.`)
+  console.log(`This machine: ${machine}, ${busy}. Baseline: ${baseline.machine}.`)
 }
 
 main().catch(reportAndExit)

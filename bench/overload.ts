@@ -6,18 +6,19 @@ import { memoryOf } from './cpu.ts'
 import { percentile } from './percentile.ts'
 import { type Account, generate, type Load, openStage, type Stage } from './stage.ts'
 
-// What others feel while one floods. Run it by hand on a quiet machine, where load, API and Postgres share the cores:
+// Measures how a flood of one client affects others. Run it by hand on a quiet machine, where load, API and Postgres
+// share the cores:
 //   node bench/overload.ts [--seconds 15] [--json]
-// login flood: strangers' logins at a rate many times what the cores can hash, from no address in particular, so that
-// no limit but the bound on hashing stands in the way. noisy tenant: one tenant asks at ten times its limit, and a
-// neighbour goes on as before. Each is compared with the same probes on the idle service, in one run.
+// login flood: logins of unknown people at many times the rate that the cores can hash. The rate limits are off, so only the limit on
+// hashing applies. noisy tenant: one tenant sends ten times its limit, another tenant continues as before. Both are
+// compared with the same probes on the idle service, in one run.
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '15' }, json: { type: 'boolean', default: false } },
 })
 const seconds = Number(values.seconds)
 
-/** Asks one address at a fixed pace for as long as `during` runs; gives the times of its answers in ms. */
+/** Requests a URL at a fixed rate while `during` runs; returns percentiles of the response times in ms. */
 async function probe(during: Promise<unknown>, url: string, headers = {}): Promise<Probed> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const times: number[] = []
@@ -29,11 +30,11 @@ async function probe(during: Promise<unknown>, url: string, headers = {}): Promi
   })
   const ask = () =>
     new Promise<void>((done) => {
-      const begun = performance.now()
+      const started = performance.now()
       request(url, { agent, headers })
         .on('response', (response) => {
           if (response.statusCode !== 200) failed++
-          times.push(performance.now() - begun)
+          times.push(performance.now() - started)
           response.resume().on('end', done)
         })
         .on('error', () => {
@@ -68,7 +69,7 @@ async function probes(during: Promise<unknown>, url: string, account: Account) {
   return { health, me }
 }
 
-/** The highest resident memory in MB while `during` runs. */
+/** The maximum resident memory in MB while `during` runs. */
 async function peakMemory(during: Promise<unknown>, pid: number): Promise<number> {
   let peak = 0
   let over = false
@@ -109,16 +110,16 @@ async function loginFlood(stage: Stage) {
   return { idle, during, loaded, memoryBefore, memory, recovery }
 }
 
-/** ms until ten reads in a row are as quick as the slowest of the idle service. */
+/** The ms until ten reads in a row take no longer than `limit` ms, or 10 ms; gives up after 30 s. */
 async function recovered(url: string, account: Account, limit: number): Promise<number> {
-  const begun = performance.now()
+  const started = performance.now()
   for (let quick = 0; quick < 10; ) {
     const asked = performance.now()
     await (await fetch(`${url}/api/v1/users/me/`, { headers: bearer(account) })).text()
     quick = performance.now() - asked <= Math.max(limit, 10) ? quick + 1 : 0
-    if (performance.now() - begun > 30_000) break
+    if (performance.now() - started > 30_000) break
   }
-  return performance.now() - begun
+  return performance.now() - started
 }
 
 async function noisyTenant(stage: Stage) {
@@ -132,7 +133,7 @@ async function noisyTenant(stage: Stage) {
     path,
     seconds,
     accounts: Array.from({ length: 32 }, () => ({ headers: bearer(noisy), body: '' })),
-    rate: 1_000, // ten times the 6,000 a minute of a tenant
+    rate: 1_000, // per second: ten times a tenant's limit of 6,000 per minute
   })
   const [loaded, during] = await Promise.all([noise, probe(noise, url + path, bearer(neighbour))])
   return { idle, during, loaded }
@@ -162,7 +163,7 @@ async function main() {
     `  answered ${loaded.requests + loaded.failed}, of them refused ${loaded.refused.count}, p50 ${ms(loaded.refused.p50)}, p99 ${ms(loaded.refused.p99)}, without Retry-After ${loaded.refused.withoutRetryAfter}`,
   )
   console.log(
-    `  memory ${flood.memoryBefore.toFixed(0)} → at most ${flood.memory.toFixed(0)} MB; as quick as before ${ms(recovery)} after the end`,
+    `  memory ${flood.memoryBefore.toFixed(0)} → at most ${flood.memory.toFixed(0)} MB; response times are normal again ${ms(recovery)} after the end`,
   )
   console.log(`noisy tenant, 1,000 offered per second, 100 allowed`)
   compare('neighbour', noise.idle, noise.during)

@@ -12,11 +12,11 @@ import { removeEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
 import { reportAndExit } from '../src/stop-signal.ts'
 import { apiEnvironment, freePort, logIn, post } from './stage.ts'
 
-// Requests lost while two API processes are restarted one after the other, behind a real balancer with the example of
-// docs/operations. Run it by hand, with nginx or haproxy installed:
+// Counts the requests lost while two API processes restart one after the other, behind a real balancer with the example
+// configuration of docs/operations. Run it by hand, with nginx or haproxy installed:
 //   node bench/rolling-restarts.ts nginx|haproxy [--rounds 10] [--delay 5] [--rate 100]
-// A request is lost where it gets no answer, or one of 5xx. Half of them are POSTs, which no balancer may repeat; half
-// of the clients keep their connection, the others make a new one each time.
+// A request is lost when it gets no answer, or a 5xx. Half of the requests are POSTs, which a balancer must not repeat.
+// Half of the clients keep their connection, the others open a new one for each request.
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
 const [balancer = ''] = positionals
 const person = { email: 'ada@example.com', password: 'a quiet harbour' }
 
-/** How each balancer is started on a file; its example names these addresses. */
+/** How to start each balancer with a configuration file. The example configurations contain the addresses below. */
 const balancers: Record<
   string,
   { example: string; held: boolean; whole(text: string): string; args(file: string): string[] }
@@ -55,10 +55,10 @@ interface Counts {
   lost: Map<string, number>
 }
 
-/** Sends one request; counts what is lost by what became of it. */
+/** Sends one request; counts lost ones by their outcome. */
 async function ask(counts: Counts, url: string, agent: Agent | undefined, token: string): Promise<void> {
   const isPost = counts.sent++ % 2 === 0
-  const begun = performance.now()
+  const started = performance.now()
   const body = JSON.stringify({
     subject: { type: 'user', id: person.email },
     resource: { type: 'document', id: '1' },
@@ -78,7 +78,7 @@ async function ask(counts: Counts, url: string, agent: Agent | undefined, token:
       .on('error', ({ message }) => resolve(message))
       .end(isPost ? body : undefined)
   })
-  counts.slowest = Math.max(counts.slowest, performance.now() - begun)
+  counts.slowest = Math.max(counts.slowest, performance.now() - started)
   if (outcome === '200') return
   const name = `${isPost ? 'POST' : 'GET'} ${outcome}`
   counts.lost.set(name, (counts.lost.get(name) ?? 0) + 1)
@@ -86,7 +86,7 @@ async function ask(counts: Counts, url: string, agent: Agent | undefined, token:
 
 async function main() {
   const chosen = balancers[balancer]
-  if (!chosen) throw new Error(`Name one of ${Object.keys(balancers).join(', ')}.`)
+  if (!chosen) throw new Error(`Give one of these balancers: ${Object.keys(balancers).join(', ')}.`)
   const folder = await mkdtemp(join(tmpdir(), 'bailiwick-rolling-'))
   await chmod(folder, 0o711)
   const development = await openDevelopment(readConfig({ DATA_DIR: folder }))
@@ -119,9 +119,9 @@ async function main() {
     }, 1_000 / Number(values.rate))
     for (let round = 0; round < Number(values.rounds); round++)
       for (const { restart } of processes) {
-        const begun = performance.now()
+        const started = performance.now()
         await restart()
-        console.log(`  restarted in ${Math.round(performance.now() - begun)} ms`)
+        console.log(`  restarted in ${Math.round(performance.now() - started)} ms`)
       }
     clearInterval(load)
     await Promise.all(pending)
@@ -140,8 +140,8 @@ async function main() {
 }
 
 /**
- * Keeps an API on a port: starts it anew whenever it ends, and at SIGHUP; ends with it at SIGTERM. `held`: opens the
- * socket and hands it over, as systemd does, so that connections wait in it while no process runs.
+ * A Perl script that keeps an API running on a port: restarts it when it ends and at SIGHUP, and ends with it at SIGTERM.
+ * `held`: opens the socket and passes it on, as systemd does, so that connections wait while no process runs.
  */
 const keeper = `
   use Socket; $^F = 3; $| = 1;
@@ -165,7 +165,7 @@ const endOf = (child: ChildProcess) => async () => {
   await exit
 }
 
-/** An API that is ready, and how to restart it; `ends` are told how to end it. */
+/** Starts an API, waits until it is ready, and returns how to restart it. Adds a function to `ends` that ends it. */
 async function keepApi(
   config: Config,
   port: number,

@@ -10,7 +10,7 @@ import { type Config, readConfig } from '../src/config.ts'
 import { openDevelopment } from '../src/development/development.ts'
 import { removeEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
 
-/** What the load generator is told: one connection per account. `follows`: each answer's token is the next request's. */
+/** The task of the load generator: one connection per account. `follows`: each request sends the token of the last answer. */
 export interface Load {
   url: string
   method: 'GET' | 'POST'
@@ -18,11 +18,11 @@ export interface Load {
   seconds: number
   accounts: { headers: Record<string, string>; body: string }[]
   follows?: boolean
-  /** Requests per second over all connections; unset, each connection asks again as soon as it is answered. */
+  /** Requests per second over all connections. Without it each connection sends the next request after each answer. */
   rate?: number
 }
 
-/** What it found; times in ms, `failed` counts answers other than 2xx and none at all. */
+/** The result of a load. Times in ms; `failed` counts missing answers and answers other than 2xx. */
 export interface Loaded {
   perSecond: number
   requests: number
@@ -32,7 +32,7 @@ export interface Loaded {
   refused: Refused
 }
 
-/** Answers of 429 and 503: how many there were, how many without Retry-After, and in how many ms they came. */
+/** Answers of 429 and 503: their number, those without `Retry-After`, and their response times in ms. */
 export interface Refused {
   count: number
   withoutRetryAfter: number
@@ -49,7 +49,7 @@ export interface Account {
 
 export type ServerName = 'api' | 'bare' | 'hand'
 
-/** A running API and its database, each in processes of its own, as in production but for the rate limits. */
+/** A running API and its database in separate processes, as in production except for the rate limits. */
 export interface Stage {
   servers: Record<ServerName, { url: string; pid: number }>
   postgresPid: number
@@ -61,8 +61,8 @@ const here = import.meta.dirname
 const entry = join(here, '..', 'src', 'entry.cjs')
 
 /**
- * Starts all of it in a folder of its own with the embedded Postgres as it comes, which is durable. `options` are
- * Node's, for the API, and `settings` the service's.
+ * Starts a stage in a temporary folder, with the embedded Postgres in its default, durable configuration. `options` are
+ * Node options for the API, `settings` are settings of the service.
  */
 export async function openStage(
   clients: number,
@@ -70,7 +70,7 @@ export async function openStage(
   settings: Record<string, string> = {},
 ): Promise<Stage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'bailiwick-bench-'))
-  await chmod(dataDir, 0o711) // as root, the server is another user and has to pass through
+  await chmod(dataDir, 0o711) // run by root, the server is another user and must be able to enter the folder
   const ends: (() => Promise<unknown>)[] = [() => remove(dataDir)]
   const close = async () => {
     for (const end of ends.reverse()) await end()
@@ -95,16 +95,16 @@ export async function openStage(
   }
 }
 
-/** One run of the load generator. */
+/** Runs the load generator once. */
 export async function generate(load: Load): Promise<Loaded> {
   const child = spawn(process.execPath, [join(here, 'load.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.end(JSON.stringify(load)) // not as an argument: it holds tokens
+  child.stdin.end(JSON.stringify(load)) // not as an argument: it contains tokens
   const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')])
   if (child.exitCode !== 0) throw new Error(`The load generator ended with ${child.exitCode}`)
   return JSON.parse(printed)
 }
 
-/** Settings of production for an API that is measured. */
+/** Production settings for a measured API. */
 export const apiEnvironment = (config: Config) => ({
   NODE_ENV: 'production',
   DATABASE_API_URL: config.DATABASE_API_URL!,
@@ -131,7 +131,7 @@ async function serve(args: string[], env: Record<string, string>, path: string) 
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: size,
-      // As in the image.
+      // As in the container image.
       MALLOC_ARENA_MAX: '1',
       MALLOC_MMAP_THRESHOLD_: '33554432',
       MALLOC_TRIM_THRESHOLD_: '67108864',
@@ -176,7 +176,7 @@ const makeAccounts = (url: string, count: number): Promise<Account[]> =>
     }),
   )
 
-/** A person with tokens that nobody has used yet. */
+/** Logs a person in and returns them with unused tokens. */
 export async function logIn(
   url: string,
   { email, password }: Pick<Account, 'email' | 'password'>,
@@ -185,7 +185,7 @@ export async function logIn(
   return { email, password, access, refresh }
 }
 
-/** The stage with fresh tokens: a refresh token works once, an access token 15 minutes. */
+/** The stage with fresh tokens: a refresh token works once, an access token for 15 minutes. */
 export async function freshTokens(stage: Stage): Promise<Stage> {
   return {
     ...stage,

@@ -1,6 +1,6 @@
 import type { Account, Load, ServerName } from './stage.ts'
 
-/** What is measured: which server, under which load; `over` names the suite whose rate this one is divided by. */
+/** A measurement: a server under a load. `over`: the suite by whose rate this suite's rate is divided. */
 export interface Suite {
   name: string
   about: string
@@ -22,7 +22,7 @@ const readMe = (accounts: Account[]) =>
 export const suites: Suite[] = [
   {
     name: 'by-hand',
-    about: 'the work of `me` written by hand on node:http and pg, in one flush',
+    about: 'the work of `me`, written by hand on node:http and pg, in one round trip',
     server: 'hand',
     load: readMe,
   },
@@ -46,7 +46,7 @@ export const suites: Suite[] = [
   },
   {
     name: 'verify',
-    about: 'argon2id alone: a bare endpoint with the same library, parameters and bound',
+    about: 'argon2id only: a minimal endpoint with the same library, parameters and concurrency limit',
     server: 'bare',
     load: (accounts) => ({
       method: 'POST',
