@@ -15,17 +15,17 @@ export type OpenApiDocument = ReturnType<typeof createDocument>
 const introduction = `Identity, tenants and access decisions over JSON.
 
 Log in at \`POST /api/v1/auth/login/\` and send \`Authorization: Bearer <access>\`. A token works in the one tenant it
-names; \`POST /api/v1/auth/switch-tenant/\` gives one for another.
+names; \`POST /api/v1/auth/switch-tenant/\` gives a token for another tenant.
 
 - Paths work with and without the trailing slash.
 - Lists answer \`{count, next, previous, results}\`: follow \`next\` until it is \`null\`.
 - Errors are \`application/problem+json\` (RFC 9457): \`code\` is for programs, \`detail\` for people.
-- \`X-Request-Id\` is echoed, or made, and stands in every error and log line.
+- \`X-Request-Id\` is echoed, or generated, and is part of every error and log line.
 - Times are RFC 3339 in UTC, ids are UUIDs.`
 
 /**
- * The OpenAPI 3.1 document of the routes, made of the schemas that validate. `publicUrl` is without a trailing slash.
- * Throws where two routes would have one operation id.
+ * The OpenAPI 3.1 document of the routes, generated from the schemas that validate requests. `publicUrl` has no trailing
+ * slash. Throws if two routes have the same operation id.
  */
 export function openapiDocument(
   routes: readonly Route[],
@@ -55,15 +55,15 @@ const bearerAuth = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
-  description: 'The `access` token of a login or refresh, or where an operation says so a `temporary_token`.',
+  description: 'The `access` token of a login or refresh; a `temporary_token` where the operation says so.',
 } as const
 
 function assertUnique(routes: readonly Route[]) {
   const seen = new Map<string, string>()
   for (const route of routes) {
-    const [id, place] = [operationId(route), `${route.method} ${route.path}`]
-    if (seen.has(id)) throw new Error(`${seen.get(id)} and ${place} would both be the operation ${id}`)
-    seen.set(id, place)
+    const [id, call] = [operationId(route), `${route.method} ${route.path}`]
+    if (seen.has(id)) throw new Error(`${seen.get(id)} and ${call} have the same operation id ${id}`)
+    seen.set(id, call)
   }
 }
 
@@ -76,7 +76,7 @@ function pathsOf(routes: readonly Route[]) {
   return paths
 }
 
-/** The API's canonical form ends with a slash; well-known addresses and probes are what their standards say. */
+/** Canonical paths of the API end with a slash. Well-known addresses and probes have the form of their standards. */
 const documentPath = (path: string) =>
   path.replace(/:(\w+)/g, '{$1}').replace(/^\/api\/.*[^/]$/, (found) => `${found}/`)
 
@@ -97,12 +97,12 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
 
 function descriptionOf({ action, description }: Route) {
   const temporary = action !== 'public' && actions[action].tokens.includes('otp_pending')
-  const hint = 'Takes the `temporary_token` of a login that waits for a second factor, too.'
+  const hint = 'Also accepts the `temporary_token` of a login that waits for a second factor.'
   const text = [description, temporary && hint].filter(Boolean).join('\n\n')
   return text ? { description: text } : {}
 }
 
-/** Path parameters are ids, all of them; a malformed one is an unknown one. */
+/** All path parameters are ids. A malformed id is answered like an unknown one. */
 function parametersOf({ path, query, method, versioned, action }: Route) {
   const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.guid()] as const)
   const inPath = ids.length > 0 && { path: z.object(Object.fromEntries(ids)) }
@@ -116,19 +116,18 @@ const ifMatch = z.object({
   'If-Match': z
     .string()
     .optional()
-    .meta({ description: 'The `ETag` of what you read: 412 where it was changed since' }),
+    .meta({ description: 'The `ETag` of the version that you read; 412 if it has changed since' }),
 })
 
 const approvalRequest = z.object({
-  'Approval-Request': z
-    .uuid()
-    .optional()
-    .meta({ description: 'The approved request for this very call, where a policy asks for an approval' }),
+  'Approval-Request': z.uuid().optional().meta({
+    description: 'The id of the approved request for exactly this call, if a policy asks for an approval',
+  }),
 })
 
 const entityTagHeader = { ETag: { description: 'For `If-Match`', schema: { type: 'string' } } } as const
 
-/** An empty body counts as `{}`, so a body is demanded where `{}` would not do. */
+/** An empty body counts as `{}`, so a body is required only if the schema refuses `{}`. */
 function requestBodyOf({ body }: Route) {
   if (!body) return {}
   return {
@@ -136,7 +135,7 @@ function requestBodyOf({ body }: Route) {
   }
 }
 
-/** A schema may refuse by a code of its own, which it throws. */
+/** A schema can also refuse by throwing an error with its own code. */
 function acceptsNothing(body: ZodType): boolean {
   try {
     return body.safeParse({}).success
@@ -152,7 +151,7 @@ const successOf = ({ status, answer, secret, method, versioned }: Route) => ({
   ...(answer && { content: { 'application/json': { schema: answer } } }),
 })
 
-/** Answers may gain members, so their schemas stay open; the rest is what zod says twice or JSON knows anyway. */
+/** Answers can get new members, so their schemas stay open. The rest removes what zod repeats or JSON implies. */
 function simplify({ jsonSchema, zodSchema, io }: ZodOpenApiOverrideContext) {
   const { def } = zodSchema._zod
   if (io === 'output' && def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties

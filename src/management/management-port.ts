@@ -15,21 +15,21 @@ interface Settings {
   production: boolean
 }
 
-interface Shown {
+interface Sources {
   metrics: Metrics
   readiness: Readiness
   log: Logger
   clock: () => number
-  /** Given where this process may see the queues. */
+  /** Given if this process can read the queues. */
   listQueues?: () => Promise<Queue[]>
 }
 
 /**
- * The port for those who run the service: metrics and health, without a token, and the queues for operators who log
- * in; not to be reached from outside.
+ * The port for operators: metrics and health without a token, and the queue board with a login. It must not be reachable
+ * from outside.
  */
 export interface ManagementPort {
-  /** Undefined where there is none. */
+  /** Undefined if the port is off. */
   url: string | undefined
   close(): Promise<void>
 }
@@ -38,26 +38,26 @@ const boardPath = '/queues'
 const none: ManagementPort = { url: undefined, close: async () => undefined }
 
 /**
- * Serves `/metrics`, `/healthz`, `/readyz` and, with QUEUE_BOARD_PASSWORD and queues, `/queues/` on MANAGEMENT_PORT of
- * HOST; without that setting, nothing. Rejects where the port is taken.
+ * Serves `/metrics`, `/healthz` and `/readyz` on MANAGEMENT_PORT of HOST, and `/queues/` if QUEUE_BOARD_PASSWORD is set
+ * and there are queues. Without MANAGEMENT_PORT it serves nothing. Rejects if the port is taken.
  */
-export async function openManagementPort(settings: Settings, shown: Shown): Promise<ManagementPort> {
+export async function openManagementPort(settings: Settings, sources: Sources): Promise<ManagementPort> {
   const { HOST, MANAGEMENT_PORT: port, production } = settings
-  const { metrics, readiness, log } = shown
+  const { metrics, readiness, log } = sources
   if (port === undefined) {
-    if (settings.QUEUE_BOARD_PASSWORD && shown.listQueues)
+    if (settings.QUEUE_BOARD_PASSWORD && sources.listQueues)
       log.warn('QUEUE_BOARD_PASSWORD is set, but MANAGEMENT_PORT is not: there is no queue board')
     if (production) log.info('MANAGEMENT_PORT is not set: this process serves no metrics')
     return none
   }
   const answers = answersOf(metrics, readiness)
-  const board = await boardOf(settings, shown)
+  const board = await boardOf(settings, sources)
   const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 10_000 }, (request, response) => {
     const path = (request.url ?? '').split('?')[0]?.replace(/(?<=.)\/$/, '') ?? ''
     if (board && `${path}/`.startsWith(`${boardPath}/`)) return board(request, response)
     const answer = answers.get(path)
     const sent = answer ? (isRead(request.method) ? answer() : refuse(notAllowed())) : refuse(notFound())
-    sent.catch(refuse).then((told) => send(response, told))
+    sent.catch(refuse).then((answer) => send(response, answer))
   })
   await listenOn(server, HOST, port).catch((error) => {
     throw isTaken(error) ? portTaken('MANAGEMENT_PORT', HOST, port) : error
@@ -74,31 +74,31 @@ export async function openManagementPort(settings: Settings, shown: Shown): Prom
   }
 }
 
-/** Loaded only where it is on. */
+/** Loads the queue board only if it is on. */
 async function boardOf(
   { QUEUE_BOARD_PASSWORD: password }: Settings,
-  { listQueues, clock, log }: Shown,
+  { listQueues, clock, log }: Sources,
 ): Promise<RequestListener | undefined> {
   if (!password || !listQueues) return undefined
   const { queueBoard } = await import('./queue-board.ts')
   return queueBoard({ path: boardPath, password, listQueues, clock, log })
 }
 
-interface Told {
+interface Answer {
   status: number
   type: string
   body: string
   headers?: Record<string, string>
 }
 
-const json = (status: number, body: object, type = 'application/json'): Told => ({
+const json = (status: number, body: object, type = 'application/json'): Answer => ({
   status,
   type: `${type}; charset=utf-8`,
   body: JSON.stringify(body),
 })
 
 const answersOf = (metrics: Metrics, readiness: Readiness) =>
-  new Map<string, () => Promise<Told>>([
+  new Map<string, () => Promise<Answer>>([
     ['/metrics', async () => ({ status: 200, type: textFormat, body: await metrics.scrape() })],
     ['/healthz', async () => json(200, { status: 'ok' })],
     ['/readyz', () => readiness.ready().then(() => json(200, { status: 'ready' }))],
@@ -111,14 +111,15 @@ const notAllowed = () =>
     headers: { Allow: 'GET, HEAD' },
   })
 
-/** Who is not ready says why in an error of ours; anything else stays inside. */
-async function refuse(thrown: unknown): Promise<Told> {
-  const error = thrown instanceof ApiError ? thrown : new ApiError(500, 'internal_error', 'This is a fault.')
-  const told = json(error.status, problemBody(error, randomUUID()), 'application/problem+json')
-  return { ...told, headers: error.headers }
+/** An ApiError becomes the answer, such as the reason why the process is not ready. Other errors stay hidden: 500. */
+async function refuse(thrown: unknown): Promise<Answer> {
+  const error =
+    thrown instanceof ApiError ? thrown : new ApiError(500, 'internal_error', 'An internal error occurred.')
+  const answer = json(error.status, problemBody(error, randomUUID()), 'application/problem+json')
+  return { ...answer, headers: error.headers }
 }
 
-function send(response: ServerResponse, { status, type, body, headers }: Told) {
+function send(response: ServerResponse, { status, type, body, headers }: Answer) {
   response.writeHead(status, {
     ...headers,
     'Content-Type': type,

@@ -7,13 +7,13 @@ import { ApiError } from '../platform/errors.ts'
 const name = 'operator'
 const cookieName = 'bailiwick_operator'
 const cookieMs = 12 * 3_600_000
-const wrongMost = 10
+const maxFailures = 10
 const windowMs = 60_000
-const wrongTakesMs = 1_000
+const failureDelayMs = 1_000
 
 interface Login {
   password: string
-  /** Where the browser is to send what it was given. */
+  /** The path to which browsers send the cookie. */
   path: string
   /** ms since 1970 */
   clock: () => number
@@ -21,29 +21,30 @@ interface Login {
 }
 
 /**
- * Lets nobody pass without the name `operator` and the password, by HTTP Basic (RFC 7617): 401. A wrong one takes a
- * second; ten within a minute, from whomever, close the door for a minute, also to the right one: 429. A browser that
- * was in within the last 12 hours has a door of its own, so strangers who guess do not shut an operator out of an open
- * page. The cookie it is known by opens nothing: every request needs the password. Counted in memory, per process.
+ * Requires the name `operator` and the password, by HTTP Basic (RFC 7617); otherwise 401. A wrong password takes a
+ * second. Ten wrong passwords within a minute, from any clients together, lock the login for a minute, also for the right
+ * password: 429. Browsers that logged in within the last 12 hours have a separate lock, so strangers who guess cannot
+ * lock out an operator who works. A cookie identifies these browsers; it opens nothing, because every request needs the
+ * password. Counts are in memory, per process.
  */
 export function operatorLogin({ password, path, clock, log }: Login): Middleware {
   const wanted = sha256(`${name}:${password}`)
-  const doors = { known: doorOf(clock), strange: doorOf(clock) }
+  const locks = { known: createLock(clock), unknown: createLock(clock) }
   const seal = sealOf(clock)
   return async (ctx, next) => {
     ctx.set('Cache-Control', 'no-store')
     const given = credentialsOf(ctx.get('authorization'))
     if (given === undefined) throw loginNeeded()
-    const door = doors[seal.isOurs(ctx.cookies.get(cookieName)) ? 'known' : 'strange']
-    const closedMs = door.closedMs()
-    if (closedMs > 0) throw closed(closedMs)
+    const lock = locks[seal.isOurs(ctx.cookies.get(cookieName)) ? 'known' : 'unknown']
+    const lockedMs = lock.lockedMs()
+    if (lockedMs > 0) throw locked(lockedMs)
     if (!timingSafeEqual(sha256(given), wanted)) {
-      door.count() // before the pause: what comes meanwhile is counted, too
+      lock.count() // before the pause, so that parallel requests are counted at once
       log.warn({ ip: ctx.ip }, 'A login to the queue board failed')
-      await pause(wrongTakesMs, undefined, { ref: false })
+      await pause(failureDelayMs, undefined, { ref: false })
       throw loginNeeded()
     }
-    // Not Secure: the management port speaks HTTP, and the cookie is worth nothing without the password.
+    // Not Secure: the management port speaks HTTP, and the cookie is useless without the password.
     ctx.append(
       'Set-Cookie',
       `${cookieName}=${seal.make()}; Path=${path}; Max-Age=${cookieMs / 1_000}; ${flags}`,
@@ -54,23 +55,23 @@ export function operatorLogin({ password, path, clock, log }: Login): Middleware
 
 const flags = 'HttpOnly; SameSite=Strict'
 
-/** Counts what was wrong within a minute. A right one does not clear the count: it tells nothing about the others. */
-function doorOf(clock: () => number) {
-  let wrong = 0
-  let begun = Number.NEGATIVE_INFINITY
-  let closedUntil = Number.NEGATIVE_INFINITY
+/** Counts failures within a minute. A right password does not reset the count: other clients caused the failures. */
+function createLock(clock: () => number) {
+  let failures = 0
+  let windowStart = Number.NEGATIVE_INFINITY
+  let lockedUntil = Number.NEGATIVE_INFINITY
   return {
-    closedMs: () => Math.max(0, closedUntil - clock()),
+    lockedMs: () => Math.max(0, lockedUntil - clock()),
     count() {
       const now = clock()
-      if (now - begun >= windowMs) [wrong, begun] = [0, now]
-      wrong += 1
-      if (wrong >= wrongMost) closedUntil = now + windowMs
+      if (now - windowStart >= windowMs) [failures, windowStart] = [0, now]
+      failures += 1
+      if (failures >= maxFailures) lockedUntil = now + windowMs
     },
   }
 }
 
-/** Cookies that say until when a browser is known, under a key that ends with the process. */
+/** Makes and checks cookies that say until when a browser is known, signed with a key of this process. */
 function sealOf(clock: () => number) {
   const key = randomBytes(32)
   const sign = (until: string) => createHmac('sha256', key).update(until).digest('base64url')
@@ -88,7 +89,7 @@ function sealOf(clock: () => number) {
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest()
 
-/** Name and password as they were sent, `name:password`; undefined where none were. */
+/** The credentials as they were sent, `name:password`; undefined if there are none. */
 function credentialsOf(authorization: string): string | undefined {
   const [, encoded] = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(authorization) ?? []
   return encoded && Buffer.from(encoded, 'base64').toString()
@@ -99,7 +100,7 @@ const loginNeeded = () =>
     headers: { 'WWW-Authenticate': 'Basic realm="Bailiwick queues", charset="UTF-8"' },
   })
 
-const closed = (ms: number) =>
-  new ApiError(429, 'throttled', 'Too many wrong passwords. Nobody new is let in for a minute.', {
+const locked = (ms: number) =>
+  new ApiError(429, 'throttled', 'Too many wrong passwords. Logins are locked for a minute.', {
     headers: { 'Retry-After': String(Math.ceil(ms / 1_000)) },
   })

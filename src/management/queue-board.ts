@@ -9,22 +9,22 @@ import { answerErrors } from '../platform/http/problem.ts'
 import { logUnanswered } from '../platform/http/request-log.ts'
 import { operatorLogin } from './operator-login.ts'
 
-// Its page has styles inside, and asks for a font elsewhere that it can do without: this keeps it from asking.
+// Bull Board's page has inline styles. It also asks another host for a font that it does not need: this policy blocks it.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
   "connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
 
 interface Board {
-  /** Begins the path of every request handed to it. */
+  /** The start of the path of every request that the board gets. */
   path: string
   password: string
-  /** Asked once somebody has logged in; where it rejects, again by the next request. */
+  /** Called at the first request after a login; if it rejects, again at the next request. */
   listQueues: () => Promise<Queue[]>
   clock: () => number
   log: Logger
 }
 
-/** Bull Board for operators who log in, to look at: it changes nothing. */
+/** Bull Board for operators who log in. It is read-only. */
 export function queueBoard({ path, password, listQueues, clock, log }: Board): RequestListener {
   const app = new Koa()
   app.on('error', logUnanswered(log))
@@ -33,7 +33,7 @@ export function queueBoard({ path, password, listQueues, clock, log }: Board): R
   app.use(answerErrors(log))
   app.use(operatorLogin({ password, path, clock, log }))
   app.use(readOnly)
-  app.use(tellOwnFaults)
+  app.use(hideForeignErrors)
   app.use(openedOnce(path, listQueues))
   return app.callback()
 }
@@ -44,18 +44,18 @@ const identify: Middleware = async (ctx, next) => {
   await next()
 }
 
-// Bull Board refuses changes to queues that are read-only, route by route; this does not depend on it.
+// Bull Board itself refuses changes to read-only queues in each route; this check does not depend on that.
 const readOnly: Middleware = async (ctx, next) => {
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD')
-    throw new ApiError(405, 'method_not_allowed', 'The board is to look at: it answers GET, HEAD.', {
+    throw new ApiError(405, 'method_not_allowed', 'The board is read-only: it answers GET, HEAD.', {
       headers: { Allow: 'GET, HEAD' },
     })
   ctx.set('Content-Security-Policy', policy)
   await next()
 }
 
-// Bull Board answers in the words of what failed, which may hold anything; they are for the log.
-const tellOwnFaults: Middleware = async (_ctx, next) => {
+// Bull Board answers with the message of the error, which can contain anything. It goes only to the log.
+const hideForeignErrors: Middleware = async (_ctx, next) => {
   await next().catch((error) => {
     if (error instanceof ApiError) throw error
     if ((error.status ?? error.statusCode) < 500) throw notFound()
@@ -75,7 +75,7 @@ function openedOnce(path: string, listQueues: () => Promise<Queue[]>): Middlewar
   }
 }
 
-/** Loaded when it is first looked at: it brings seventy packages. */
+/** Loads Bull Board at the first request, because it has seventy packages. */
 async function open(path: string, listQueues: () => Promise<Queue[]>): Promise<Middleware> {
   const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
     import('@bull-board/api'),

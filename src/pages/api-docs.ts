@@ -6,21 +6,21 @@ import { type Asset, asset } from './asset.ts'
 const swaggerUi = import.meta.resolve('swagger-ui-dist/package.json')
 const fromSwaggerUi = (name: string) => asset(`/docs/${name}`, readFileSync(new URL(name, swaggerUi)))
 
-// Swagger UI sets styles by script alone and has its icons as data.
+// Swagger UI sets styles only by script, and its icons are data URLs.
 const policy =
   "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /**
- * `/docs`, what it loads, and `/openapi.json`, as handlers of GET by path. Everything comes from this service: the
- * page works offline and asks nobody else. They are made when the first of them is asked for.
+ * Handlers of GET by path: `/docs`, the files that it loads, and `/openapi.json`. Everything comes from this service, so
+ * the page works offline. The contents are built at the first request.
  */
 export function docsPages(describe: () => OpenApiDocument): Record<string, Middleware> {
-  let made: Record<string, Middleware> | undefined
+  let pages: Record<string, Middleware> | undefined
   const serve =
     (path: string): Middleware =>
     (ctx, next) => {
-      made ??= makePages(describe())
-      return made[path]?.(ctx, next)
+      pages ??= makePages(describe())
+      return pages[path]?.(ctx, next)
     }
   return Object.fromEntries(paths.map((path) => [path, serve(path)]))
 }
@@ -40,7 +40,7 @@ function makePages(document: OpenApiDocument): Record<string, Middleware> {
   const style = fromSwaggerUi('swagger-ui.css')
   const bundle = fromSwaggerUi('swagger-ui-bundle.js')
   const icon = fromSwaggerUi('favicon-32x32.png')
-  // Called .html for its media type alone; its address is /docs.
+  // The extension .html gives the media type; the page is served at /docs.
   const page = asset('/docs.html', Buffer.from(html(style, icon, bundle, init)))
   const parts = [description, init, style, bundle, icon].map((part) => [part.path, part.serve] as const)
   return { '/docs': underPolicy(page.serve), ...Object.fromEntries(parts) }
@@ -64,7 +64,7 @@ const html = (style: Asset, icon: Asset, bundle: Asset, init: Asset) => `<!docty
 <link rel="stylesheet" href="${style.href}">
 </head>
 <body>
-<main id="docs"><noscript>This page needs JavaScript. The same as data: <a href="/openapi.json">/openapi.json</a></noscript></main>
+<main id="docs"><noscript>This page needs JavaScript. The same content as JSON: <a href="/openapi.json">/openapi.json</a></noscript></main>
 <script src="${bundle.href}"></script>
 <script src="${init.href}"></script>
 </body>

@@ -4,15 +4,15 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Context, Middleware } from 'koa'
 
-/** Something unchanging that is served from memory. */
+/** A file that never changes, served from memory. */
 export interface Asset {
   path: string
-  /** The path and the content's version: what this names never changes, so browsers may keep it for good. */
+  /** The path with a version of the content in its query. Its content never changes, so browsers can cache it forever. */
   href: string
   serve: Middleware
 }
 
-/** Makes an asset of its bytes; the extension of the path names the media type. */
+/** Makes an asset from its bytes. The extension of the path gives the media type. */
 export function asset(path: string, body: Buffer): Asset {
   const version = createHash('sha256').update(body).digest('base64url').slice(0, 16)
   const compressed = compressor(body)
@@ -35,7 +35,7 @@ export function asset(path: string, body: Buffer): Asset {
 const wantsGzip = (ctx: Context, body: Buffer) =>
   body.length > 1_024 && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
 
-/** Compressed when first asked for, then kept. */
+/** Compresses at the first request, and caches the result. */
 function compressor(body: Buffer): () => Promise<Buffer> {
   let result: Promise<Buffer> | undefined
   return () => {

@@ -3,41 +3,41 @@ import type { Middleware } from 'koa'
 import { type MailedLink, mailedLinks } from '../platform/links/mailed-links.ts'
 import { type Asset, asset } from './asset.ts'
 
-/** A page that a link in a mail leads to: one button, which posts the link's token to the API. */
+/** A page for a link in a mail. Its button posts the token of the link to the API. */
 interface LinkPage {
   title: string
   lead: string
   button: string
-  /** Where the API takes the token. */
+  /** The path of the API that takes the token. */
   post: string
-  /** What to say when it did. */
+  /** The message after success. */
   done: string
-  /** What the person has to choose first. */
+  /** Whether the person has to choose a password. */
   newPassword?: boolean
-  /** Names, for an account that is made on the way. */
+  /** Whether the person is asked for names, for a new account. */
   names?: boolean
-  /** What to say to people who have an account, and logged in on the page to use the link. */
+  /** The message for people who log in on the page, with an existing account, to use the link. */
   accountDone?: string
-  /** Says when the account was made, or its address changed, as the link tells it. */
+  /** Whether the page says when the account was created, or its address changed; the link contains the time. */
   origin?: boolean
-  /** The opposite, which the same token does. */
+  /** A second form on the page, which uses the same token for the opposite. */
   other?: LinkPage
 }
 
 const rejection: LinkPage = {
   title: 'This was not me',
-  lead: 'You did not make this account, or did not give it your address? One click takes the address away from it. An account whose address was never confirmed is deleted; one that had another address before gets that back.',
+  lead: 'Did you not create this account, or not give it your address? Then remove the address from it. An account whose address was never confirmed is deleted. An account that had another address before gets that address back.',
   button: 'Remove my address from the account',
   post: '/api/v1/auth/email/verify/reject/',
   done: 'Your address is removed. You can close this page.',
   origin: true,
 }
 
-// A GET changes nothing: scanners of mail open every link, and would use the token up.
+// A GET changes nothing, because mail scanners open every link and would use up the token.
 const pages: Record<MailedLink, LinkPage> = {
   email_verification: {
     title: 'Confirm your e-mail address',
-    lead: 'One click, and we know that this address is yours.',
+    lead: 'Press the button to confirm that this address is yours.',
     button: 'Confirm address',
     post: '/api/v1/auth/email/verify/confirm/',
     done: 'Your e-mail address is confirmed. You can close this page.',
@@ -47,7 +47,7 @@ const pages: Record<MailedLink, LinkPage> = {
   email_rejection: rejection,
   password_reset: {
     title: 'Reset your password',
-    lead: 'Choose another password, of 8 characters or more. It ends all your sessions.',
+    lead: 'Choose a new password of 8 characters or more. This ends all your sessions.',
     button: 'Set password',
     post: '/api/v1/auth/password/reset/confirm/',
     done: 'Your password is changed. Log in with it.',
@@ -55,31 +55,31 @@ const pages: Record<MailedLink, LinkPage> = {
   },
   tenant_leave: {
     title: 'Leave the organisation',
-    lead: 'Somebody made you a member. One click, and you are one no more. Your account stays as it is.',
+    lead: 'You were added as a member. Press the button to leave. Your account does not change.',
     button: 'Leave',
     post: '/api/v1/tenants/leave/',
     done: 'You have left the organisation. You can close this page.',
   },
   email_undo: {
-    title: 'Take the change of address back',
-    lead: 'You did not change the e-mail address of your account? One click brings this one back and ends all sessions, yours too.',
-    button: 'Bring this address back',
+    title: 'Undo the change of address',
+    lead: 'Did you not change the e-mail address of your account? Then restore this address. This also ends all sessions, including yours.',
+    button: 'Restore this address',
     post: '/api/v1/auth/email/undo/',
-    done: 'This is the address of your account again, and all sessions ended. Now reset your password: whoever changed it may know the one you have.',
+    done: 'This is the address of your account again, and all sessions are ended. Now reset your password, because the person who changed the address may know it.',
   },
   factor_undo: {
     title: 'Remove the second factor',
-    lead: 'You did not add it? One click removes it and ends all sessions of your account, yours too.',
+    lead: 'Did you not add this second factor? Then remove it. This also ends all sessions of your account, including yours.',
     button: 'Remove it',
     post: '/api/v1/auth/otp/undo/',
-    done: 'It is removed, and all sessions ended. Now reset your password: whoever added it knows the one you have.',
+    done: 'The second factor is removed, and all sessions are ended. Now reset your password, because the person who added it knows it.',
   },
   invitation: {
     title: 'Accept the invitation',
-    lead: 'New here? Choose a password of 8 characters or more. If you have an account, log in with it below.',
+    lead: 'To create an account, choose a password of 8 characters or more. If you already have an account, log in below.',
     button: 'Join',
     post: '/api/v1/invitations/accept/',
-    done: 'Welcome! Your account is made. Log in with your address and password.',
+    done: 'Welcome! Your account is created. Log in with your address and password.',
     newPassword: true,
     names: true,
     accountDone: 'You have joined. Log in to your application as usual and switch to the organisation.',
@@ -90,7 +90,7 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-/** The pages that links in mails lead to, and what they load, as handlers of GET by path. */
+/** Handlers of GET by path, for the pages of mailed links and the files that these load. */
 export function linkPages(): Record<string, Middleware> {
   const style = fromBrowser('link-page.css')
   const script = fromBrowser('link-page.js')
@@ -103,7 +103,7 @@ export function linkPages(): Record<string, Middleware> {
 const fromBrowser = (name: string) =>
   asset(`/link-page/${name}`, readFileSync(new URL(`browser/${name}`, import.meta.url)))
 
-/** Nothing of the request goes into the page: the script takes the token from the address. */
+/** The page contains nothing of the request: the script reads the token from the address. */
 const serve =
   (body: string): Middleware =>
   (ctx) => {
@@ -127,7 +127,7 @@ const nameFields = `<label for="first_name">First name</label>
 `
 
 const logInForm = (post: string, done: string) => `<details>
-<summary>I have an account already</summary>
+<summary>I already have an account</summary>
 <form data-log-in data-post="${post}" data-done="${done}">
 <label for="email">E-mail address</label>
 <input id="email" name="email" type="email" autocomplete="username" maxlength="254" required>
@@ -143,8 +143,8 @@ const logInForm = (post: string, done: string) => `<details>
 </details>
 `
 
-// Hidden until the script has found the moment in the address.
-const originLines = `<p data-told="made" hidden>An account with this address was made on {at}.</p>
+// Hidden until the script finds the time in the address.
+const originLines = `<p data-told="made" hidden>An account with this address was created on {at}.</p>
 <p data-told="changed" hidden>Someone asked on {at} to change the address of an account to this one.</p>
 `
 

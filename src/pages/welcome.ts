@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import { notFound } from '../platform/errors.ts'
 
-/** Where the service begins for people and for programs that know its address alone. */
+/** What the page at `/` says about the service. */
 interface Welcome {
   version: string
   /** Base of absolute links, without a trailing slash; known once the process listens. */
@@ -9,17 +9,17 @@ interface Welcome {
 }
 
 /**
- * `GET /`: browsers are sent to the documentation; other clients get what this is and where to read on. `console` is
- * null where the service has none.
+ * `GET /`: redirects browsers to the documentation. Other clients get the name and version of the service, and where
+ * its documentation is. `console` is null because the service has none.
  */
 export function welcomePage({ version, publicUrl }: Welcome): Record<string, Middleware> {
   const serve: Middleware = (ctx) => {
-    if (ctx.path !== '/') throw notFound() // the router takes `//` for it
+    if (ctx.path !== '/') throw notFound() // the router treats `//` as `/`
     ctx.vary('Accept')
     ctx.set('Cache-Control', 'no-cache')
     const base = publicUrl()
     if (ctx.accepts('json', 'html') === 'html') {
-      // A path without a host: the browser may have come by another name than the public one.
+      // Only a path, because the browser may use another host name than the public one.
       ctx.redirect(`${new URL(base).pathname.replace(/\/$/, '')}/docs`)
       return
     }

@@ -16,15 +16,15 @@ interface Capabilities {
   features: string[]
 }
 
-// Gone from the compiled module without a trace, so that looking at the module cannot tell them from native.
+// The compiler removes these completely, so the module does not show whether they are native.
 const erased = /^(print|trace|rego\.)/
-// What these declare is syntax of its own; called by name they do not compile.
+// These are written as syntax; a call by name does not compile.
 const syntax = new Set(['assign'])
 
 /**
- * The text of `capabilities/platform.json`: only what the compiler turns into WebAssembly of its own, found by
- * compiling one call of each built-in and asking the module what it needs of its host. No string interpolation,
- * no future keywords.
+ * The text of `capabilities/platform.json`: only the built-ins that the compiler turns into WebAssembly. To find them,
+ * this compiles one call of each built-in and reads from the module which of them it imports from its host. No string
+ * interpolation, no future keywords.
  */
 export async function nativeCapabilities(opa: string): Promise<string> {
   const current = JSON.parse((await run(opa, ['capabilities', '--current'])).stdout) as Capabilities

@@ -4,18 +4,18 @@ import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The compiler the committed bundle is built with; another version may give other bytes. */
+/** The version of the compiler that builds the committed bundle. Another version can give other bytes. */
 export const opaVersion = '1.22.0'
 
-/** The project's root: `opa` is always run from here, because file names end up in the module. */
+/** The root of the project. `opa` always runs from here, because file names become part of the module. */
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
 
 export type Print = (line: string) => void
 
 export interface OpaOptions {
-  /** an executable to use and no other */
+  /** The only executable to use. */
   opaPath?: string
-  /** false: only what is installed or cached already */
+  /** False: use only what is already installed or cached. */
   install?: boolean
   print: Print
 }
@@ -25,8 +25,8 @@ export class OpaMissing extends Error {}
 const cached = `${projectRoot}.cache/opa/${opaVersion}/opa${process.platform === 'win32' ? '.exe' : ''}`
 
 /**
- * The path of `opa` at the pinned version: the one named, on PATH, in the project's cache, installed there by
- * `go`, or downloaded there from the official release. Throws `OpaMissing` saying what to do.
+ * The path of `opa` at the pinned version: `opaPath`, or else the first of: on PATH, in the project's cache, installed
+ * into the cache by `go`, downloaded into the cache from the official release. Throws `OpaMissing`, which says what to do.
  */
 export async function resolveOpa({ opaPath, install = true, print }: OpaOptions): Promise<string> {
   if (opaPath) {
@@ -36,7 +36,7 @@ export async function resolveOpa({ opaPath, install = true, print }: OpaOptions)
   for (const candidate of ['opa', cached]) if (await isPinned(candidate)) return candidate
   if (install && ((await goInstall(print)) || (await download(print)))) return cached
   throw new OpaMissing(
-    `opa ${opaVersion} is needed to build the policies: put it on PATH or name it in OPA_PATH ` +
+    `Building the policies needs opa ${opaVersion}: put it on PATH or name it in OPA_PATH ` +
       `(https://github.com/open-policy-agent/opa/releases/tag/v${opaVersion}), or install a current Go`,
   )
 }
@@ -47,7 +47,7 @@ export interface Finished {
   stderr: string
 }
 
-/** Runs a program from the project's root to its end; a program that cannot be started has code 127. */
+/** Runs a program from the root of the project to its end. The code is 127 if the program cannot be started. */
 export function run(program: string, args: readonly string[], timeoutMs = 60_000): Promise<Finished> {
   return new Promise((resolve) => {
     const options = { cwd: projectRoot, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 }
@@ -71,7 +71,7 @@ async function goInstall(print: Print): Promise<boolean> {
   if ((await run('go', ['version'])).code !== 0) return false
   print(`Installing opa ${opaVersion} with go, once (about a minute)`)
   const target = `github.com/open-policy-agent/opa@v${opaVersion}`
-  // `env` adds to the inherited environment, which only the configuration reads.
+  // The program `env` adds a variable to the inherited environment; only the configuration may read process.env.
   const { code, stderr } = await run('env', [`GOBIN=${dirname(cached)}`, 'go', 'install', target], 600_000)
   if (code !== 0) print(`go install failed: ${stderr.trim().split('\n').at(-1)}`)
   return code === 0 && isPinned(cached)
@@ -107,7 +107,7 @@ async function fetched(url: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer())
 }
 
-// Renamed into place, so that a download cut short is never taken for the program.
+// Writes to a temporary name and renames, so that an interrupted download never looks like the program.
 async function store(program: Buffer): Promise<void> {
   await mkdir(dirname(cached), { recursive: true })
   await writeFile(`${cached}.part`, program)

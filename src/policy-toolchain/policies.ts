@@ -22,18 +22,18 @@ const roleTablePath = `${policiesFolder}cases/roles.md`
 const capabilities = 'policies/capabilities/platform.json'
 const testsApart = ['--ignore', '*_test.rego']
 
-/** A check of the policies that failed; the message is what the tool said. */
+/** A failed check of the policies; the message is the output of the tool. */
 export class PolicyCheckFailed extends Error {}
 
 /**
- * Checks the sources and writes what is generated: catalogue, native built-ins, bundle, role table. The bundle
- * replaces the old one only after it was compiled, loaded and answered every golden case. Returns its revision.
+ * Checks the sources and writes the generated files: catalogue, native built-ins, bundle, role table. The new bundle
+ * replaces the old one only after it was compiled, loaded, and passed every golden case. Returns its revision.
  */
 export async function buildPolicies(options: OpaOptions): Promise<string> {
   const opa = await resolveOpa(options)
   writeFileSync(capabilitiesPath, await nativeCapabilities(opa))
   writeFileSync(cataloguePath, catalogueText())
-  await gates(opa)
+  await checkSources(opa)
   return replaceBundle(opa, options.print)
 }
 
@@ -52,28 +52,32 @@ async function replaceBundle(opa: string, print: Print): Promise<string> {
 }
 
 /**
- * Checks format, types, lint, tests with coverage, and that everything generated is what is committed, the
- * bundle included. Changes nothing; throws `PolicyCheckFailed` at the first fault.
+ * Checks format, types, lint, tests with coverage, and that all generated files, the bundle included, are committed as
+ * they are generated. Changes nothing. Throws `PolicyCheckFailed` at the first fault.
  */
 export async function checkPolicies(options: OpaOptions): Promise<void> {
   const opa = await resolveOpa(options)
-  same('catalogue/data.json', readFileSync(cataloguePath, 'utf8'), catalogueText())
-  same('capabilities/platform.json', readFileSync(capabilitiesPath, 'utf8'), await nativeCapabilities(opa))
-  await gates(opa)
-  same('the bundle', contents(readBundle(bundlePath)), contents(await compiled(opa)))
+  assertSame('catalogue/data.json', readFileSync(cataloguePath, 'utf8'), catalogueText())
+  assertSame(
+    'capabilities/platform.json',
+    readFileSync(capabilitiesPath, 'utf8'),
+    await nativeCapabilities(opa),
+  )
+  await checkSources(opa)
+  assertSame('the bundle', contents(readBundle(bundlePath)), contents(await compileBundle(opa)))
   const engine = await openAccessEngine()
-  same('cases/roles.md', readFileSync(roleTablePath, 'utf8'), roleTable(engine))
+  assertSame('cases/roles.md', readFileSync(roleTablePath, 'utf8'), roleTable(engine))
   options.print(`policies ${engine.revision.slice(0, 12)} checked`)
 }
 
 /**
- * Sees to it that the bundle is that of the sources. In development a stale one is built again, without the
- * checks; in production it is refused, because what runs there was checked elsewhere.
+ * Makes sure that the bundle was built from the current sources. Development rebuilds an outdated bundle, without the
+ * checks. Production refuses it, because only a checked bundle may run there.
  */
 export async function ensureBundle(options: OpaOptions & { production: boolean }): Promise<void> {
   if (isCurrent()) return
   if (options.production) throw new Error('the policy bundle was built from other sources: npm run policies')
-  options.print('The policies changed; building them again')
+  options.print('The policies changed; building a new bundle')
   const opa = await resolveOpa(options)
   writeFileSync(cataloguePath, catalogueText())
   await replaceBundle(opa, options.print)
@@ -84,7 +88,7 @@ function isCurrent(): boolean {
   return readBundle(bundlePath).revision === sourcesRevision(policiesFolder)
 }
 
-async function gates(opa: string): Promise<void> {
+async function checkSources(opa: string): Promise<void> {
   const files = regoFiles()
   await passes(opa, ['fmt', '--list', '--fail', ...files])
   await passes(opa, ['check', '--strict', ...files])
@@ -94,19 +98,19 @@ async function gates(opa: string): Promise<void> {
   if (findings.length > 0) {
     throw new PolicyCheckFailed(findings.map(({ file, row, rule }) => `${file}:${row} ${rule}`).join('\n'))
   }
-  await tested(opa)
+  await runTests(opa)
 }
 
-async function tested(opa: string): Promise<void> {
+async function runTests(opa: string): Promise<void> {
   const data = ['--timeout', '110s', 'policies/authz', 'policies/lib', ...dataFiles()]
   const { code, stderr } = await run(opa, ['test', '--coverage', '--threshold', '95', ...data])
   if (code === 0) return
-  // With a threshold a failing test prints no name, and an empty run is no failure.
+  // With a threshold opa does not name failing tests, and does not fail without tests. So run it again without.
   await passes(opa, ['test', '--fail-on-empty', ...data])
   throw new PolicyCheckFailed(stderr)
 }
 
-// A prefix gives the files the place in `data` that their folder has in the bundle.
+// The prefix puts the content of a file at the path in `data` that its folder has in the bundle.
 function dataFiles(): string[] {
   const cases = readdirSync(`${policiesFolder}cases`).filter((name) => name.endsWith('.json'))
   const files = cases
@@ -131,7 +135,7 @@ async function compile(opa: string, output: string): Promise<void> {
   ])
 }
 
-async function compiled(opa: string): Promise<Bundle> {
+async function compileBundle(opa: string): Promise<Bundle> {
   const output = `${bundlePath}.${process.pid}`
   try {
     await compile(opa, output)
@@ -148,9 +152,9 @@ async function passes(opa: string, args: string[]): Promise<void> {
   if (code !== 0) throw new PolicyCheckFailed(`opa ${args[0]} failed:\n${stdout}${stderr}`)
 }
 
-function same(what: string, committed: unknown, generated: unknown): void {
+function assertSame(what: string, committed: unknown, generated: unknown): void {
   if (!isDeepStrictEqual(committed, generated)) {
-    throw new PolicyCheckFailed(`${what} is not what the sources give: npm run policies`)
+    throw new PolicyCheckFailed(`${what} differs from what the sources generate: npm run policies`)
   }
 }
 
@@ -159,13 +163,4 @@ function regoFiles(): string[] {
     .filter((name) => name.endsWith('.rego'))
     .map((name) => `policies/${name.replaceAll('\\', '/')}`)
     .sort()
-}
-
-if (import.meta.main) {
-  const print = (line: string) => console.log(line)
-  const asked = process.argv[2] === 'check' ? checkPolicies({ print }) : buildPolicies({ print })
-  await asked.catch((error: Error) => {
-    console.error(error.message)
-    process.exitCode = 1
-  })
 }

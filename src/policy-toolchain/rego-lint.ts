@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { projectRoot, run } from './opa.ts'
 
-/** What `opa check --strict` and `opa fmt` do not look at. */
+/** A violation of a rule that `opa check --strict` and `opa fmt` do not check. */
 export interface Finding {
   file: string
   row: number
@@ -32,7 +32,7 @@ interface Module {
 
 type Report = (node: { location?: { row: number } } | number, rule: string) => void
 
-/** Lints Rego files (paths from the project's root). Throws where one cannot be parsed. */
+/** Lints Rego files (paths from the root of the project). Throws if a file cannot be parsed. */
 export async function lintRego(opa: string, files: readonly string[]): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const file of files) {
@@ -67,7 +67,7 @@ function lintText(lines: string[], report: Report): void {
   })
 }
 
-// Only the first definition of a public rule carries the annotation; of `denials` each file argues for its own.
+// Only the first definition of a public rule needs the annotation. `denials` needs none: its comments are in each file.
 function documented(lines: string[], index: number): boolean {
   const name = lines[index]?.match(/^\w+/)?.[0]
   if (name === 'denials') return true
@@ -116,7 +116,7 @@ function lintNode(node: Node, report: Report): void {
   const call = calledName(node)
   if (call !== undefined && banned.test(call)) report(node, 'banned-call')
   if (call?.startsWith('regex.') && sourceOf(node).includes('"')) report(node, 'non-raw-regex-pattern')
-  // An undefined argument takes a negated call with it, so a denial written like this is silently skipped.
+  // With an undefined argument a negated call is undefined too, so a denial that uses it would silently not apply.
   if (node.negated && Array.isArray(node.terms)) report(node, 'negated-call')
   if (call === 'internal.member_2' && /\bin data\b/.test(sourceOf(node))) report(node, 'iteration-over-data')
   if (node.type === 'templatestring') report(node, 'string-interpolation')

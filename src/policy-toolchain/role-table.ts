@@ -11,7 +11,7 @@ import type { DecisionQuery } from '../policy-engine/evaluate/query.ts'
 
 const now = Date.UTC(2026, 0, 1)
 
-/** A well-formed question of an active member about an object of their tenant. */
+/** A valid query: an active member acts on an object of their tenant. */
 export function roleQuery(action: ActionName, roles: SystemRole[], ownerId: string | null): DecisionQuery {
   const membership = {
     id: 'membership',
@@ -44,8 +44,8 @@ export function roleQuery(action: ActionName, roles: SystemRole[], ownerId: stri
 }
 
 /**
- * Markdown: what each system role may do, as the engine in force decides it, to be reviewed in diffs.
- * x: any object; own: one's own only; the last role column is a member without a system role.
+ * What each system role can do, as a Markdown table of the engine's decisions, for reviews of diffs. `x` means any
+ * object, `own` only the member's own. The last role column is a member without a system role.
  */
 export function roleTable(engine: AccessEngine): string {
   const head = [
@@ -62,7 +62,7 @@ export function roleTable(engine: AccessEngine): string {
   const intro = [
     '# Role × action',
     '',
-    'Printed from the decisions of the built policies; not edited by hand.',
+    'Generated from the decisions of the built policies. Do not edit by hand.',
     '',
   ]
   return [...intro, `| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...rows, ''].join('\n')

@@ -1,6 +1,6 @@
 /**
- * One result of a TAP stream. `path` names it from the file down; `leaf` is false for the line that closes a
- * subtest; `skipped` is the reason given for SKIP or TODO, possibly empty.
+ * One result of a TAP stream. `path` has its names, from the file down. `leaf` is false for the line that closes a
+ * subtest. `skipped` is the reason of SKIP or TODO, and can be empty.
  */
 export type Result = { path: string[]; ok: boolean; leaf: boolean; skipped?: string; ms?: number }
 export type TapLine =
@@ -14,8 +14,8 @@ const SUBTEST = /^( *)# Subtest: (.*)$/
 const STRUCTURE = /^ *(# .*|\d+\.\.\d+( #.*)?|TAP version \d+|[{}]|)$/
 
 /**
- * A reader of TAP 14 as tap writes it (four blanks per level, diagnostics between `---` and `...`), one line
- * per call, without its line end. Lines that are not TAP, such as what a test prints, come back as `foreign`.
+ * A reader of TAP 14 as tap writes it: four spaces per level, diagnostics between `---` and `...`. Each call takes one
+ * line, without its line end. Lines that are not TAP, such as the output of a test, come back as `foreign`.
  */
 export function createTapReader(): (line: string) => TapLine {
   let open: string[] = []

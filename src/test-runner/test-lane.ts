@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
-// One process for many test files, because loading the service takes longer than most files do. It reads the names of
-// files from stdin, one a line, and runs each as one test. In a file `import t from 'tap'` gives that test, so that
-// what the file registers for its end, ends with it.
+// One process runs many test files, because loading the service takes longer than most files take. It reads the names of
+// files from stdin, one per line, and runs each file as one test. In a file, `import t from 'tap'` gives that test, so
+// that its teardowns run at the end of the file.
 
 const uncaughtErrors = new URL('uncaught-errors.ts', import.meta.url).href
 
@@ -14,7 +14,7 @@ registerHooks({
     const { parentURL = '' } = context
     if (specifier === 'async-hook-domain') return { url: uncaughtErrors, shortCircuit: true }
     if (specifier !== 'tap' || !parentURL.endsWith('.test.ts')) return next(specifier, context)
-    // The comment makes it another module for each file.
+    // The comment makes the URL, and so the module, different for each file.
     const code = `export default globalThis[Symbol.for('bailiwick.lane')].file // ${parentURL}`
     return { url: `data:text/javascript,${encodeURIComponent(code)}`, shortCircuit: true }
   },
@@ -31,4 +31,4 @@ for await (const file of createInterface({ input: process.stdin }))
     flushCompileCache() // for the processes that tests start, and the next run
   })
 t.end()
-process.exit() // whatever a file left open
+process.exit() // a file can leave handles open

@@ -5,24 +5,24 @@ import { createInterface } from 'node:readline'
 import { createTestReport, describeFile, type FileResult } from './test-report.ts'
 
 const script = join(import.meta.dirname, 'test-lane.ts')
-/** Collecting garbage seldom costs less than often: what a request leaves is gone by then. */
+/** Fewer garbage collections cost less: by then most objects of a request are no longer used. */
 const options = ['--max-semi-space-size=64']
-/** A file that is silent for so long (ms) hangs; on a slow machine none comes near it. */
+/** A file without output for this long (ms) hangs. Even on a slow machine no file comes near it. */
 const hangsAfter = 20 * 60_000
 
-/** `alone`: it needs a process of its own. */
+/** `alone`: the file needs its own process. */
 export type TestFile = { file: string; alone: boolean }
 export type Lanes = {
   files: FileResult[]
   skipped: string[]
-  /** Ends what runs: every process group of a lane. */
+  /** Signals every running process, with its process group. */
   end(signal: NodeJS.Signals): void
   done: Promise<void>
 }
 
 /**
- * Runs test files in `lanes` processes side by side, each of which takes the next file when it is done with one.
- * Prints as the report does.
+ * Runs test files in `lanes` parallel processes. Each takes the next file when it has finished one. Prints the lines of
+ * the report.
  */
 export function runInLanes(
   files: readonly TestFile[],
@@ -33,7 +33,7 @@ export function runInLanes(
   const all: Pick<Lanes, 'files' | 'skipped'> = { files: [], skipped: [] }
   let ended = false
 
-  /** One process, for as many files as it may run. */
+  /** Starts one process and gives it files until none are left, or until a file needs its own process. */
   async function runProcess(): Promise<void> {
     const child = spawn(process.execPath, [...options, script], {
       env,
@@ -41,7 +41,7 @@ export function runInLanes(
       detached: process.platform !== 'win32',
     })
     running.add(child)
-    child.stdin?.on('error', () => undefined) // it has crashed, which its exit tells
+    child.stdin?.on('error', () => undefined) // the process crashed; its exit is handled below
     const report = createTestReport(print)
     let current: TestFile | undefined
     let patience: NodeJS.Timeout | undefined
@@ -84,7 +84,7 @@ export function runInLanes(
   }
 }
 
-/** What its files have started, too. */
+/** Signals the process and everything that its files started. */
 function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   if (process.platform === 'win32') child.kill(signal)

@@ -1,15 +1,15 @@
 import { createTapReader, type Result } from './tap-lines.ts'
 
 export type Totals = { passed: number; failed: number; skipped: number }
-/** What came of one file; `ms` is how long it took. */
+/** The result of one file; `ms` is its duration. */
 export type FileResult = Totals & { file: string; ok: boolean; ms: number }
 export type TestReport = { read(line: string): void; skipped: string[]; files: FileResult[] }
 
 const zero = { passed: 0, failed: 0, skipped: 0 }
 
 /**
- * Reads the raw TAP of one process line by line and prints one line per test file, every failure with its diagnostics,
- * and what tests print. `skipped` names each skip and its reason, `files` is what came of each file so far.
+ * Reads the raw TAP of one process line by line. Prints one line per test file, each failure with its diagnostics, and
+ * the output of tests. `skipped` has each skip with its reason, `files` the results so far.
  */
 export function createTestReport(print: (line: string) => void): TestReport {
   const parse = createTapReader()
@@ -24,7 +24,7 @@ export function createTestReport(print: (line: string) => void): TestReport {
     if (result.skipped !== undefined) skipped.push(`${name}: ${result.skipped || 'no reason given'}`)
     if (result.skipped !== undefined) counts.skipped++
     else if (result.leaf) counts[result.ok ? 'passed' : 'failed']++
-    // A file that fails without a failed assertion in it has to say why itself.
+    // A file can fail without a failed assertion: then its own diagnostics explain why.
     const silent = isFile && !result.ok && counts.failed === 0
     if (silent) counts.failed++
     explains = !result.ok && (result.leaf || silent)
@@ -47,13 +47,13 @@ export function createTestReport(print: (line: string) => void): TestReport {
   }
 }
 
-/** One line about a file. */
+/** The result of a file, as one line. */
 export function describeFile({ ok, file, ms, passed, failed, skipped }: FileResult): string {
   const counts = [`${passed} passed`, failed && `${failed} failed`, skipped && `${skipped} skipped`]
   return `${ok ? '✓' : '✗'} ${file}  ${counts.filter(Boolean).join(', ')}  ${(ms / 1000).toFixed(1)} s`
 }
 
-/** Of all files together. */
+/** The totals of all files. */
 export const totalsOf = (files: readonly FileResult[]): Totals =>
   files.reduce(
     (sum, { passed, failed, skipped }) => ({

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage, AsyncResource, executionAsyncResource } from 'node:async_hooks'
 
-// Stands in for async-hook-domain, by which tap finds the test that an uncaught error belongs to. That follows every
-// promise by async hooks, which is a fifth of what the tests compute; AsyncLocalStorage costs next to nothing.
+// Replaces async-hook-domain, which tap uses to find the test that an uncaught error belongs to. That package follows
+// every promise by async hooks, a fifth of the computing time of the tests. AsyncLocalStorage costs almost nothing.
 
-/** What was thrown, and how: uncaughtException or unhandledRejection. */
+/** Receives the error and its type: uncaughtException or unhandledRejection. */
 type OnError = (error: unknown, type: string) => void
 
 const current = new AsyncLocalStorage<Domain>()
@@ -18,7 +18,7 @@ process.on('uncaughtException', (error, type) => {
   process.exit(1)
 })
 
-/** One per test. tap makes it inside of the test's AsyncResource, in which it runs the test later. */
+/** One per test. tap creates it inside the AsyncResource of the test, in which it later runs the test. */
 export class Domain {
   readonly onerror: OnError
   readonly parent = current.getStore()

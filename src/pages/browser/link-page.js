@@ -1,10 +1,10 @@
 const address = new URLSearchParams(window.location.search)
 const token = address.get('token')
 
-// The token is for one use by one person: not for the history, a bookmark or a look over the shoulder.
+// The token is secret: it must not stay in the history, in a bookmark or in the address bar.
 window.history.replaceState(null, '', window.location.pathname)
 
-/** What the service refused: its sentence and status. */
+/** A refusal of the service: its message and status. */
 class Refusal extends Error {
   constructor(status, sentence) {
     super(sentence ?? 'The service did not say what is wrong. Try again in a moment.')
@@ -12,7 +12,7 @@ class Refusal extends Error {
   }
 }
 
-/** Gives the answer; throws a Refusal. */
+/** Gives the body of the answer. Throws a Refusal. */
 async function post(path, body, bearer) {
   const headers = { 'Content-Type': 'application/json', ...(bearer && { Authorization: `Bearer ${bearer}` }) }
   const response = await fetch(path, { method: 'POST', headers, body: body && JSON.stringify(body) })
@@ -23,12 +23,12 @@ async function post(path, body, bearer) {
 
 const fieldsOf = (form) => Object.fromEntries(new FormData(form))
 
-/** Posts the token with what the form holds. */
+/** Posts the token with the fields of the form. */
 const useToken = (form) => () => post(form.dataset.post, { ...fieldsOf(form), token })
 
 /**
- * Logs in, posts the token as that person, and logs out again. Gives a sentence where a code of a second factor has to
- * be entered first.
+ * Logs in, posts the token as that person, and logs out again. Gives a message if the person has to enter a code of a
+ * second factor first.
  */
 function useTokenLoggedIn(form) {
   let temporary
@@ -54,7 +54,7 @@ function useTokenLoggedIn(form) {
   }
 }
 
-function attend(form) {
+function activate(form) {
   const button = form.querySelector('button')
   const status = form.querySelector('[role=status]')
   const say = (outcome, sentence) => {
@@ -67,9 +67,9 @@ function attend(form) {
     button.disabled = true
     say('pending', 'One moment …')
     try {
-      const ask = await act()
-      if (typeof ask !== 'string') return say('done', form.dataset.done)
-      say('pending', ask)
+      const question = await act()
+      if (typeof question !== 'string') return say('done', form.dataset.done)
+      say('pending', question)
     } catch (error) {
       const away = 'The service cannot be reached. Check your connection and try again.'
       say('refused', error instanceof Refusal ? error.message : away)
@@ -77,16 +77,16 @@ function attend(form) {
     button.disabled = false
   })
   if (token) button.disabled = false
-  else say('refused', 'This link is not complete. Open it from the mail again.')
+  else say('refused', 'This link is incomplete. Open it from the mail again.')
 }
 
-/** A moment (ms since 1970) in words: 22 November 2026 at 10:15 UTC. */
+/** A time (ms since 1970) as text: 22 November 2026 at 10:15 UTC. */
 function inWords(ms) {
   const part = (options) => new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format(ms)
   return `${part({ dateStyle: 'long' })} at ${part({ timeStyle: 'short' })} UTC`
 }
 
-// Only a number of the address is shown, in words of ours.
+// Anyone can make an address, so only a number of it is shown, in a fixed sentence.
 for (const line of document.querySelectorAll('[data-told]')) {
   const told = address.get(line.dataset.told)
   if (!/^\d{1,14}$/.test(told ?? '')) continue
@@ -94,4 +94,4 @@ for (const line of document.querySelectorAll('[data-told]')) {
   line.hidden = false
 }
 
-for (const form of document.querySelectorAll('form')) attend(form)
+for (const form of document.querySelectorAll('form')) activate(form)

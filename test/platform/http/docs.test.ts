@@ -143,7 +143,7 @@ t.test(
 
 t.test('the page of an invitation asks for what a new account needs', async (t) => {
   const html = await (await get('/accept-invitation?token=abc')).text()
-  t.match(html, 'If you have an account, log in with it below')
+  t.match(html, 'If you already have an account, log in below')
   t.equal(
     html.match(/data-post="\/api\/v1\/invitations\/accept\/"/g)?.length,
     2,
