@@ -10,6 +10,7 @@ import {
 } from '../policy-engine/evaluate/bundle.ts'
 import { openAccessEngine } from '../policy-engine/evaluate/engine.ts'
 import { entrypoints } from '../policy-engine/evaluate/module.ts'
+import { checkDenialCodes } from './denial-codes.ts'
 import { type OpaOptions, type Print, resolveOpa, run } from './opa.ts'
 import { nativeCapabilities } from './opa-capabilities.ts'
 import { lintRego } from './rego-lint.ts'
@@ -94,7 +95,7 @@ async function checkSources(opa: string): Promise<void> {
   await passes(opa, ['check', '--strict', ...files])
   const schema = ['--schema', 'policies/schemas', '--capabilities', capabilities]
   await passes(opa, ['check', '--strict', ...schema, ...testsApart, 'policies/authz', 'policies/lib'])
-  const findings = await lintRego(opa, files)
+  const findings = [...(await lintRego(opa, files)), ...(await checkDenialCodes(opa, files))]
   if (findings.length > 0) {
     throw new PolicyCheckFailed(findings.map(({ file, row, rule }) => `${file}:${row} ${rule}`).join('\n'))
   }
@@ -149,7 +150,12 @@ const contents = ({ wasm, data, revision }: Bundle) => ({ wasm: Buffer.from(wasm
 
 async function passes(opa: string, args: string[]): Promise<void> {
   const { code, stdout, stderr } = await run(opa, args)
-  if (code !== 0) throw new PolicyCheckFailed(`opa ${args[0]} failed:\n${stdout}${stderr}`)
+  if (code === 0) return
+  const [, missing] = /undefined function ([\w.]+)/.exec(stderr) ?? []
+  const hint = missing
+    ? `\n${missing} is not in ${capabilities}, the list of built-ins that the WASM module has without help of the host. Compute it in src/policy-engine/evaluate/attributes.ts and read it as an attribute.`
+    : ''
+  throw new PolicyCheckFailed(`opa ${args[0]} failed:\n${stdout}${stderr}${hint}`)
 }
 
 function assertSame(what: string, committed: unknown, generated: unknown): void {

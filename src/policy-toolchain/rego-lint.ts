@@ -20,11 +20,11 @@ interface Node {
 
 interface Rule extends Node {
   default?: boolean
-  head: Node & { name?: string; ref: Node[]; args?: Node[] }
+  head: Node & { name?: string; key?: Node; ref: Node[]; args?: Node[] }
   body?: Node[]
 }
 
-interface Module {
+export interface Module {
   package: { path: { value: string }[]; location: { row: number } }
   imports?: { path: Node & { value: Node[] }; location: { row: number } }[]
   rules?: Rule[]
@@ -39,12 +39,13 @@ export async function lintRego(opa: string, files: readonly string[]): Promise<F
     const report: Report = (at, rule) =>
       findings.push({ file, row: typeof at === 'number' ? at : (at.location?.row ?? 0), rule })
     lintText(readFileSync(`${projectRoot}${file}`, 'utf8').split('\n'), report)
-    lintModule(await parsed(opa, file), file, report)
+    lintModule(await parseRego(opa, file), file, report)
   }
   return findings
 }
 
-async function parsed(opa: string, file: string): Promise<Module> {
+/** The syntax tree of a Rego file (path from the project's root). Throws what `opa parse` says of a malformed one. */
+export async function parseRego(opa: string, file: string): Promise<Module> {
   const { code, stdout, stderr } = await run(opa, [
     'parse',
     '-f',

@@ -63,8 +63,15 @@ export function assertGolden(folder: string, instance: Pick<PolicyInstance, 'eva
     const answer = instance.evaluate('authz/decision', inputText(golden.input), golden.slice) as
       | Answer
       | undefined
-    if (!answer || !agrees(answer, golden))
-      throw new Error(`The policies give a wrong answer to the golden case: ${golden.name}`)
+    if (answer && agrees(answer, golden)) continue
+    const { effect, codes, first, answer: more } = golden
+    const expected = JSON.stringify({ effect, codes: codes ?? [first, '…'], ...more })
+    const actual = JSON.stringify(
+      answer && { ...answer, codes: answer.reasons.map(({ code }) => code), reasons: undefined },
+    )
+    throw new Error(
+      `The policies give a wrong answer to the golden case "${golden.name}"\n  expected ${expected}\n  actual   ${actual}`,
+    )
   }
 }
 
