@@ -73,7 +73,7 @@ t.test('a port that is taken is named, with what to do', async (t) => {
   t.equal(url, '')
   t.equal(
     printed.trim(),
-    `Port ${port} of 127.0.0.1 is taken. Set PORT to another, or stop what listens there.`,
+    `Port ${port} of 127.0.0.1 is in use. Set PORT to another port, or stop the process that listens there.`,
   )
 })
 

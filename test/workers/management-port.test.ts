@@ -63,6 +63,6 @@ t.test('a worker says which port is taken, and by which setting it had it', asyn
   t.equal(child.exitCode, 1)
   t.equal(
     printed.trim(),
-    `Port ${port} of 127.0.0.1 is taken. Set MANAGEMENT_PORT to another, or stop what listens there.`,
+    `Port ${port} of 127.0.0.1 is in use. Set MANAGEMENT_PORT to another port, or stop the process that listens there.`,
   )
 })

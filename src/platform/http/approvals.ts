@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts'
 import { refusal } from './refusal.ts'
 import type { RequestInfo } from './request-info.ts'
 
-/** A call as approvals are bound to it. `body` is the validated one, null where the route takes none. */
+/** The call that an approval is bound to. `body` is the validated body; null for a route without one. */
 export interface GuardedCall {
   tenantId: string
   userId: string
@@ -15,17 +15,17 @@ export interface GuardedCall {
   action: ActionName
   method: string
   path: string
-  /** The route's path with its parameters as `:id`; which object it is about is the resource of the decision. */
+  /** The route's path with its parameters as `:id`. The decision's resource says which object it is about. */
   route: string
   body: unknown
-  /** The body as approvers may see it. */
+  /** The body without its secret parts, for approvers. */
   shownBody: unknown
   decisionId: string
   /** ms since 1970 */
   now: number
 }
 
-/** What a refused caller is told of the request that stands for their call. */
+/** The approval request for a refused call, as the caller sees it. */
 export interface OpenRequest {
   id: string
   status: 'pending' | 'approved'
@@ -33,48 +33,51 @@ export interface OpenRequest {
   expires_at: string
 }
 
-/** What the request that a caller names is worth for this call, its resource aside; null: nothing. */
+/** What the presented approval request means for this call, if the resource is the same. Null: it does not count. */
 export type Presented =
   | { resource: Pick<Resource, 'type' | 'id'>; approval: GrantedApproval }
   | { resource: Pick<Resource, 'type' | 'id'>; pending: OpenRequest }
   | null
 
-/**
- * What was decided about which resource; `ownerRecovery` says that without it the caller could not mend the policies.
- */
+/** A decision that requires approval. `ownerRecovery`: the caller is an owner who reads or changes policies. */
 export interface GatedDecision {
   resource: Resource
   decision: Decision
   ownerRecovery: boolean
 }
 
-/** What the path of a request needs of approvals; authorization/approvals provides it. */
+/** What the request path needs from approvals. authorization/approvals implements it. */
 export interface Approvals {
-  /** The request of this id, locked, where it is the caller's for this very call and still counts. */
+  /** Locks and gives the request with this id, when it is the caller's, for exactly this call, and still valid. */
   find(tx: Tx, call: GuardedCall, id: string): Promise<Presented>
   /**
-   * Opens a request for the call, or gives the open one. Null where too few people are eligible: one, or with
-   * `ownerRecovery` as many as the policy asks for.
+   * Opens a request for the call, or gives the open one. Null when too few approvers are eligible: the call needs one,
+   * or with `ownerRecovery` as many as the policy's quorum.
    */
   request(tx: Tx, call: GuardedCall, gate: GatedDecision): Promise<OpenRequest | null>
-  /** Consumes an approval in the transaction of its effect, once; throws 403 `approval_invalid` where it is gone. */
+  /**
+   * Consumes an approval in the transaction of its effect. Throws 403 `approval_invalid` when it was consumed before.
+   */
   consume(tx: Tx, call: GuardedCall, id: string): Promise<void>
 }
 
-/** 403: what was named answers no gate of this call. It does not tell why, for the request may be somebody else's. */
+/**
+ * 403: the named request does not approve this call. The message gives no reason, because the request can be another
+ * user's.
+ */
 export const approvalInvalid = () =>
   new ApiError(
     403,
     'approval_invalid',
-    'This approval is not for this call, was used, or counts no more. Repeat the call without Approval-Request.',
+    'This approval is not for this call, was already used, or is no longer valid. Repeat the call without Approval-Request.',
   )
 
-/** 403 with the request that waits for its approvers, or was approved and is to be named. */
+/** 403 with the approval request, which is pending, or approved and must be named in the next call. */
 export function approvalRequired(decision: Decision | null, decisionId: string, open: OpenRequest): ApiError {
   const members = decision ? refusal(decision, decisionId).members : { decision_id: decisionId, reasons: [] }
   const detail =
     open.status === 'pending'
-      ? 'A policy of the tenant asks for an approval first. Repeat the call once it is given.'
-      : 'This was approved. Repeat the call with Approval-Request: and the id of the request.'
+      ? 'A policy of the tenant requires an approval. Repeat the call when it is approved.'
+      : 'This was approved. Repeat the call with the id of the request in the header Approval-Request.'
   return new ApiError(403, 'approval_required', detail, { members: { ...members, approval_request: open } })
 }

@@ -9,17 +9,17 @@ import type { Route } from './route.ts'
 import { viewRows } from './row-view.ts'
 import type { Claims } from './verify-token.ts'
 
-/** Counts the calls of people and tenants. */
+/** Limits the calls of users and tenants. */
 export interface CallBudget {
-  /** Throws 429 `throttled` where nothing is left; counts nothing. */
+  /** Throws 429 `throttled` when no calls are left. Does not count. */
   assertLeft(caller: { userId: string; tenantId: string }): void
-  /** Counts a call; gives headers that tell what is left (none where nothing is limited); throws 429 `throttled`. */
+  /** Counts a call and gives the headers with the remaining calls (none without limits). Throws 429 `throttled`. */
   spend(caller: { userId: string; tenantId: string }): Record<string, string>
 }
 
 /**
- * Reads what the database says about the caller, and the policies in force for them. Throws 401; 429; and for the path
- * of another tenant 403 `tenant_mismatch` or 404.
+ * Loads the caller's auth context and the tenant's policies. Throws 401 and 429, and for the path of another tenant 403
+ * `tenant_mismatch` or 404.
  */
 export async function authenticate(
   deps: PathDeps,
@@ -31,10 +31,10 @@ export async function authenticate(
   const auth = await deps.loadAuthContext({ ...claims, tenantId })
   assertAlive(claims.token, auth)
   if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
-  // Only now: the token of an ended session must not spend what its owner has left.
+  // Count only now: the token of an ended session must not use up its owner's calls.
   http.set(deps.budget.spend(claims))
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
-  if (tenantId !== claims.tenantId) assertMayReachIn(route, auth)
+  if (tenantId !== claims.tenantId) assertAllowedFromOutside(route, auth)
 
   const decisionId = randomUUIDv7()
   Object.assign(http.state, { userId: claims.userId, tenantId, decisionId })
@@ -59,14 +59,14 @@ export async function authenticate(
   return request
 }
 
-/** A temporary token that was used, or ended with the sessions of its person, is a token no longer. */
+/** A temporary token is invalid after it was used, or when the sessions of its user ended. */
 function assertAlive(token: Caller['token'], auth: AuthContext | null): asserts auth is AuthContext {
   if (auth && !auth.user.isActive) throw sessionRevoked()
   if (auth && !auth.session.over) return
   throw token === 'otp_pending' ? tokenNotValid() : sessionRevoked()
 }
 
-/** A malformed id in a path is an unknown one. Gives it in lower case. */
+/** The id in lower case. A malformed id is 404, like an unknown one. */
 export function pathId(text: string | undefined): string {
   const id = (text ?? '').toLowerCase()
   if (!isUuid(id)) throw notFound()
@@ -77,7 +77,7 @@ const scopeOf = (route: Route, tokenTenantId: string, params: Record<string, str
   route.scope === 'token' ? tokenTenantId : pathId(params.id)
 
 function assertInside(route: Route, tokenTenantId: string, tenantId: string, auth: AuthContext) {
-  // Whoever belongs no more to the tenant of their token is told so by the engine, as on every other route.
+  // A caller who left the tenant of the token gets the engine's denial, as on every other route.
   if (route.scope === 'inside' && tenantId === tokenTenantId) return
   if (auth.membership?.status !== 'active') throw notFound()
   if (route.scope === 'inside')
@@ -88,12 +88,12 @@ function assertInside(route: Route, tokenTenantId: string, tenantId: string, aut
     )
 }
 
-/** 401: the session was ended in a tenant and lives on elsewhere; a new login leads in again. */
+/** 401: the session was ended in this tenant only. A new login gives access again. */
 export const sessionsEnded = () =>
   insufficientAuthentication('aal1', null, 'Your session was ended in this tenant. Log in again.')
 
-/** Whoever changes a tenant without having entered it shows what entering it takes, else that would protect nothing. */
-function assertMayReachIn({ method }: Route, { tenant, session }: AuthContext) {
+/** Writing to a tenant from outside needs the tenant's second factor. */
+function assertAllowedFromOutside({ method }: Route, { tenant, session }: AuthContext) {
   if (session.overHere) throw sessionsEnded()
   if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return
   throw insufficientAuthentication(

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { ApiError } from '../errors.ts'
 import { problemBody } from './problem.ts'
 
-/** What Node's parser found; anything else is a message that is no HTTP. */
+/** Answers by the code of Node's parser. Any other code means that the message is not HTTP. */
 const faults: Record<string, [status: number, phrase: string, code: string, detail: string]> = {
   HPE_HEADER_OVERFLOW: [
     431,
@@ -22,8 +22,8 @@ const faults: Record<string, [status: number, phrase: string, code: string, deta
 }
 
 /**
- * Answers what never becomes a request (RFC 9112 §2.2) in the form of every other error, and ends its connection:
- * where the next message would begin is not known.
+ * Answers messages that are not valid requests (RFC 9112 §2.2) in the form of all other errors. It closes the
+ * connection, because the start of the next message is unknown.
  */
 export function answerBrokenRequests(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -33,7 +33,7 @@ export function answerBrokenRequests(server: Server): void {
   })
 }
 
-/** Whether the message that broke off has headers of an answer already: another answer would end up inside it. */
+/** True when headers of an answer were sent already: a second answer would become part of its body. */
 const isAnswered = (socket: Socket) =>
   (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent ?? false
 
@@ -42,7 +42,7 @@ function answerTo(code: string): string {
     400,
     'Bad Request',
     'parse_error',
-    'This is no HTTP request.',
+    'This is not an HTTP request.',
   ]
   const id = randomUUID()
   const body = JSON.stringify(problemBody(new ApiError(status, name, detail), id))

@@ -4,7 +4,7 @@ import type { RequestInfo } from './request-info.ts'
 import type { ResourceOf } from './route.ts'
 import type { RowView } from './row-view.ts'
 
-/** What the database says about the bearer of a token, read in one query on each request. */
+/** The session, user, tenant and membership of a token, read in one query on each request. */
 export interface AuthContext {
   user: {
     id: string
@@ -13,11 +13,11 @@ export interface AuthContext {
     lastName: string
     emailVerified: boolean
     isActive: boolean
-    /** Has a confirmed TOTP device, and one-time passwords are on. */
+    /** True when the user has a confirmed TOTP device and one-time passwords are on. */
     mfaEnabled: boolean
     /** ms since 1970 */
     dateJoined: number
-    /** That of the person's row. */
+    /** Version of the user's row. */
     version: number
   }
   session: {
@@ -25,21 +25,21 @@ export interface AuthContext {
     amr: string[]
     authTime: number
     secondFactorAt: number | null
-    /** The highest class that this session can still show, for `step_up`; null where it can authenticate in no way. */
+    /** The highest class that this session can still reach, for `step_up`; null when it cannot authenticate again. */
     attainableAcr: 'aal1' | 'aal2' | null
-    /** Ended, or past its absolute life. */
+    /** Ended, or past its absolute lifetime. */
     over: boolean
-    /** Ended in the tenant of the request alone. */
+    /** Ended in the tenant of the request only. */
     overHere: boolean
   }
-  /** Null where the tenant does not exist, was deleted, or the person does not belong to it. */
+  /** Null when the tenant does not exist or was deleted, or the user is not a member. */
   tenant: (TenantFacts & { policyRevision: number }) | null
   membership: (Membership & { roles: string[] }) | null
 }
 
 /**
- * Reads the standing of a person's session in a tenant, for a temporary token that of the sign-in it stands for; null
- * where there is no such session.
+ * Loads the auth context of a user's session in a tenant; for a temporary token, that of its pending sign-in. Null when
+ * there is no such session.
  */
 export type LoadAuthContext = (bearer: {
   userId: string
@@ -48,24 +48,24 @@ export type LoadAuthContext = (bearer: {
   token: TokenKind
 }) => Promise<AuthContext | null>
 
-/** The authenticated caller of a request. Usable as the scope of a transaction. */
+/** The authenticated caller of a request. It is also a valid scope of a transaction. */
 export interface Caller {
   userId: string
-  /** The tenant this request is scoped to: the token's, or that of the path for `/tenants/<id>/`. */
+  /** The tenant of this request: the token's, or the path's for `/tenants/<id>/`. */
   tenantId: string
   /** The tenant named in the token. */
   tokenTenantId: string
   sessionId: string
-  /** The refresh family that the token came with; null where it names none. */
+  /** The refresh family that the token was issued with; null when it names none. */
   familyId: string | null
   token: TokenKind
   jti: string
   auth: AuthContext
   requestInfo: RequestInfo
-  /** The id of whatever is decided about this request: in its audit rows, and in each denial. */
+  /** The id of this request's decision: in its audit rows, and in each denial. */
   decisionId: string
-  /** Whether the request's action would be allowed about this resource; for answers that show less to some. */
+  /** True when the request's action is allowed on this resource. For answers that show less to some callers. */
   may(resource: ResourceOf): boolean
-  /** How the rows of the request's list are seen, by what was decided so far. */
+  /** What the caller may see of the rows of the request's list, by the decision made so far. */
   viewOfRows(): RowView
 }

@@ -2,7 +2,7 @@ import type { Sealer } from '../crypto/seal.ts'
 import type { ListQuery } from '../db/list.ts'
 import { invalidField } from '../errors.ts'
 
-/** What a cursor belongs to: one list, one caller, their filters and ordering. The size of a page is not part of it. */
+/** What a cursor is bound to: the list, the caller, and their filters and ordering. The page size can change. */
 export interface CursorScope {
   path: string
   tenantId: string
@@ -10,17 +10,18 @@ export interface CursorScope {
   query: ListQuery
 }
 
-/** A row's place in a list, and in which direction its page goes on. */
+/** A row's position in a list, and the direction of the page. */
 export interface CursorPosition {
   backwards: boolean
   at: string | number
   id: string
 }
 
-// The place may be that of a withheld row, so a cursor is sealed, and padded lest its length tell that of an address.
+// The position can be that of a withheld row, so a cursor is encrypted. It is padded, because its length would reveal
+// the length of an address.
 const block = 128
 
-/** Seals a place into a cursor that only the same question opens. */
+/** Encrypts a position into a cursor that works only with the same scope. */
 export function sealCursor(
   sealer: Sealer,
   scope: CursorScope,
@@ -31,15 +32,18 @@ export function sealCursor(
   return sealer.seal('cursor', text + padding, contextOf(scope)).toString('base64url')
 }
 
-/** Opens a cursor; 400 for one that this list never gave to this caller for this question. */
+/** Decrypts a cursor. Throws 400 for a cursor of another list, caller, filter or ordering. */
 export function openCursor(sealer: Sealer, scope: CursorScope, cursor: string): CursorPosition {
   try {
     const sealed = Buffer.from(cursor, 'base64url')
-    if (sealed.toString('base64url') !== cursor) throw new Error('not as it was written')
+    if (sealed.toString('base64url') !== cursor) throw new Error('not canonical base64url')
     const [backwards, at, id] = JSON.parse(sealer.open('cursor', sealed, contextOf(scope)))
     return { backwards, at, id }
   } catch {
-    throw invalidField('cursor', 'This cursor is not of this list. Begin again without one.')
+    throw invalidField(
+      'cursor',
+      'This cursor does not belong to this list and these filters. Start again without a cursor.',
+    )
   }
 }
 

@@ -9,7 +9,7 @@ import type { ResourceOf } from './route.ts'
 import { collectionOf, fieldsOf, resourceOf } from './route-resources.ts'
 import { traceDecision } from './trace-requests.ts'
 
-/** What an approval adds to a question. */
+/** What approvals add to a query. */
 interface Granted {
   approval?: GrantedApproval | null
   othersCanApprove?: boolean
@@ -17,14 +17,14 @@ interface Granted {
 
 type EngineDeps = Pick<PathDeps, 'access'>
 
-/** Asks whether the route could be permitted to the caller at all; throws 401, 403 and 404. */
+/** Decides whether the caller could use the route at all. Throws 401, 403 and 404. */
 export function decideRoute(deps: EngineDeps, request: RequestContext): void {
   const decision = decide(deps, request, 'route', collectionOf(request.route, request.caller))
-  // An approval gate is met once the call is known whole: what it is about, and with which body.
+  // A required approval is handled later, when the resource and the body are known.
   if (decision.effect === 'deny') throw refusal(decision, request.caller.decisionId)
 }
 
-/** Decides the request's action about a resource; the decision is from now on that of the request. */
+/** Decides the request's action on a resource. The decision becomes that of the request. */
 export function decide(
   deps: EngineDeps,
   request: RequestContext,
@@ -37,7 +37,7 @@ export function decide(
   return request.decided.decision
 }
 
-/** As {@link decide}, for one of several resources: it does not become the decision of the request. */
+/** As {@link decide}, for one of several resources: the decision does not become that of the request. */
 export function evaluate(
   deps: EngineDeps,
   { caller, route, policies, now }: RequestContext,
@@ -62,8 +62,8 @@ export function evaluate(
   return { query, decision: decideOrRecover(deps, query) }
 }
 
-// Where a tenant's policies cannot be evaluated, an owner who reads or changes them is decided without them, so that
-// the tenant can be repaired. Everything else stays closed.
+// When a tenant's policies cannot be evaluated, an owner who reads or changes policies is decided without them, so that
+// the owner can repair them. All other requests fail.
 function decideOrRecover({ access }: EngineDeps, query: DecisionQuery): Decision {
   const { action, subject, slice } = query
   try {
@@ -91,14 +91,14 @@ const subjectOf = ({ auth, userId, tenantId, sessionId, token }: Omit<Caller, 'm
   },
 })
 
-/** A resource as a route names it, completed with what it shares with the request. */
+/** A route's resource, completed with the defaults of the request. */
 export const resourceIn = (request: RequestContext, resource: ResourceOf): Resource => ({
   ...collectionOf(request.route, request.caller),
   ownerId: null,
   ...resource,
 })
 
-/** What is about to be made: of a thing that does not exist yet, what was sent is all there is. */
+/** The resource that a request will create: it has only the fields that were sent. */
 export const sentResource = (request: RequestContext, body: unknown): Resource => ({
   ...collectionOf(request.route, request.caller),
   fields: request.route.status === 201 ? fieldsOf(body) : {},
@@ -108,12 +108,13 @@ export const sentResource = (request: RequestContext, body: unknown): Resource =
 export const shownResource = (request: RequestContext, row: unknown): Resource =>
   resourceOf(request.route.action, collectionOf(request.route, request.caller), request.caller.userId, row)
 
-/** Hands the request's last decision to the log; never rejects. */
+/** Passes the request's last decision to the decision log. Never rejects. */
 export async function logDecision(deps: PathDeps, { decided, route, caller }: RequestContext): Promise<void> {
   if (!decided) return
-  const always = decided.decision.effect !== 'allow' || (route.method !== 'GET' && !asking.has(route.action))
+  const always =
+    decided.decision.effect !== 'allow' || (route.method !== 'GET' && !questions.has(route.action))
   await deps.recordDecision({ id: caller.decisionId, ...decided, always })
 }
 
-// Asking is no change, whatever the method.
-const asking: ReadonlySet<ActionName> = new Set(['access:evaluate', 'policy:test'])
+// These actions change nothing, although their method is POST.
+const questions: ReadonlySet<ActionName> = new Set(['access:evaluate', 'policy:test'])

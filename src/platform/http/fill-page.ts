@@ -1,10 +1,10 @@
 import type { Keyset } from '../db/keyset.ts'
 import type { RowView } from './row-view.ts'
 
-// So many rows are decided for one page. A page that is not full by then leads on from the last of them.
+// The most rows that are decided for one page. A page that is not full by then continues after the last of them.
 const maxExamined = 500
 
-/** A page in the direction in which it was read, and the rows that the links on from both of its ends begin at. */
+/** A page in reading direction, and the rows at which the links to the pages ahead and behind start. */
 export interface FilledPage<T, Counted> {
   results: T[]
   counted: Counted
@@ -13,8 +13,8 @@ export interface FilledPage<T, Counted> {
 }
 
 /**
- * Loads rows until a page is full of those that may be seen, and one more is found or the list ends. Links that told
- * whether any row follows, seen or withheld, would tell by a filter what is in the rows that are withheld.
+ * Loads rows until it has a full page of visible rows and one more, or the list ends. If withheld rows counted for the
+ * links, a caller could learn their content by filtering.
  */
 export async function fillPage<Found extends { rows: readonly object[] }, T>(
   view: RowView,
@@ -35,7 +35,7 @@ export async function fillPage<Found extends { rows: readonly object[] }, T>(
       if (visible) seen.push({ row, shown: visible.shown as T })
     }
     examined += found.rows.length
-    // One row more than asked for says that there are others.
+    // The query returns one row more than the page when there are further rows.
     last = found.rows.length > size ? found.rows.at(-1) : undefined
     place = last ? placeOf(last) : place
   } while (last && seen.length <= size && examined < maxExamined)

@@ -4,13 +4,13 @@ import { setImmediate } from 'node:timers/promises'
 const drainMs = 25_000
 
 export interface GracefulClose {
-  /** From now on each answer ends its connection, so that no proxy keeps one that is about to go. */
+  /** From now on each answer closes its connection, so that no proxy keeps a connection that will soon end. */
   begin(): void
-  /** Takes no more connections; resolves once all are closed: idle ones at once, busy ones after their answer. */
+  /** Stops accepting connections. Closes idle ones at once and busy ones after their answer, then resolves. */
   close(): Promise<void>
 }
 
-/** How a server goes without losing a request; what is busy longer than 25 s is cut off. */
+/** Closes a server without losing requests. Connections that are busy for more than 25 s are cut off. */
 export function gracefulClose(server: Server): GracefulClose {
   const answering = new Set<ServerResponse>()
   let leaving = false
@@ -30,8 +30,8 @@ export function gracefulClose(server: Server): GracefulClose {
     begin,
     async close() {
       begin()
-      // The kernel resets connections that wait to be accepted when the last holder of the listener closes it. Fewest
-      // wait right after the event loop has accepted them; none are lost where systemd holds it, too.
+      // When the last process closes a listening socket, the kernel resets connections that are not accepted yet. There
+      // are fewest right after the event loop has accepted some. None are lost when systemd holds the socket, too.
       await setImmediate()
       const idle = setInterval(() => server.closeIdleConnections(), 100)
       const timer = setTimeout(() => server.closeAllConnections(), drainMs)

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import { ApiError } from '../errors.ts'
 
-/** OWASP REST security cheat sheet: what a JSON API sends with every answer. */
+/** Headers of every answer (OWASP REST security cheat sheet). */
 const fixed = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -10,7 +10,7 @@ const fixed = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-/** Sets the security headers, over TLS also HSTS; pages of the service loosen the CSP for themselves. */
+/** Sets the security headers; over TLS also HSTS. The service's pages set a looser CSP themselves. */
 export function securityHeaders(tls: boolean): Middleware {
   return async (ctx, next) => {
     ctx.set(fixed)
@@ -22,28 +22,24 @@ export function securityHeaders(tls: boolean): Middleware {
 const hostForm = /^([a-z0-9._~%-]+|\[[0-9a-f:.]+\])?(:\d*)?$/i
 
 /**
- * Refuses a target of more than 8 KiB, a Host that is none (RFC 9112 §3.2), and an Accept that admits no JSON on
- * the API.
+ * Refuses a target of more than 8 KiB, an invalid Host (RFC 9112 §3.2), and for API paths an Accept that does not allow
+ * JSON.
  */
 export const refuseInvalidRequests: Middleware = async (ctx, next) => {
   const { host, accept } = ctx.req.headers
-  // Parameters other than the weight (charset, version) do not tell one JSON from another.
+  // Remove parameters other than the weight (charset, version), because Koa would not match JSON with them.
   if (accept) ctx.req.headers.accept = accept.replace(/;(?!\s*q\s*=)[^;,]*/gi, '')
   if (ctx.originalUrl.length > 8_192)
-    throw new ApiError(414, 'uri_too_long', 'The address may have 8192 characters at most.')
+    throw new ApiError(414, 'uri_too_long', 'The address can have 8192 characters at most.')
   if (!hostForm.test(host ?? '') || (host === undefined && ctx.req.httpVersion === '1.1'))
-    throw new ApiError(
-      400,
-      'parse_error',
-      'The Host header has to name a host, and a port where it is not 80.',
-    )
+    throw new ApiError(400, 'parse_error', 'The Host header must name a host, and the port if it is not 80.')
   const api = /^\/(api|access)\//.test(ctx.path)
   if (api && !ctx.accepts('application/json', 'application/problem+json'))
-    throw new ApiError(406, 'not_acceptable', 'This API answers JSON: Accept application/json.')
+    throw new ApiError(406, 'not_acceptable', 'This API answers JSON. Send Accept: application/json.')
   await next()
 }
 
-/** CORS (Fetch standard) for the origins named; without an allowed origin no header at all. */
+/** CORS (Fetch standard) for the given origins. Other origins get no CORS header. */
 export function cors(origins: readonly string[]): Middleware {
   return async (ctx, next) => {
     const origin = ctx.get('origin')

@@ -6,24 +6,28 @@ import type { Sample } from '../metrics/read-sources.ts'
 import { withTimeLimit } from '../time-limit.ts'
 import { publicRoute, type Route } from './route.ts'
 
-/** Whether this process takes requests; `drain` makes it say no, so that a balancer goes elsewhere first. */
+/**
+ * Reports whether this process takes requests. After `drain`, `ready` rejects, so that load balancers stop using it.
+ */
 export interface Readiness {
   ready(): Promise<void>
   drain(): void
 }
 
 const rememberedMs = 1_000
-const patienceMs = 1_000
+const timeoutMs = 1_000
 
 /**
- * Ready means: not draining, and Postgres answered under both roles within a second (asked once a second at most).
- * Keys, policies and migrations were checked before the process listened. Redis and SMTP do not count: nothing that
- * a request does waits for them.
+ * Ready means: not draining, and Postgres answered as both roles within a second (asked at most once a second). Keys,
+ * policies and migrations were checked before the process listened. Redis and SMTP do not count, because no request
+ * waits for them.
  */
 export const createReadiness = (db: Pick<Databases, 'api' | 'system'>, clock: () => number): Readiness =>
   readinessOf([db.api, db.system], clock)
 
-/** The same of a process of workers: Postgres answers under their role, and `atWork` says that the actors run. */
+/**
+ * The same for a process of workers: Postgres answers as the worker role, and `atWork` is true while the actors run.
+ */
 export const createWorkerReadiness = (
   { worker }: Pick<Databases, 'worker'>,
   clock: () => number,
@@ -41,7 +45,7 @@ function readinessOf(pools: DatabasePool[], clock: () => number, atWork = () => 
       if (draining) throw unavailable('dependency_unavailable', 'This process is shutting down.', 1)
       if (!atWork()) throw unavailable('dependency_unavailable', 'The actors are not running.', 1)
       if (clock() - asked.at > rememberedMs)
-        asked = { at: clock(), answer: withTimeLimit(patienceMs, ping(), noAnswer) }
+        asked = { at: clock(), answer: withTimeLimit(timeoutMs, ping(), noAnswer) }
       await asked.answer
     },
     drain() {
@@ -54,7 +58,7 @@ const noAnswer = (): never => {
   throw unavailable('dependency_unavailable', 'Postgres does not answer.', 2)
 }
 
-/** Readiness as a figure, for alerts. */
+/** Readiness as a gauge, for alerts. */
 export const readySample =
   ({ ready }: Readiness) =>
   (): Promise<Sample[]> =>
@@ -70,7 +74,7 @@ export const healthRoutes = (readiness: Readiness): Route[] => [
     method: 'GET',
     path: '/healthz',
     tag: 'Service',
-    summary: 'Whether the process lives',
+    summary: 'Liveness of the process',
     status: 200,
     answer: state('ok'),
     cache: 'no-store',
@@ -80,7 +84,7 @@ export const healthRoutes = (readiness: Readiness): Route[] => [
     method: 'GET',
     path: '/readyz',
     tag: 'Service',
-    summary: 'Whether the process takes requests',
+    summary: 'Readiness of the process to take requests',
     status: 200,
     answer: state('ready'),
     refusals: [503],

@@ -4,20 +4,20 @@ import { publicRoute, type Route } from './route.ts'
 import { linkToken, message } from './schemas.ts'
 
 interface LinkRoute {
-  /** Whole path, as in a route; it has to be listed in the registry of public routes. */
+  /** Full path, as in a route. Add it to the public routes of registry.ts. */
   path: string
   tag: string
   summary: string
   description?: string
   /** Statuses beyond 400. */
   refusals?: number[]
-  /** The message of success. */
+  /** The message in the answer. */
   done: string
-  /** Does what the link is for, once; throws what `findLink` and `spendLink` throw. */
+  /** Uses the link once. Throws the errors of `findLink` and `spendLink`. */
   use(requestInfo: RequestInfo, token: string): Promise<void>
 }
 
-/** The public POST `{token}` behind the button of a mailed link's page: 200 `{message}`. */
+/** The public POST of `{token}` by the button on a mailed link's page. Answers 200 `{message}`. */
 export const linkRoute = ({ done, use, ...route }: LinkRoute): Route =>
   publicRoute({
     ...route,

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Resolves once the server listens; rejects where it cannot, with the code of the system. */
+/** Resolves once the server listens. Rejects with the system's error code when it cannot. */
 export function listenOn(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -12,27 +12,27 @@ export function listenOn(server: Server, host: string, port: number): Promise<vo
   })
 }
 
-/** Listens on a socket that another process opened and holds, by the number of its file descriptor. */
+/** Listens on a socket that another process opened and passed as this file descriptor. */
 export function listenOnInherited(server: Server, fd: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) =>
-      reject(new Error('The socket of LISTEN_FDS cannot be listened on', { cause })),
-    )
+    server.once('error', (cause) => reject(new Error('Cannot listen on the socket of LISTEN_FDS', { cause })))
     server.listen({ fd }, resolve)
   })
 }
 
-/** Whether a server could not listen because another one does. */
+/** True when the port is in use. */
 export const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
 
-/** What an operator is told whose setting names a port that is taken. */
+/** The error for an operator when the port of a setting is in use. */
 export const portTaken = (setting: string, host: string, port: number): Error =>
-  new PortTaken(`Port ${port} of ${host} is taken. Set ${setting} to another, or stop what listens there.`)
+  new PortTaken(
+    `Port ${port} of ${host} is in use. Set ${setting} to another port, or stop the process that listens there.`,
+  )
 
-/** The message is made for an operator. */
+/** The message is for an operator. */
 export class PortTaken extends Error {}
 
-/** The base URL of a server that listens, as one on this machine calls it. */
+/** The base URL of a listening server, for clients on this machine. */
 export function urlOf(server: Server, listening: string): string {
   const any = listening === '0.0.0.0' || listening === '::'
   const host = any ? 'localhost' : listening.includes(':') ? `[${listening}]` : listening

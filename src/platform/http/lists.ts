@@ -6,20 +6,20 @@ import type { Caller } from './caller.ts'
 import { type CursorPosition, openCursor, sealCursor } from './cursors.ts'
 import { fillPage } from './fill-page.ts'
 
-/** The shape of a page of `item` of a list that is only ever added to: nobody counts that. */
+/** The schema of a page without a count, for append-only lists. */
 export const uncountedPageOf = <T extends z.ZodType>(item: T) =>
   z.object({ next: z.url().nullable(), previous: z.url().nullable(), results: z.array(item) })
 
-/** The shape of a page of `item`. */
+/** The schema of a page of `item`. */
 export const pageOf = <T extends z.ZodType>(item: T) =>
   uncountedPageOf(item).extend({
     count: z.int().nullable().meta({
       description:
-        'Entries in the whole list, as far as the filters leave them; null while a policy decides its rows one by one',
+        'Entries in the whole list that match the filters; null when a policy decides rows one by one',
     }),
   })
 
-/** A page whose rows are decided, so that nothing decides them again. */
+/** A page whose rows are decided already. */
 export class DecidedPage<T> {
   readonly body: T
   constructor(body: T) {
@@ -39,9 +39,9 @@ interface Deps {
 }
 
 /**
- * Answers a page of a list with the rows that the caller may see. `load` gives the rows that `page` asks for, one more
- * than it holds where there is another, and the count where the list has one; `show` makes the answer of a row. 400 for
- * a cursor that this list never gave, 403 for a filter or an ordering by a field that is masked for the caller.
+ * Answers a page of a list with the rows that the caller may see. `load` gives the rows of `page`, one more when there
+ * is a next page, and the count if the list has one. `show` converts a row to its answer. Throws 400 for a cursor of
+ * another list, and 403 for a filter or ordering by a field that is masked for the caller.
  */
 export async function answerPage<Found extends { rows: readonly object[] }, T>(
   { sealer, publicUrl, clock }: Deps,
@@ -52,8 +52,8 @@ export async function answerPage<Found extends { rows: readonly object[] }, T>(
   show: (row: Found['rows'][number]) => T,
 ) {
   const view = caller.viewOfRows()
-  const told = list.parameterRevealing(query, view.masked)
-  if (told !== null) throw view.refuse(told)
+  const revealing = list.parameterRevealing(query, view.masked)
+  if (revealing !== null) throw view.refuse(revealing)
   const scope = { path, tenantId: caller.tenantId, userId: caller.userId, query }
   const keyset = keysetOf(query, (cursor) => openCursor(sealer, scope, cursor))
   const now = clock()
@@ -92,6 +92,6 @@ function linkTo(publicUrl: string, path: string, query: ListQuery, cursor: strin
 function valueIn(row: object, field: string): string | number {
   const value = (row as Record<string, unknown>)[field]
   if (typeof value !== 'string' && typeof value !== 'number')
-    throw new Error(`A list is ordered by ${field}, which its rows lack`)
+    throw new Error(`A list is ordered by ${field}, which its rows do not have`)
   return value
 }

@@ -4,7 +4,7 @@ import { textFormat } from '../metrics/metrics.ts'
 import { operationId } from './operation-id.ts'
 import type { Route } from './route.ts'
 
-/** Counts each request and the time until its answer, under what its route is called; the first of all middleware. */
+/** Counts each request and its duration by the name of its route. Must be the first middleware. */
 export function measureRequests(metrics: Metrics): Middleware {
   return async (ctx, next) => {
     const begun = performance.now()
@@ -19,11 +19,11 @@ export function measureRequests(metrics: Metrics): Middleware {
   }
 }
 
-/** What a route is called in metrics: its action, or where nothing is decided what it does. */
+/** The name of a route in metrics: its action, or its operation id when it is public. */
 export const measuredAs = (route: Route): string =>
   route.action === 'public' ? operationId(route) : route.action
 
-/** `/metrics`, as a handler of GET. */
+/** The GET handler of `/metrics`. */
 export const metricsPage = (metrics: Metrics) => async (ctx: Context) => {
   ctx.set('Cache-Control', 'no-store')
   ctx.type = textFormat

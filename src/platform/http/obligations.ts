@@ -5,8 +5,8 @@ import type { AuthContext } from './caller.ts'
 type Session = AuthContext['session']
 
 /**
- * A sign-in that policies ask for before they permit. `maxAge` in seconds, null: whenever it was. `possible`: whether
- * this session can meet the demand at all.
+ * A step-up that policies require before they permit. `maxAge` is in seconds (null: any age). `possible` is false when
+ * this session can never meet it.
  */
 export interface StepUp {
   acr: 'aal1' | 'aal2'
@@ -14,12 +14,12 @@ export interface StepUp {
   possible: boolean
 }
 
-/** What became of a value: what of it may be shown, or what the session lacks for it. */
+/** The part of a value that may be shown, or the step-up that the session needs for it. */
 export type Applied = { shown: unknown } | { due: StepUp }
 
 /**
- * Carries out what a decision that permits demands, for an object and for each row of a list alike: `step_up` withholds
- * the value, `mask_fields` sets fields to null. `now` in ms.
+ * Applies the obligations of an allowing decision to an object or to a row of a list: `step_up` withholds the value,
+ * `mask_fields` sets fields to null. `now` is in ms since 1970.
  */
 export function applyObligations(
   { obligations }: { readonly obligations: readonly Obligation[] },
@@ -31,7 +31,7 @@ export function applyObligations(
   return due ? { due } : { shown: withNulls(value, maskedFields(obligations)) }
 }
 
-/** The `step_up` that this session does not meet now (ms), or null. Several demands count as their strictest. */
+/** The `step_up` that this session does not meet at `now` (ms), or null. Of several, the strictest values count. */
 export function stepUpDue(obligations: readonly Obligation[], session: Session, now: number): StepUp | null {
   const demands = obligations
     .filter(({ type }) => type === 'step_up')
@@ -45,23 +45,23 @@ export function stepUpDue(obligations: readonly Obligation[], session: Session, 
   return { acr, maxAge, possible: session.attainableAcr === 'aal2' || session.attainableAcr === acr }
 }
 
-/** When the session last showed what the class asks for (ms), or null. */
+/** When the session last met the class (ms since 1970), or null. */
 function authenticatedAt({ acr, authTime, secondFactorAt }: Session, asked: StepUp['acr']): number | null {
   if (asked === 'aal1') return Math.max(authTime, secondFactorAt ?? authTime)
   return acr === 'aal2' ? secondFactorAt : null
 }
 
-/** 401 of RFC 9470 §3 for a demand that the caller can meet. */
+/** 401 (RFC 9470 §3) for a step-up that the caller can meet. */
 export const stepUpRequired = ({ acr, maxAge }: StepUp): ApiError =>
   insufficientAuthentication(
     acr,
     maxAge,
     acr === 'aal2'
-      ? 'A policy asks for a second factor first: POST /api/v1/auth/otp/verify/.'
-      : 'A policy asks for a newer sign-in: POST /api/v1/auth/login/.',
+      ? 'A policy requires a second factor: POST /api/v1/auth/otp/verify/.'
+      : 'A policy requires a more recent sign-in: POST /api/v1/auth/login/.',
   )
 
-/** The paths of all fields that `mask_fields` names; `a.b` is b inside a. */
+/** The paths of all fields that `mask_fields` names; `a.b` is field b of a. */
 export const maskedFields = (obligations: readonly Obligation[]): string[] =>
   obligations
     .filter(({ type }) => type === 'mask_fields')
@@ -70,7 +70,7 @@ export const maskedFields = (obligations: readonly Obligation[]): string[] =>
 const withNulls = (value: unknown, paths: readonly string[]): unknown =>
   paths.reduce((shown, path) => withNull(shown, path.split('.')), value)
 
-/** Inside a list the field of each of its items. */
+/** Sets the field at `path` to null; in a list, that of each item. */
 function withNull(value: unknown, path: string[]): unknown {
   const [key = '', ...rest] = path
   if (Array.isArray(value)) return value.map((item) => withNull(item, path))

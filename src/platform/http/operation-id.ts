@@ -1,8 +1,8 @@
 import type { Route } from './route.ts'
 
 /**
- * The operation's name in the document, in snake case, such as `member_create`. It depends on the route alone, so
- * that adding a route never renames another one in the clients people generate.
+ * The operation's id in the OpenAPI document, in snake case, such as `member_create`. It depends on the route only, so
+ * a new route never renames another one in generated clients.
  */
 export function operationId(route: Route): string {
   const path = route.path.replace(/^\/api\/v1(?=\/)/, '').split('/')
@@ -15,7 +15,7 @@ export function operationId(route: Route): string {
   return [...action, ...more, ...(route.method === 'PATCH' ? ['partial'] : [])].join('_')
 }
 
-/** One permission often covers a list and its entries; in names the two are told apart. */
+/** One action often covers a list and its entries; their operation ids must differ. */
 const actionOnOne = ({ action, method, path }: Route) =>
   method === 'GET' && /:\w+$/.test(path) ? action.replace(/:list$/, ':read') : action
 

@@ -10,7 +10,7 @@ import { deniedBecause, refusal } from './refusal.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { traceDecision } from './trace-requests.ts'
 
-/** What a decision means for its request. A refusal is a value, so that a transaction ends in its ordinary way. */
+/** The outcome of a decision for its request. A refusal is a value, so that the transaction commits normally. */
 export type Permit =
   | { effect: 'allow' /** the approval that is consumed with the change */; approvalId: string | null }
   | { effect: 'deny'; refusal: ApiError }
@@ -23,7 +23,7 @@ export function assertAllowed(permitted: Permit): asserts permitted is Allowed {
   if (permitted.effect !== 'allow') throw permitted.refusal
 }
 
-/** The permit of a request that no policy may gate. */
+/** The permit of a request that cannot require an approval. */
 export function permit(request: RequestContext, decision: Decision): Permit {
   const { caller, now } = request
   if (decision.effect !== 'allow') return { effect: 'deny', refusal: refusal(decision, caller.decisionId) }
@@ -31,21 +31,21 @@ export function permit(request: RequestContext, decision: Decision): Permit {
   return due ? stepUpFirst(request, decision, due) : { effect: 'allow', approvalId: null }
 }
 
-/** The denial of what asks for a newer or stronger sign-in first. */
+/** The denial of a request that needs a more recent or stronger sign-in. */
 export const stepUpFirst = (request: RequestContext, decision: Decision, due: StepUp): Permit =>
   due.possible
     ? { effect: 'deny', refusal: stepUpRequired(due) }
     : denyBecause(request, 'step_up_impossible', decision)
 
-/** A request that a policy may gate: bound to what was validated of it, with what it presents as its approval. */
+/** A call that can require an approval, with the approval request that it names. */
 export interface Gateable {
   call: GuardedCall
   named: { id: string; presented: Presented } | null
 }
 
 /**
- * The permit of a change, decided about `resource` inside of the change's transaction. Where a policy asks for an
- * approval first, the request for it is opened in that transaction, which then changes nothing else.
+ * The permit of a change on `resource`, decided inside the change's transaction. When a policy requires an approval,
+ * this opens an approval request in the transaction, which then changes nothing else.
  */
 export async function permitChange(
   tx: Tx,
@@ -68,7 +68,7 @@ export async function permitChange(
   const open = await deps.approvals.request(tx, call, { resource, decision, ownerRecovery })
   if (open) return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, open) }
   if (!ownerRecovery) return denyBecause(request, 'no_eligible_approver', decision)
-  // An owner who is alone could never mend the policies that gate mending them.
+  // A lone owner could otherwise never repair policies that require an approval for repairing policies.
   const alone = decide(deps, request, 'resource', resource, { approval, othersCanApprove: false })
   return alone.effect === 'require_approval'
     ? denyBecause(request, 'no_eligible_approver', alone)
@@ -81,11 +81,11 @@ const isAbout = (presented: NonNullable<Presented>, { type, id }: Resource) =>
 const withApproval = (permitted: Permit, named: Gateable['named']): Permit =>
   permitted.effect === 'allow' ? { effect: 'allow', approvalId: named?.id ?? null } : permitted
 
-/** Whether the caller is an owner, and the action one by which owners mend policies. */
+/** True when the caller is an owner and the action is one with which owners repair policies. */
 const isOwnerRecovery = ({ route, caller }: RequestContext) =>
   actions[route.action].shield === 'owner' && (caller.auth.membership?.systemRoles.includes('owner') ?? false)
 
-/** A permission that asks for what this call does not meet is a denial, and is logged as one; `hint`: what to do. */
+/** Denies a call that does not meet a condition of its permission; it is logged as a denial. `hint` says what to do. */
 export function denyBecause(
   request: RequestContext,
   code: Parameters<typeof deniedBecause>[0],

@@ -6,34 +6,37 @@ import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 export interface PoliciesInForce {
   readonly tenantId: string
   readonly revision: number
-  /** Those that an action on a type of resource can meet at `now` (ms). */
+  /** The policies that apply to an action on a type of resource at `now` (ms). */
   slice(resourceType: string, action: string, now: number): Slice
-  /** Whether one of them names this action, and this type of resource. */
+  /** Whether any policy names this action, and whether any names this type of resource. */
   names(action: string, resourceType: string): { action: boolean; resourceType: boolean }
 }
 
-/** Gives a tenant's policies at the revision that the auth context names; at once where they are in memory. */
+/** Gives a tenant's policies at the revision of the auth context; synchronously when they are in memory. */
 export type LoadPolicies = (
   scope: { tenantId: string; userId: string },
   revision: number,
 ) => PoliciesInForce | Promise<PoliciesInForce>
 
-/** A decision on its way to the log. */
+/** A decision to log. */
 export interface DecisionRecord {
   id: string
   query: AnyQuery
   decision: Decision
-  /** Changes, denials and gates are kept, as far as the day of the tenant goes; allowed reads as a sample. */
+  /**
+   * True for changes, denials and required approvals, which are all logged up to the daily limit; allowed reads are
+   * sampled.
+   */
   always: boolean
-  /** Of an application's question: words that nothing in the tenant names. */
+  /** For an application's query: action or resource type that nothing in the tenant names. */
   unknown?: UnknownWords
 }
 
-/** Whether no policy and no role of the tenant names the action, and the type of resource, of a question. */
+/** True for the action or resource type of a query that no policy and no role of the tenant names. */
 export interface UnknownWords {
   action: boolean
   resourceType: boolean
 }
 
-/** Keeps a decision; resolves once it is stored, where it must be. Never rejects. */
+/** Logs a decision. Resolves once it is stored, if it must be stored. Never rejects. */
 export type RecordDecision = (record: DecisionRecord) => Promise<void>

@@ -37,9 +37,9 @@ const reserved = new Set([
   'decision_id',
 ])
 
-/** The body of every error: RFC 9457 and, for clients of Django REST framework, arrays named like the fields. */
+/** The body of every error: RFC 9457, and for Django REST framework clients arrays named like the fields. */
 export function problemBody(error: ApiError, requestId: string): Record<string, unknown> {
-  // Without a prototype: a field may be called constructor.
+  // No prototype, because a field can be named constructor.
   const byField: Record<string, string[]> = Object.create(null)
   for (const { field, detail } of error.errors)
     if (field && !reserved.has(field)) byField[field] = [...(byField[field] ?? []), detail]
@@ -56,7 +56,7 @@ export function problemBody(error: ApiError, requestId: string): Record<string, 
   }
 }
 
-/** Answers whatever is thrown below it, once, in one form; what is not ours to show stays in the log. */
+/** Answers every error thrown below it, in one form. Details that clients must not see go to the log only. */
 export function answerErrors(log: Logger): Middleware {
   return async (ctx, next) => {
     try {
@@ -88,26 +88,31 @@ function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof AuthorizationUnavailable)
     return unavailable(
       'authorization_unavailable',
-      'No decision could be made, so nothing is allowed. Try again.',
+      'The request could not be decided, so it was refused. Try again.',
       1,
       thrown,
     )
   if (isDatabaseUnavailable(thrown))
     return unavailable(
       'dependency_unavailable',
-      'Something this service depends on is away. Try again in a moment.',
+      'A server that this service depends on is unavailable. Try again in a moment.',
       2,
       thrown,
     )
-  // A foreign key: what the call refers to was deleted while it ran, a person who was erased for one.
+  // A foreign key: an object that the call refers to was deleted meanwhile, for example an erased user.
   if (sqlState(thrown) === '23503')
-    return new ApiError(409, 'overtaken', 'What this is about was deleted just now. Read it again.', {
-      cause: thrown,
-    })
+    return new ApiError(
+      409,
+      'overtaken',
+      'An object that this call refers to was just deleted. Read it again.',
+      {
+        cause: thrown,
+      },
+    )
   return new ApiError(
     500,
     'internal_error',
-    'This is a fault of the service. It was logged under this instance.',
+    'The service has failed. The error was logged under this instance.',
     {
       cause: thrown,
     },

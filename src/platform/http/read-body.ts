@@ -2,14 +2,14 @@ import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../errors.ts'
 
-const deepest = 32
+const maxDepth = 32
 const tooLarge = (limit: number) =>
-  new ApiError(413, 'payload_too_large', `The body may have ${limit} bytes at most.`)
+  new ApiError(413, 'payload_too_large', `The body can have ${limit} bytes at most.`)
 const parseError = (detail: string) => new ApiError(400, 'parse_error', detail)
 
-/** Makes the reader of JSON bodies of at most `limit` bytes; an empty body is `{}`. */
+/** Makes a reader of JSON bodies of at most `limit` bytes. An empty body is `{}`. */
 export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
-  // Bytes are read as latin1, one character each, so that UTF-8 can be checked instead of guessed.
+  // latin1 keeps each byte as one character, so that parse() can validate the UTF-8.
   const read = koaBody({
     json: false,
     urlencoded: false,
@@ -20,7 +20,8 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
     encoding: 'latin1',
     parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
     onError: (error, ctx) => {
-      // The reader stopped in the middle: unless the rest is drained, the connection never ends nor serves again.
+      // The reader stopped early. Without draining the rest, the connection would neither end nor serve another
+      // request.
       ctx.req.resume()
       throw (error as { type?: string }).type === 'entity.too.large'
         ? tooLarge(limit)
@@ -32,7 +33,7 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
     if (!/^(identity)?$/i.test(ctx.get('content-encoding'))) throw unsupported('Send the body uncompressed.')
     if (ctx.get('content-type') !== '' && !isJson(ctx)) throw unsupported(sendJson)
     if ((ctx.request.length ?? 0) > limit) throw tooLarge(limit)
-    ctx.req.headers['content-type'] ||= 'application/octet-stream' // else the reader would not look
+    ctx.req.headers['content-type'] ||= 'application/octet-stream' // without a type koa-body would not read it
     await read(ctx, async () => {})
     const bytes = bodyBytes(ctx)
     if (bytes.length > 0 && !isJson(ctx)) throw unsupported(sendJson)
@@ -43,16 +44,16 @@ export function bodyReader(limit: number): (ctx: Context) => Promise<unknown> {
 const unsupported = (detail: string) => new ApiError(415, 'unsupported_media_type', detail)
 const sendJson = 'Send JSON: Content-Type: application/json, in UTF-8.'
 
-/** Other `+json` types are formats of their own, such as a patch, and would be misread. */
+/** Refuses other `+json` types, because they are different formats, such as JSON Patch. */
 const isJson = (ctx: Context) =>
   ctx.is('application/json') === 'application/json' && /^(utf-8)?$/i.test(ctx.request.charset)
 
 const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 'latin1')
 
-/** The text of a body that was read and found to be UTF-8; empty where there was none. */
+/** The text of a body that was read and is valid UTF-8; empty when there was no body. */
 export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
 
-/** Whether something follows the head of the request. */
+/** True when the request has a body. */
 export const hasBody = (ctx: Context): boolean =>
   ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 
@@ -64,7 +65,7 @@ function parse(bytes: Buffer): unknown {
     throw parseError('The body is not valid UTF-8.')
   }
   if (text.trim() === '') return {}
-  if (nesting(text) > deepest) throw parseError(`The body may be nested ${deepest} levels deep at most.`)
+  if (nesting(text) > maxDepth) throw parseError(`The body can be nested ${maxDepth} levels deep at most.`)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -72,8 +73,8 @@ function parse(bytes: Buffer): unknown {
     throw parseError('The body is not valid JSON.')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw parseError('The body has to be a JSON object.')
-  if (!isWellFormed(value)) throw parseError('Text may not contain NUL or lone surrogates.')
+    throw parseError('The body must be a JSON object.')
+  if (!isWellFormed(value)) throw parseError('Text must not contain NUL or lone surrogates.')
   return value
 }
 
@@ -94,7 +95,7 @@ function nesting(text: string): number {
   return most
 }
 
-/** Postgres stores no NUL and the policy engine aborts on lone surrogates: neither gets past the door. */
+/** Postgres cannot store NUL, and the policy engine aborts on lone surrogates, so both are refused here. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true

@@ -9,13 +9,16 @@ import { bodyReader, bodyText } from './read-body.ts'
 import type { Input } from './request-context.ts'
 import type { Route } from './route.ts'
 
-/** What was received: the validated input, or the first fault found in it. */
+/** The validated input, or its first fault. */
 export type Received = { input: Input } | { fault: ApiError }
 
 const readSmallBody = bodyReader(16 * 1024)
 const readBody = bodyReader(1024 * 1024)
 
-/** Makes the step that reads and validates body, query and headers of a route. It keeps faults instead of throwing. */
+/**
+ * Makes the step that reads and validates the body, query and headers of a route. It returns faults instead of
+ * throwing.
+ */
 export function receiver(route: Route): (http: Context) => Promise<Received> {
   const read = route.path.includes('/auth/') ? readSmallBody : readBody
   return async (http): Promise<Received> => {
@@ -36,7 +39,7 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
   }
 }
 
-/** The input, or its fault thrown: 400, 412, 413, 415. */
+/** The input. Throws its fault: 400, 412, 413, 415. */
 export function validInput(received: Received): Input {
   if ('fault' in received) throw received.fault
   return received.input
@@ -49,7 +52,7 @@ function parsed(schema: ZodType | undefined, value: unknown): unknown {
   throw validationError(...fieldErrors(result.error))
 }
 
-/** What a schema found, as the errors of a 400. */
+/** The faults of a schema, as the errors of a 400. */
 export const fieldErrors = (error: ZodError): FieldError[] =>
   error.issues.map((issue) => ({
     field: issue.path.join('.'),
@@ -57,13 +60,13 @@ export const fieldErrors = (error: ZodError): FieldError[] =>
     detail: issue.message,
   }))
 
-/** A parameter given twice is refused: which one counts would be a guess. */
+/** Refuses a repeated parameter, because it is unclear which value counts. */
 function flatQuery(http: Context): Record<string, string> {
   const flat: Record<string, string> = {}
   for (const [name, value] of Object.entries(http.query)) {
     if (Array.isArray(value)) throw invalidField(name, 'Give this parameter once.')
     if (value?.includes('\0') || value?.isWellFormed() === false)
-      throw invalidField(name, 'Text may not contain NUL.')
+      throw invalidField(name, 'Text must not contain NUL or lone surrogates.')
     if (value !== undefined) flat[name] = value
   }
   return flat
@@ -71,18 +74,18 @@ function flatQuery(http: Context): Record<string, string> {
 
 const conditional = new Set(['PUT', 'PATCH', 'DELETE'])
 
-/** A route without versions has nothing that a tag could match, so any tag is 412 there. */
+/** On a route without versions no tag can match, so any tag is 412. */
 function precondition(http: Context, { method, versioned }: Route): Versions {
   const versions = conditional.has(method) ? readIfMatch(http.get('if-match')) : null
   if (versions !== null && !versioned) throw preconditionFailed()
   return versions
 }
 
-/** `Approval-Request` counts where a policy may gate the action; 400 where it is no id. */
+/** Reads `Approval-Request` for actions that can require an approval. Throws 400 when it is not an id. */
 function namedApproval(http: Context, { action }: Route): string | null {
   if (action === 'public' || !actions[action].gate) return null
   const text = http.get('approval-request').trim().toLowerCase()
   if (text === '') return null
   if (isUuid(text)) return text
-  throw invalidField('Approval-Request', 'Name one approval request by its id.')
+  throw invalidField('Approval-Request', 'Give the id of one approval request.')
 }

@@ -2,14 +2,14 @@ import type { Decision, Matched, Reason } from '../../policy-engine/evaluate/dec
 import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
 import { ApiError, notFound, unauthorized } from '../errors.ts'
 
-/** Reasons that are error codes of their own; any other denial is `permission_denied`. */
+/** Reasons that are also error codes. Any other denial is `permission_denied`. */
 const namedRefusals: ReadonlySet<string> = new Set([
   'no_active_membership',
   'tenant_suspended',
   'tenant_archived',
 ])
 
-/** The error that tells a caller of a denial: 401, 403, or 404 for what is another tenant's; `hint`: what to do. */
+/** The error for a denial: 401, 403, or 404 for another tenant's object. `hint` says what to do. */
 export function refusal(decision: Decision, decisionId: string, hint = ''): ApiError {
   const { reasons } = decision
   const first = reasons[0]
@@ -25,7 +25,7 @@ export function refusal(decision: Decision, decisionId: string, hint = ''): ApiE
   })
 }
 
-/** A decision whose demand this call does not meet: a denial that says which one. */
+/** The decision as a denial, because the call does not meet the condition that `code` names. */
 export const deniedBecause = (
   code: 'no_eligible_approver' | 'step_up_impossible' | 'masked_field',
   decision: Decision,
@@ -44,7 +44,7 @@ export const toJsonReason = ({ code, layer, policy_id }: Reason) => ({
   ...(policy_id && { policy_id }),
 })
 
-/** A policy that had a say, as callers read it. */
+/** A policy that matched, as callers read it. */
 export const toJsonMatched = ({ policy_id, version, name, effect }: Matched) => ({
   policy_id,
   version,

@@ -9,6 +9,7 @@ import {
   tokenNotValid,
   unavailable,
 } from '../errors.ts'
+import { preconditionFailed } from './etag.ts'
 import { problemBody } from './problem.ts'
 import type { Route } from './route.ts'
 import { timestamp } from './schemas.ts'
@@ -22,16 +23,18 @@ const problem = z
     code: z.string().meta({ description: 'For programs; stable' }),
     instance: z.string().meta({ description: 'Id of the request, as in `X-Request-Id`' }),
     errors: z.array(z.looseObject({ field: z.string(), code: z.string(), detail: z.string() })).optional(),
-    decision_id: z.string().optional().meta({ description: 'Where a policy decided: the decision' }),
+    decision_id: z.string().optional().meta({ description: 'The decision, when a policy decided' }),
     reasons: z
       .array(z.looseObject({ code: z.string(), layer: z.string(), message: z.string() }))
       .optional()
-      .meta({ description: 'Where a policy decided: why' }),
-    oldest: z.int().optional().meta({ description: 'Of `gone`: the lowest `after` that the feed answers' }),
+      .meta({ description: 'The reasons, when a policy decided' }),
+    oldest: z.int().optional().meta({ description: 'For `gone`: the lowest `after` that the feed answers' }),
     approval_request: z
       .object({ id: z.uuid(), status: z.enum(['pending', 'approved']), url: z.url(), expires_at: timestamp })
       .optional()
-      .meta({ description: 'Of `approval_required`: what to wait for, and to name in `Approval-Request`' }),
+      .meta({
+        description: 'For `approval_required`: the request to wait for, and to name in `Approval-Request`',
+      }),
   })
   .meta({
     id: 'Problem',
@@ -59,37 +62,42 @@ const answer = (
 const answers: Record<number, ZodOpenApiResponseObject> = {
   400: answer(
     'BadRequest',
-    'The request is not valid, or a link, code or cursor in it is not.',
+    'The request, or a link, code or cursor in it, is not valid.',
     invalidField('email', 'Give an e-mail address.'),
   ),
-  401: answer('Unauthorized', 'No valid token, or one that does not suffice for this.', tokenNotValid(), {
-    'WWW-Authenticate': header('`Bearer`, with the reason where a token was presented', 'string'),
-  }),
+  401: answer(
+    'Unauthorized',
+    'The token is missing, not valid, or not sufficient for this.',
+    tokenNotValid(),
+    {
+      'WWW-Authenticate': header('`Bearer`, with the reason when a token was presented', 'string'),
+    },
+  ),
   403: answer(
     'Forbidden',
-    'Known, and not permitted: `reasons` say why.',
+    'The caller is known but not permitted. `reasons` say why.',
     new ApiError(403, 'permission_denied', 'You are not permitted to do this.'),
   ),
-  404: answer('NotFound', 'There is no such thing, or not in a tenant of yours.', notFound()),
+  404: answer('NotFound', 'The object does not exist, or not in a tenant of yours.', notFound()),
   409: answer(
     'Conflict',
-    'The present state does not allow it.',
-    invalidState('It is archived already.', 'archived'),
+    'The current state of the object does not allow this.',
+    invalidState('The tenant is already archived.', 'archived'),
   ),
   410: answer(
     'Gone',
-    'It is no longer kept. For the feed, `oldest` is the lowest `after` that is answered.',
-    gone('Events up to 1200 are no longer kept.', { oldest: 1200 }),
+    'This is no longer stored. For the feed, `oldest` is the lowest `after` that is answered.',
+    gone('Events up to 1200 are no longer stored.', { oldest: 1200 }),
   ),
   412: answer(
     'PreconditionFailed',
-    'It was changed since the `ETag` in `If-Match` was read.',
-    new ApiError(412, 'precondition_failed', 'It was changed in the meantime. Read it again.'),
+    'The object was changed after its `ETag` in `If-Match` was read.',
+    preconditionFailed(),
   ),
   413: answer(
     'PayloadTooLarge',
     'The body is larger than 1 MiB, or 16 KiB below `/auth/`.',
-    new ApiError(413, 'payload_too_large', 'The body may have 1048576 bytes at most.'),
+    new ApiError(413, 'payload_too_large', 'The body can have 1048576 bytes at most.'),
   ),
   415: answer(
     'UnsupportedMediaType',
@@ -103,24 +111,24 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
   ),
   429: answer(
     'TooManyRequests',
-    'Too many attempts; this one was not looked at.',
+    'Too many attempts. This one was not processed.',
     new ApiError(429, 'throttled', 'Too many requests. Wait a moment.'),
     retryAfter,
   ),
   500: answer(
     'InternalError',
-    'A fault of the service, logged under `instance`.',
-    new ApiError(500, 'internal_error', 'This is a fault of the service. It was logged under this instance.'),
+    'The service failed. The error was logged under `instance`.',
+    new ApiError(500, 'internal_error', 'The service has failed. The error was logged under this instance.'),
   ),
   503: answer(
     'Unavailable',
-    'Something the service depends on is away; try again.',
-    unavailable('dependency_unavailable', 'Something this service depends on is away.', 2),
+    'A server that the service depends on is unavailable. Try again.',
+    unavailable('dependency_unavailable', 'A server that this service depends on is unavailable.', 2),
     retryAfter,
   ),
 }
 
-/** The error answers a route can give, by status: what its form entails and what it names. Throws for unknown ones. */
+/** The error answers of a route by status: those of its form, and those it lists. Throws for an unknown status. */
 export function refusalsOf(route: Route): Record<string, ZodOpenApiResponseObject> {
   const statuses = new Set([500, 503, ...(route.refusals ?? [])])
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
@@ -133,6 +141,9 @@ export function refusalsOf(route: Route): Record<string, ZodOpenApiResponseObjec
 
 function known(route: Route, status: number): ZodOpenApiResponseObject {
   const found = answers[status]
-  if (!found) throw new Error(`${route.method} ${route.path} names the refusal ${status}, which has no words`)
+  if (!found)
+    throw new Error(
+      `${route.method} ${route.path} lists the status ${status}, which refusals.ts does not describe`,
+    )
   return found
 }

@@ -4,8 +4,8 @@ import { actions } from '../../policy-engine/catalogue/actions.ts'
 import { ApiError, notFound } from '../errors.ts'
 import type { Route } from './route.ts'
 
-/** The routes that need no token. A route is here or has an action; this list grows only on purpose. */
-const open: ReadonlySet<string> = new Set([
+/** The routes that need no token. Every other route must have an action. */
+const withoutToken: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/register',
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/refresh',
@@ -24,23 +24,26 @@ const open: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Throws for a route that is neither decided by an action of the catalogue nor listed as public, and for one whose
- * action a policy may gate although its route cannot consume an approval.
+ * Throws for a route that has no action of the catalogue and is not listed as public, and for a route that cannot
+ * consume an approval although its action can require one.
  */
 export function assertDecided(routes: readonly Route[]): void {
   for (const { method, path, action, anonymous, kind } of routes) {
-    const listed = open.has(`${method} ${path}`)
+    const listed = withoutToken.has(`${method} ${path}`)
     const known =
       action === 'public' ? listed : Object.hasOwn(actions, action) && listed === Boolean(anonymous)
-    if (!known) throw new Error(`${method} ${path} has the action ${action}, which nothing decides`)
+    if (!known)
+      throw new Error(
+        `${method} ${path} has the action ${action}, which is not in the catalogue, or not in the list of public routes`,
+      )
     if (action !== 'public' && actions[action].gate && kind !== 'change')
       throw new Error(
-        `${method} ${path} has the action ${action}, which needs a changeRoute: a policy may gate it`,
+        `${method} ${path} has the action ${action}, which can require an approval: use changeRoute`,
       )
   }
 }
 
-/** Serves what the router matches; else 404, 405 with Allow, or the public answer to OPTIONS. */
+/** Serves the routes of the router; answers 404, 405 with Allow, or OPTIONS for other requests. */
 export function dispatch(router: Router): Middleware[] {
   const refuse: Middleware = async (ctx) => {
     const allowed = new Set(

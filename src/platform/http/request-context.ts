@@ -13,31 +13,29 @@ import type { Caller, LoadAuthContext } from './caller.ts'
 import type { LoadPolicies, PoliciesInForce, RecordDecision } from './policies-in-force.ts'
 import type { Ask, Route } from './route.ts'
 
-/** A route whose requests are decided: every one but those without a token. */
+/** A route whose requests are decided by an action. */
 export type DecidedRoute = Route & { action: ActionName }
 
-/** What a request carries beside its token, validated. */
+/** The validated input of a request, without its token. */
 export type Input = Omit<Ask<unknown, unknown, Caller>, 'caller'> & {
-  /** Of `Approval-Request`: the id of the request that the caller says was approved; null where there is none. */
+  /** From `Approval-Request`: the id of the approval request that the caller names; null when there is none. */
   approvalId: string | null
 }
 
-/** One request with a token, once its caller is known. The steps of request-path.ts work on it in their order. */
+/** A request with a known caller. The steps of request-path.ts work on it. */
 export interface RequestContext {
   readonly http: Context
   readonly route: DecidedRoute
   readonly caller: Caller
-  /** The tenant's policies at the revision that was read with the caller; null outside of any tenant. */
+  /** The tenant's policies at the revision that was read with the caller; null outside any tenant. */
   readonly policies: PoliciesInForce | null
-  /** ms since 1970: that of every decision about this request. */
+  /** The time (ms since 1970) of every decision about this request. */
   readonly now: number
-  /**
-   * The last decision: its obligations bind the answer, and it is what the log keeps. Null until the route is decided.
-   */
+  /** The last decision. Its obligations apply to the answer, and it is logged. Null until the route is decided. */
   decided: { query: DecisionQuery; decision: Decision } | null
 }
 
-/** What the steps need of the process. */
+/** What the steps need from the process. */
 export interface PathDeps {
   access: AccessEngine
   newPace: () => DecisionPace

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import type { Context } from 'koa'
 import { isTraceparent } from '../tracing/traceparent.ts'
 
-/** Where a request came from; goes into sessions, events, logs. */
+/** The origin of a request, for sessions, events and logs. */
 export interface RequestInfo {
   requestId: string
   ip: string
@@ -13,7 +13,7 @@ export interface RequestInfo {
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 
-/** Makes the reader of origins. `X-Forwarded-For` counts only behind the proxies named (addresses or CIDRs). */
+/** Makes the reader of request infos. `X-Forwarded-For` counts only behind the given proxies (addresses or CIDRs). */
 export function requestInfoReader(trustedProxies: readonly string[]): (ctx: Context) => RequestInfo {
   const trusted = blockList(trustedProxies)
   return (ctx) => {
@@ -28,11 +28,11 @@ export function requestInfoReader(trustedProxies: readonly string[]): (ctx: Cont
   }
 }
 
-/** The nearest hop that is no trusted proxy: what lies further left anybody could have written. */
+/** The nearest hop that is not a trusted proxy. Clients can forge the entries to the left of it. */
 function clientAddress(peer: string, forwardedFor: string, trusted: (address: string) => boolean): string {
   let client = unmapped(peer)
   const hops = forwardedFor
-    .slice(-2_000) // proxies append: whoever sends a long one pushes out their own words
+    .slice(-2_000) // proxies append, so only the client's own part of a long header is cut
     .split(',')
     .map((hop) => unmapped(hop.trim()))
   while (trusted(client) && hops.length > 0) {

@@ -2,13 +2,13 @@ import type { Middleware } from 'koa'
 import type { Logger } from 'pino'
 import type { requestInfoReader } from './request-info.ts'
 
-/** Gives each request its origin and id, and writes one line when it is answered: who, where, what, how long. */
+/** Sets each request's info and id, and logs one line when it is answered. */
 export function logRequests(
   log: Logger,
   readRequestInfo: ReturnType<typeof requestInfoReader>,
   readable: boolean,
 ): Middleware {
-  // Nothing in the line is of the caller's making but path and address; to search it for secrets costs more than it.
+  // The caller controls only path and address, so the line needs no redaction, which would cost more than the line.
   const lines = readable ? log : log.child({}, { redact: [] })
   return async (ctx, next) => {
     const begun = performance.now()
@@ -28,7 +28,9 @@ export function logRequests(
   }
 }
 
-/** What Koa could not answer: a client that left, which has a code, or a bug above the layer that answers errors. */
+/**
+ * Logs requests that Koa could not answer: the client left (the error has a code), or a bug above the error handler.
+ */
 export const logUnanswered = (log: Logger) => (error: NodeJS.ErrnoException) =>
   error.code
     ? log.debug({ code: error.code }, 'A request ended before its answer')

@@ -11,9 +11,9 @@ import { showAnswer } from './show-answer.ts'
 import { verifyToken } from './verify-token.ts'
 
 /**
- * The path of one request to a route, from top to bottom. Before it stand the steps of every request (app.ts): its id,
- * log line, metrics, headers, 404 and 405. The order of refusals is that of the contract: 401, 403, 400, 404, 403 for
- * this resource, 409.
+ * The path of one request to a route, from top to bottom. The steps of every request come first (app.ts): its id, log
+ * line, metrics, headers, 404 and 405. The contract sets the order of refusals: 401, 403, 400, 404, 403 for this
+ * resource, 409.
  */
 export function requestPath(deps: PathDeps, route: Route): Middleware {
   const receive = receiver(route)
@@ -28,9 +28,9 @@ export function requestPath(deps: PathDeps, route: Route): Middleware {
       return
     }
     const claims = await verifyToken(deps, http) //                           401, 429
-    // A body comes as slowly as its sender likes: it is read before the request takes its tenant's turn. What is wrong
-    // with it is told once the caller is known to be permitted. The session is judged after it: judged before, it could
-    // end while the body is still coming, and judging it twice would cost another round trip.
+    // A client can send its body slowly, so it is read before the request takes one of its tenant's slots. Its faults
+    // are reported only after the caller is permitted. The session is checked after the body: it could end while the
+    // body arrives, and a second check would cost another round trip.
     const received = await receive(http)
     let decided: RequestContext | null = null
     try {
@@ -43,7 +43,7 @@ export function requestPath(deps: PathDeps, route: Route): Middleware {
         respond(http, route, await showAnswer(deps, request, answer)) //      obligations: mask, step up (401)
       })
     } finally {
-      // After the turn: what waits for the log keeps no other request of the tenant waiting.
+      // Outside the slot, so that waiting for the log blocks no other request of the tenant.
       if (decided) await logDecision(deps, decided)
     }
   }

@@ -2,11 +2,12 @@ import type { Context } from 'koa'
 import { entityTag, Versioned } from './etag.ts'
 import type { Route } from './route.ts'
 
-/** Writes the answer: status, ETag, caching, JSON. RFC 9110 §9.3.4: no validator with the answer to a PUT. */
+/** Writes the answer: status, ETag, caching, JSON. The answer to a PUT has no ETag (RFC 9110 §9.3.4). */
 export function respond(http: Context, route: Route, answer: unknown): void {
   const versioned = answer instanceof Versioned
   if (versioned && route.method !== 'PUT') http.set('ETag', entityTag(answer.version))
-  else if (route.versioned && route.method === 'GET') throw new Error(`${route.path} answered no version`)
+  else if (route.versioned && route.method === 'GET')
+    throw new Error(`${route.path} answered without a version`)
   http.status = route.status
   http.set('Cache-Control', route.cache ?? (route.secret ? 'no-store' : 'private, no-cache'))
   if (route.status === 204) return
@@ -14,6 +15,6 @@ export function respond(http: Context, route: Route, answer: unknown): void {
   http.body = JSON.stringify(versioned ? answer.body : answer)
 }
 
-/** The answer with another body; its version stays. */
+/** The answer with a changed body and the same version. */
 export const mapBody = (answer: unknown, change: (body: unknown) => unknown): unknown =>
   answer instanceof Versioned ? new Versioned(answer.version, change(answer.body)) : change(answer)

@@ -3,7 +3,7 @@ import type { Resource } from '../../policy-engine/evaluate/query.ts'
 import type { Caller } from './caller.ts'
 import type { Route } from './route.ts'
 
-/** What a route is about before anything is loaded: the caller's own, inside the tenant of the request. */
+/** The resource of a route before anything is loaded: owned by the caller, in the tenant of the request. */
 export const collectionOf = (
   { action, scope }: Pick<Route, 'action' | 'scope'>,
   { tenantId, userId }: Pick<Caller, 'tenantId' | 'userId'>,
@@ -14,7 +14,7 @@ export const collectionOf = (
   ownerId: userId,
 })
 
-/** What a row, or an object, is as a resource: what the API answers about it. */
+/** An object or row as a resource. Its fields are those of the API's answer. */
 export function resourceOf(action: ActionName, collection: Resource, userId: string, row: unknown): Resource {
   const fields = fieldsOf(row)
   return {
@@ -32,20 +32,21 @@ function ownerOf(
   fields: Record<string, unknown>,
 ): string | null {
   const { self, roles } = actions[action]
-  // What is about oneself alone shows nothing else, whoever wrote the row: an invitation, a request to decide.
+  // An action that users have on themselves only shows only their own rows, also rows that others wrote (an
+  // invitation).
   if (self && roles.length === 0) return userId
   const named = type === 'user' ? textOf(fields.id) : namedOwner(fields)
   return named ?? (self ? userId : null)
 }
 
-/** Whose a row is, as rows say it. */
+/** The owner that a row names. */
 const namedOwner = (row: Record<string, unknown>): string | null =>
   textOf(row.user_id) ??
   textOf(fieldsOf(row.requester).id) ??
   textOf(fieldsOf(row.subject).id) ??
   textOf(fieldsOf(row.invited_by).id)
 
-/** A value's own members; none where it is no object. */
+/** The members of a value; none when it is not an object. */
 export const fieldsOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 

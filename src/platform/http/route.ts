@@ -10,16 +10,19 @@ import type { RequestInfo } from './request-info.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What a route's functions are given: everything validated, nothing of Koa. */
+/** The validated input of a route's functions. It has nothing of Koa. */
 export interface Ask<Body, Query, C> {
   params: Record<string, string>
   body: Body
   query: Query
   caller: C
   requestInfo: RequestInfo
-  /** Of `If-Match`: the versions that may be changed; the statement that changes the row has to ask for them. */
+  /**
+   * From `If-Match`: the versions that can be changed. The statement that changes the row must have them as a
+   * condition.
+   */
   ifMatch: Versions
-  /** The body as it was sent, to say where in it a fault is. */
+  /** The body as it was sent, to report the position of a fault. */
   text: () => string
 }
 
@@ -32,46 +35,47 @@ type Answered<R extends ZodType> =
   | void
 type Promised<T> = T | Promise<T>
 
-/** What is acted on, as the functions of a route name it; the rest is that of the request. */
+/** A resource as the functions of a route give it. The request supplies the missing members. */
 export type ResourceOf = Partial<Resource> & { type: string }
 
 /**
- * Which tenant a route works in. `token`: that of the token. `path`: that of `:id`, decided by the caller's
- * membership there. `inside`: that of `:id`, which must be the token's (403 `tenant_mismatch` for a member of it,
- * 404 for anyone else).
+ * The tenant of a route. `token`: the token's. `path`: that of `:id`, decided by the caller's membership there.
+ * `inside`: that of `:id`, which must be the token's (403 `tenant_mismatch` for its members, 404 for other callers).
  */
 export type TenantScope = 'token' | 'path' | 'inside'
 
 interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   method: Method
-  /** Whole path, parameters as `:id`, without the trailing slash: the router matches both forms. */
+  /** Full path with parameters as `:id`, without a trailing slash. The router matches both forms. */
   path: string
   tag: string
   summary: string
   description?: string
   body?: B
   query?: Q
-  /** Success: status and the shape of the answer; `null` for no content. */
+  /** The status and schema of a successful answer; `answer` is null for no content. */
   status: 200 | 201 | 204
   answer: R | null
-  /** Statuses beyond those every route may answer, for the document. */
+  /** Error statuses beyond those of every route, for the OpenAPI document. */
   refusals?: number[]
-  /** The answer carries a token, code or secret. */
+  /** The answer contains a token, code or secret. */
   secret?: boolean
-  /** GET: answers a {@link Versioned}. Others: honour `ifMatch`; where none does, an `If-Match` of any tag is 412. */
+  /**
+   * A GET answers a {@link Versioned}; other methods honour `ifMatch`. Without it, an `If-Match` with any tag is 412.
+   */
   versioned?: boolean
-  /** The validated body as approvers and auditors may see it, where parts are secret; the approval is for all of it. */
+  /** The validated body without its secret parts, for approvers and auditors. The approval is for the full body. */
   shownBody?(body: z.output<B>): unknown
-  /** Cache-Control where it is neither `no-store` (secrets) nor `private, no-cache`. */
+  /** Cache-Control. Default: `no-store` with `secret`, else `private, no-cache`. */
   cache?: string
 }
 
-/** What a load needs of an ask: whose it is, and the parameters of its path. */
+/** What a load needs: the caller and the parameters of the path. */
 export type Target = Pick<Ask<unknown, unknown, Caller>, 'caller' | 'params'>
 
 type AskOf<B extends ZodType, Q extends ZodObject, C = Caller> = Ask<z.output<B>, z.output<Q>, C>
 
-/** Decided before it runs: about the route, and about what was sent. No policy may gate its action. */
+/** Decided before it runs, on the route and on what was sent. Its action cannot require an approval. */
 export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
   extends Common<B, Q, R> {
   action: ActionName
@@ -79,38 +83,40 @@ export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends Zod
   handle(ask: AskOf<B, Q>): Promise<Answered<R>>
 }
 
-/** Decided about what it loads, before it runs. No policy may gate its action. */
+/** Decided on the loaded resource, before it runs. Its action cannot require an approval. */
 export interface ResourceSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L>
   extends Common<B, Q, R> {
   action: ActionName
   scope?: TenantScope
-  /** Loads what the route is about; null is 404. */
+  /** Loads the resource; null is 404. */
   load(ask: AskOf<B, Q>): Promise<L | null>
   resource(loaded: NoInfer<L>, ask: AskOf<B, Q>): ResourceOf
   handle(loaded: NoInfer<L>, ask: AskOf<B, Q>): Promised<Answered<R>>
 }
 
 /**
- * Decided inside of the transaction that changes something: about what `load` gives, else about what was sent. An
- * approval that permits it is consumed by the same transaction. The functions may run again after a serialization
- * failure: they do SQL and nothing else.
+ * Decided inside the transaction of the change: on what `load` gives, else on what was sent. The same transaction
+ * consumes the approval that permits it. The functions do SQL only, because they can run again after a serialization
+ * failure.
  */
 export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L, P>
   extends Common<B, Q, R> {
   action: ActionName
   scope?: TenantScope
-  /** Loads what will change, and locks it; null is 404. */
+  /** Loads and locks the object to change; null is 404. */
   load?(tx: Tx, ask: AskOf<B, Q>): Promise<L | null>
-  /** What `load` gave, as policies see it. Goes with `load`. */
+  /** The loaded object as policies see it. Required with `load`. */
   resource?(loaded: NoInfer<L>, ask: AskOf<B, Q>): ResourceOf
-  /** Slow work between the decision and the change, with no transaction open; then `act` has one of its own. */
+  /** Slow work between decision and change, outside any transaction. `act` then has a transaction of its own. */
   prepare?(loaded: NoInfer<L>, ask: AskOf<B, Q>): Promise<P>
-  /** Runs the change inside of what holds around its transaction: a limit that counts it, unless it fails. */
+  /** Wraps the transaction of the change, for example in a limit that does not count failures. */
   around?<T>(
     change: () => Promise<T>,
     known: { ask: AskOf<B, Q>; loaded: NoInfer<L>; prepared: NoInfer<P> },
   ): Promise<T>
-  /** Makes the change; throws 409 for a state that does not allow it. Gives `overtaken` to begin again with `load`. */
+  /**
+   * Makes the change. Throws 409 for a state that does not allow it. Returns `overtaken` to start again with `load`.
+   */
   act(
     tx: Tx,
     ask: AskOf<B, Q>,
@@ -119,10 +125,10 @@ export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends Zo
   ): Promise<Answered<R> | typeof overtaken>
 }
 
-/** What was decided about, or prepared for, is there no longer: others were faster. */
+/** The result of `act` when a concurrent request changed what was decided on or prepared. */
 export const overtaken = Symbol('overtaken')
 
-/** Open without a token; with one it is decided like any other. */
+/** Open without a token. With a token it is decided like other routes. */
 export interface OpenSpec<B extends ZodType, Q extends ZodObject, R extends ZodType> extends Common<B, Q, R> {
   action: ActionName
   handle(ask: AskOf<B, Q, Caller | null>): Promise<Answered<R>>
@@ -133,18 +139,18 @@ export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends Zo
   handle(ask: AskOf<B, Q, null>): Promise<Answered<R>>
 }
 
-/** A route as the registry holds it: one entry serves the router, the policies, the document and the walks. */
+/** A route for the router, the policy engine, the OpenAPI document and the walk tests. */
 export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' | 'answer'> & {
   action: ActionName | 'public'
   scope: TenantScope
-  /** Open without a token, although decided with one. */
+  /** Open without a token, decided with one. */
   anonymous: boolean
   body: ZodType | undefined
   query: ZodObject | undefined
   answer: ZodType | null
 } & (Handled | OnResource | Changing)
 
-/** The functions of a route once the types of its body, query and rows are behind it. */
+/** The functions of a route without the types of its body, query and rows. */
 export interface Handled {
   kind: 'handle'
   handle(ask: AnyAsk): Promise<unknown>
@@ -174,7 +180,7 @@ export function route<B extends ZodType, Q extends ZodObject, R extends ZodType>
   return { ...defaults, kind: 'handle', ...spec } as unknown as Route
 }
 
-/** A route that is decided about what it loads. */
+/** A route that is decided on what it loads. */
 export function resourceRoute<B extends ZodType, Q extends ZodObject, R extends ZodType, L>(
   spec: ResourceSpec<B, Q, R, L>,
 ): Route {
@@ -188,14 +194,14 @@ export function changeRoute<B extends ZodType, Q extends ZodObject, R extends Zo
   return { ...defaults, kind: 'change', ...spec } as unknown as Route
 }
 
-/** A route without a token; the list of them is frozen by a walk. */
+/** A route without a token. A walk test freezes the list of these routes. */
 export function publicRoute<B extends ZodType, Q extends ZodObject, R extends ZodType>(
   spec: PublicSpec<B, Q, R>,
 ): Route {
   return { ...defaults, kind: 'handle', action: 'public', ...spec } as unknown as Route
 }
 
-/** A route that needs no token, but decides about the caller where one is sent. */
+/** A route that needs no token, but is decided when one is sent. */
 export function openRoute<B extends ZodType, Q extends ZodObject, R extends ZodType>(
   spec: OpenSpec<B, Q, R>,
 ): Route {

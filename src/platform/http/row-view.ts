@@ -5,13 +5,13 @@ import { applyObligations, maskedFields } from './obligations.ts'
 import { denyBecause } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 
-/** What the caller may see of the rows of a list. */
+/** What the caller can see of the rows of a list. */
 export interface RowView {
   /** True when a policy can withhold rows. The answer then has no count. */
   readonly selective: boolean
   /** Paths of the fields that are masked for the caller, in all rows or in some. */
   readonly masked: readonly string[]
-  /** Each row as the caller may see it; null for a row that is withheld. */
+  /** Each row as the caller can see it; null for a withheld row. */
   visible(rows: readonly unknown[]): Promise<(Visible | null)[]>
   /** 403 for a query parameter that would reveal what a masked field holds. */
   refuse(parameter: string): ApiError
@@ -21,9 +21,11 @@ export interface Visible {
   shown: unknown
 }
 
-/** The row view of the request's list. The latest decision holds for all rows; a provisional one is made per row. */
+/**
+ * The row view of the request's list. The last decision holds for all rows; if it is provisional, each row is decided.
+ */
 export function viewRows(deps: PathDeps, request: RequestContext): RowView {
-  if (!request.decided) throw new Error('A list was shown before anything was decided')
+  if (!request.decided) throw new Error('A list was shown before the route was decided')
   const { decision } = request.decided
   const pace = deps.newPace()
   const decideRow = async (row: unknown): Promise<Decision> => {

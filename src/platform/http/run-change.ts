@@ -10,15 +10,15 @@ import { type AnyAsk, type Changing, overtaken } from './route.ts'
 interface Change {
   route: Changing
   ask: AnyAsk
-  /** Of `Approval-Request`. */
+  /** From `Approval-Request`. */
   approvalId: string | null
 }
 
 const maxTries = 5
 
 /**
- * Loads, decides and changes in one transaction, which consumes the approval that permits the change. A route with
- * slow work before its change, or a limit around it, has two. Throws what the decision refuses, and 404.
+ * Loads, decides and changes in one transaction, which also consumes the approval that permits the change. A route with
+ * `prepare` or `around` uses two transactions. Throws the decision's refusal, and 404.
  */
 export const runChange = (deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> =>
   change.route.prepare || change.route.around
@@ -35,7 +35,7 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
   return done.answer
 }
 
-/** In two transactions: where `act` gives `overtaken` the whole begins again; 503 `overloaded` after five times. */
+/** Uses two transactions. Starts again when `act` returns `overtaken`; throws 503 `overloaded` after five tries. */
 async function decideThenChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
   const { route, ask } = change
   const { caller } = request
@@ -52,7 +52,7 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, change:
     const answer = await (route.around ? route.around(act, { ask, loaded, prepared }) : act())
     if (answer !== overtaken) return answer
   }
-  throw unavailable('overloaded', 'Others change the same thing at the same time. Try again.', 1)
+  throw unavailable('overloaded', 'Other requests are changing the same object. Try again.', 1)
 }
 
 async function loadAndDecide(
@@ -62,7 +62,7 @@ async function loadAndDecide(
   { route, ask, approvalId }: Change,
 ) {
   const call = guardedCall(request, ask)
-  // First of all, and locked: of two calls with one approval the second waits here, and finds it used.
+  // Lock the approval first: of two calls with the same approval, the second waits here and then finds it used.
   const presented = approvalId === null ? null : await deps.approvals.find(tx, call, approvalId)
   const loaded = route.load ? await route.load(tx, ask) : undefined
   if (loaded === null) throw notFound()
@@ -92,7 +92,7 @@ async function actAndConsume(
   return answer
 }
 
-/** The call as approvals are bound to it. */
+/** The call that an approval is bound to. */
 function guardedCall({ http, route, caller, now }: RequestContext, { body }: AnyAsk): GuardedCall {
   const { tenantId, userId, auth, requestInfo, decisionId } = caller
   return {

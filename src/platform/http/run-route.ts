@@ -6,8 +6,8 @@ import type { AnyAsk } from './route.ts'
 import { runChange } from './run-change.ts'
 
 /**
- * Runs the functions of a route, each only after the decision it needs, and gives their answer. Throws what the
- * decision refuses (401, 403, 404), and what the functions do.
+ * Runs the functions of a route, each after the decision it needs, and gives their answer. Throws the decision's
+ * refusal (401, 403, 404) and the errors of the functions.
  */
 export async function runRoute(deps: PathDeps, request: RequestContext, input: Input): Promise<unknown> {
   const { route } = request
@@ -28,7 +28,7 @@ export async function runRoute(deps: PathDeps, request: RequestContext, input: I
   }
 }
 
-/** The permit for what was sent. What is only read is decided with the answer in hand (show-answer.ts). */
+/** The permit for what was sent. A GET with a provisional decision is decided on its answer (show-answer.ts). */
 function permitSent(deps: PathDeps, request: RequestContext, body: unknown): Permit {
   const { decision } = request.decided!
   if (!decision.provisional) return permit(request, decision)

@@ -6,7 +6,7 @@ import type { PathDeps, RequestContext } from './request-context.ts'
 import { mapBody } from './respond.ts'
 import { viewRows } from './row-view.ts'
 
-/** What the caller may see of an answer: rows that are not permitted left out, masked fields null. Throws 401, 403. */
+/** The part of an answer that the caller can see: denied rows are left out, masked fields are null. Throws 401, 403. */
 export async function showAnswer(deps: PathDeps, request: RequestContext, answer: unknown): Promise<unknown> {
   if (answer instanceof DecidedPage) return answer.body
   if (isPage(answer)) return { ...answer, results: await shownRows(deps, request, answer.results) }

@@ -8,8 +8,8 @@ import { contextOf } from '../tracing/traceparent.ts'
 const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE'])
 
 /**
- * Gives each request a span, named by method and pattern of the route, in the trace that its traceparent names. It
- * says what was asked for and what came of it; never who asked, from where, for which id, or with which words.
+ * Gives each request a span in the trace of its traceparent, named by the method and path pattern of its route. The
+ * span has the action and the outcome, but never the user, the address, an id or the content.
  */
 export const traceRequests: Middleware = (ctx, next) => {
   const method = known.has(ctx.method) ? ctx.method : '_OTHER'
@@ -17,14 +17,14 @@ export const traceRequests: Middleware = (ctx, next) => {
   return inSpan(nameOf(method), options, contextOf(ctx.get('traceparent')), async (span) => {
     ctx.state.span = span
     await next()
-    tellOutcome(ctx, span, method)
+    setOutcome(ctx, span, method)
   })
 }
 
-/** Semantic conventions for HTTP: methods that are not known are not repeated. */
+/** Unknown methods are not repeated (OpenTelemetry's semantic conventions for HTTP). */
 const nameOf = (method: string) => (method === '_OTHER' ? 'HTTP' : method)
 
-function tellOutcome(ctx: Context, span: Span, method: string) {
+function setOutcome(ctx: Context, span: Span, method: string) {
   const { action, error } = ctx.state as { action?: string; error?: ApiError }
   const route = typeof ctx._matchedRoute === 'string' ? ctx._matchedRoute : undefined
   if (route) span.updateName(`${nameOf(method)} ${route}`)
@@ -39,7 +39,7 @@ function tellOutcome(ctx: Context, span: Span, method: string) {
   span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
-/** Notes on the request's span, where there is one, what was decided, and how far the question went. */
+/** Adds a decision, with its phase and reasons, to the request's span, if there is one. */
 export function traceDecision(ctx: Context, phase: string, { effect, reasons }: Decision): void {
   const span = ctx.state.span as Span | undefined
   span?.addEvent('decision', {

@@ -4,7 +4,7 @@ import { tokenNotValid, unauthorized } from '../errors.ts'
 import type { CallBudget } from './authenticate.ts'
 import type { Caller } from './caller.ts'
 
-/** What a token says of the person it was issued to, before anything is read about their session. */
+/** The claims of a token, before its session is read. */
 export type Claims = Pick<Caller, 'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token'>
 
 interface VerifyDeps {
@@ -13,10 +13,11 @@ interface VerifyDeps {
   clock: () => number
 }
 
-/** The claims of the request's token; throws 401, and 429 where its person or tenant has no calls left. */
+/** The claims of the request's token. Throws 401, and 429 when the user or tenant has no calls left. */
 export async function verifyToken({ signer, clock, budget }: VerifyDeps, http: Context): Promise<Claims> {
   const token = bearerToken(http)
-  // The kind is read from the header to choose the rules, which then demand it of header, claims and signature.
+  // The unverified header only selects the rules, which then require this kind in the header, the claims and the
+  // signature.
   const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
   const claims = await signer.verify(kind, token, clock())
   const caller = { userId: claims.sub, tenantId: claims.tenant_id }
@@ -39,5 +40,5 @@ function bearerToken(http: Context): string {
   if (token) return token
   throw http.get('authorization') === ''
     ? unauthorized('not_authenticated', 'Send an access token: Authorization: Bearer <token>.')
-    : tokenNotValid('The Authorization header has to be: Bearer <token>.')
+    : tokenNotValid('The Authorization header must be: Bearer <token>.')
 }

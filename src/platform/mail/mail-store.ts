@@ -55,8 +55,8 @@ export function markFailed(tx: Tx, tenantId: string, id: string): Promise<string
 }
 
 /**
- * Removes up to `limit` unsent mails from the outbox, marks them as failed and erases their content; gives how many. A job
- * left over from one of them does nothing. As the worker role.
+ * Removes up to `limit` unsent mails from the outbox, marks them as failed and erases their content; gives how many. A
+ * job left over from one of them does nothing. As the worker role.
  */
 export function discardUnsent(tx: Tx, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(discarded)`

@@ -230,7 +230,7 @@ t.test('a read has one statement and stands outside of transactions', async (t) 
   const api = await openPool(urls.api, { size: 1, prepared: true, applicationName: 'test' })
   pools.push({ end: () => api.end() })
   t.match(await rejection(inTenant({ api }, a, () => readInTenant({ apiReads: pool }, b, listRoles))), {
-    message: /inside of another/,
+    message: /inside another/,
   })
 })
 

@@ -94,7 +94,7 @@ t.test('a port that is taken is named with its setting, and nothing is left list
   const { port } = other.address() as { port: number }
   const config = { ...service.deps.config, PORT: 0, MANAGEMENT_PORT: port }
   await t.rejects(serveApi(config, createLogger('silent', false)), {
-    message: `Port ${port} of 127.0.0.1 is taken. Set MANAGEMENT_PORT to another, or stop what listens there.`,
+    message: `Port ${port} of 127.0.0.1 is in use. Set MANAGEMENT_PORT to another port, or stop the process that listens there.`,
   })
 })
 
