@@ -7,7 +7,14 @@ import {
   listDeletedWebhooks,
 } from '../src/events/webhooks/delivery-store.ts'
 import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
-import { deleteAuditBefore, scrubLogs } from '../src/platform/audit/erase-audit.ts'
+import { deleteAuditBefore } from '../src/platform/audit/erase-audit.ts'
+import {
+  type PageEnd,
+  type Scrub,
+  type Scrubbed,
+  scrubPage,
+  scrubs,
+} from '../src/platform/audit/scrub-person.ts'
 import { asWorker, type Tx } from '../src/platform/db/transaction.ts'
 import { deleteMailsBefore, deleteMailsNaming } from '../src/platform/mail/mail-store.ts'
 import { purgeDeadLetters } from '../src/platform/mail/purge-dead-letters.ts'
@@ -20,6 +27,7 @@ const day = 86_400_000
 /** ms after an erasure until all requests of the person that were under way have written their log rows. */
 const scrubDelay = 60_000
 const maxPeople = 100
+const scrubPageSize = 1_000
 
 type RetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'config' | 'sealer'>
 type RetentionSetting = keyof WorkerDeps['config'] & `${string}_RETENTION_DAYS`
@@ -75,10 +83,17 @@ async function scrubErased({ db, clock, sealer }: RetentionDeps): Promise<number
   const erased = await asWorker(db, (tx) => listErasures(tx, clock() - scrubDelay, maxPeople))
   for (const { user_id: userId, email, tenant_ids, target_ids: targetIds } of erased) {
     for (const tenantId of tenant_ids) {
-      await asWorker(db, (tx) => scrubLogs(tx, { tenantId, userId, email, targetIds }))
+      for (const scrub of scrubs) await inPages({ db }, scrub, { tenantId, userId, email, targetIds })
       await asWorker(db, (tx) => deleteMailsNaming(tx, sealer, tenantId, email))
     }
     await asWorker(db, (tx) => deleteErasure(tx, userId))
   }
   return erased.length
+}
+
+/** Each page in a transaction of its own: a person may have more rows than one statement has time for. */
+async function inPages({ db }: Pick<WorkerDeps, 'db'>, scrub: Scrub, person: Scrubbed): Promise<void> {
+  let after: PageEnd | null = null
+  do after = await asWorker(db, (tx) => scrubPage(tx, scrub, person, { after, most: scrubPageSize }))
+  while (after)
 }

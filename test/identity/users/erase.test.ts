@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
+import { eraseUser } from '../../../src/identity/users/erase-user.ts'
 import { deleteOutdated } from '../../../workers/retention.ts'
-import { type Service, startService, tokenIn } from '../../helpers/service.ts'
+import { type Client, type Service, startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look } from '../../tenancy/staff.ts'
 
 const service = await startService(t)
@@ -133,4 +135,96 @@ t.test('a parallel sign-in, switch or new membership leaves nothing behind', asy
     ])
     t.equal(left.n, 0)
   }
+})
+
+const erase = (who: Client) => who.delete(me, { body: { current_password: who.password } })
+
+/** As `users:erase` does; gives whether it was this call that erased the person. */
+const eraseAsOperator = async ({ email }: Client) => {
+  const requestInfo = { requestId: 'test', ip: '', userAgent: '', traceparent: null }
+  return (await eraseUser(service.deps, { person: { email }, by: 'operator', requestInfo })) !== null
+}
+const typesAbout = async (tenantId: string, userId: string) =>
+  (
+    await look(
+      service,
+      "select type from events where tenant_id = $1 and data ->> 'user_id' = $2 and type ~ 'member_|deleted' order by id",
+      [tenantId, userId],
+    )
+  ).map(({ type }) => type)
+
+t.test('who accepts an invitation while being erased leaves nothing behind', async (t) => {
+  for (let round = 0; round < 8; round++) {
+    const firm = await foundFirm(service)
+    const ada = await service.signUp(named)
+    const { email } = ada
+    await expect(201, firm.owner.post(`${firm.path}/invitations/`, { email, roles: ['member'] }))
+    const token = tokenIn(await service.mailTo(email, 'invited'))
+    const accept = ada.post('/api/v1/invitations/accept/', { token })
+    await sleep(round) // ms: the two meet at different steps
+    const overloaded = await eraseAsOperator(ada).then(
+      () => false,
+      ({ code }) => code === 'overloaded',
+    )
+    const { status } = await accept
+    t.match(status, /^(200|400|401|403)$/)
+    if (overloaded) t.ok(await eraseAsOperator(ada))
+    const [left] = await look(service, 'select count(*)::int as n from memberships where user_id = $1', [
+      ada.id,
+    ])
+    t.equal(left.n, 0)
+    const joined = ['tenant.member_added', 'tenant.member_removed', 'identity.user_deleted']
+    t.same(await typesAbout(firm.id, ada.id), status === 200 ? joined : [])
+    await scrub()
+    t.same(await placesOf(service, [email, ...names]), [])
+  }
+})
+
+t.test('of many erasures of one person at once, one is made', async (t) => {
+  const firm = await foundFirm(service)
+  const ada = await service.signUp(named)
+  await expect(201, firm.owner.post(`${firm.path}/members/`, { user_id: ada.id }))
+  const [byOperator, other, ...answers] = await Promise.all([
+    eraseAsOperator(ada),
+    eraseAsOperator(ada),
+    ...Array.from({ length: 4 }, () => erase(ada)),
+  ])
+  const made = [byOperator, other, ...answers.map(({ status }) => status === 204)].filter(Boolean)
+  t.equal(made.length, 1)
+  for (const { status } of answers) t.match(status, /^(204|400|401)$/, 'no session, or no password, any more')
+  const once = ['tenant.member_added', 'tenant.member_removed', 'identity.user_deleted']
+  t.same(await typesAbout(firm.id, ada.id), once)
+  t.equal((await look(service, 'select from erasures where user_id = $1', [ada.id])).length, 1)
+  await scrub()
+})
+
+t.test('a person with many rows is scrubbed in transactions of a thousand', async (t) => {
+  const ada = await service.signUp(named)
+  const firm = await foundFirm(service)
+  await expect(201, firm.owner.post(`${firm.path}/members/`, { user_id: ada.id }))
+  await look(
+    service,
+    `insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
+                            user_agent, request_id, changes)
+     select $1, gen_random_uuid(), timestamptz '2026-11-21' + g / 3 * interval '1 microsecond', 'user', $2, $3, 'test', 'user', $2,
+            '10.0.0.1', 'x', 'x', jsonb_build_object('email', $3::text, 'kept', g)
+     from generate_series(1, 2500) g`,
+    [firm.id, ada.id, ada.email],
+  )
+  await expect(204, erase(ada))
+  await scrub()
+  t.same(await placesOf(service, [ada.email]), [])
+  const [most] = await look(
+    service,
+    `select max(n)::int as rows from (select count(*) as n from audit_log where actor_id = $1 and action = 'test'
+                                      group by xmin::text) each_transaction`,
+    [ada.id],
+  )
+  t.ok(most.rows <= 1_000, `${most.rows}`)
+  const kept = await look(
+    service,
+    "select from audit_log where actor_id = $1 and action = 'test' and changes ? 'kept' and ip = ''",
+    [ada.id],
+  )
+  t.equal(kept.length, 2_500)
 })

@@ -1,0 +1,130 @@
+import type { FragmentSqlToken } from 'slonik'
+import { z } from 'zod'
+import { sql, type Tx } from '../db/transaction.ts'
+
+/** The user to scrub from one tenant. `targetIds` are the ids of the user's own objects that rows can be about. */
+export interface Scrubbed {
+  tenantId: string
+  userId: string
+  email: string
+  targetIds: readonly string[]
+}
+
+type Condition = (person: Scrubbed) => FragmentSqlToken
+
+/**
+ * What is replaced in one table, page by page in the order of `key`. `among` narrows pages by an index that ends with
+ * the key; without it the whole tenant is read. `where` says which rows of a page (`x`) are changed.
+ */
+export interface Scrub {
+  table: string
+  key: readonly string[]
+  among?: Condition
+  where?: Condition
+  set: FragmentSqlToken
+}
+
+const identifying = sql.array(['email', 'first_name', 'last_name', 'attributes', 'name', 'slug'], 'text')
+const targets = ({ targetIds }: Scrubbed) => sql.array(targetIds, 'uuid')
+const byTime = ['at', 'id']
+
+/** Removes a user's data from a tenant's logs: audit log, events, decisions, approvals, invitations. Only the id stays. */
+export const scrubs: readonly Scrub[] = [
+  {
+    table: 'audit_log',
+    key: byTime,
+    among: ({ userId }) => sql.fragment`actor_id = ${userId}`,
+    set: sql.fragment`actor_email = null, ip = '', user_agent = ''`,
+  },
+  {
+    table: 'audit_log',
+    key: byTime,
+    among: (person) => sql.fragment`target_id = any(${targets(person)})`,
+    where: () => sql.fragment`x.changes ?| ${identifying}`,
+    set: sql.fragment`changes = x.changes - ${identifying}`,
+  },
+  {
+    table: 'events',
+    key: ['id'],
+    where: ({ userId }) => sql.fragment`x.subject = ${userId} and x.data ? 'email'`,
+    set: sql.fragment`data = x.data || '{"email": null}'`,
+  },
+  ...(['userId', 'email'] as const).map((name) => ({
+    table: 'decisions',
+    key: byTime,
+    among: (person: Scrubbed) => sql.fragment`subject_id = ${person[name]}`,
+    set: sql.fragment`subject_email = null, facts = '{"cut": true}'`,
+  })),
+  {
+    table: 'decisions',
+    key: ['id'],
+    where: (person) => sql.fragment`x.resource_id = any(${targets(person)}::text[]) and not x.facts ? 'cut'`,
+    set: sql.fragment`facts = '{"cut": true}'`,
+  },
+  {
+    table: 'approval_requests',
+    key: ['id'],
+    where: ({ userId, email }) =>
+      sql.fragment`(x.requester_id = ${userId} or strpos(x.context::text, ${email}) > 0)`,
+    set: sql.fragment`requester_email = '', context = x.context || '{"body": null, "ip": ""}'`,
+  },
+  {
+    table: 'approval_votes',
+    key: ['request_id', 'approver_id'],
+    where: ({ userId }) => sql.fragment`x.approver_id = ${userId}`,
+    set: sql.fragment`approver_email = '', comment = ''`,
+  },
+  {
+    table: 'invitations',
+    key: ['id'],
+    where: ({ userId }) => sql.fragment`x.invited_by = ${userId}`,
+    set: sql.fragment`invited_by_email = ''`,
+  },
+]
+
+/** Where a page ended: the values of its key, as text. */
+export type PageEnd = readonly string[]
+
+/**
+ * Scrubs the page of at most `most` rows behind `after` (null: the first); gives where it ended, null where there are
+ * no more. As the worker role.
+ */
+export async function scrubPage(
+  tx: Tx,
+  { table, key, among, where, set }: Scrub,
+  person: Scrubbed,
+  { after, most }: { after: PageEnd | null; most: number },
+): Promise<PageEnd | null> {
+  const { tenantId } = person
+  const name = sql.identifier([table])
+  const columns = key.map((column) => sql.identifier([column]))
+  const list = sql.join(columns, sql.fragment`, `)
+  const behind = after && sql.join(after.map(boundOf(key)), sql.fragment`, `)
+  const ends = await tx.maybeOneFirst(sql.type(z.object({ ends: z.array(z.string()) }))`
+    with page as (
+      select ${list} from ${name}
+      where tenant_id = ${tenantId} and ${among?.(person) ?? sql.fragment`true`}
+        and ${behind ? sql.fragment`(${list}) > (${behind})` : sql.fragment`true`}
+      order by ${list} limit ${most}),
+    scrubbed as (
+      update ${name} x set ${set} from page
+      where x.tenant_id = ${tenantId} and ${sameKey(key)} and ${where?.(person) ?? sql.fragment`true`})
+    select array[${sql.join(
+      columns.map((column) => sql.fragment`${column}::text`),
+      sql.fragment`, `,
+    )}] as ends
+    from page order by ${sql.join(
+      columns.map((column) => sql.fragment`${column} desc`),
+      sql.fragment`, `,
+    )} limit 1`)
+  return ends
+}
+
+const boundOf = (key: readonly string[]) => (value: string, n: number) =>
+  key[n] === 'at' ? sql.fragment`${value}::timestamptz` : sql.fragment`${value}::uuid`
+
+const sameKey = (key: readonly string[]) =>
+  sql.join(
+    key.map((column) => sql.fragment`x.${sql.identifier([column])} = page.${sql.identifier([column])}`),
+    sql.fragment` and `,
+  )
