@@ -5,7 +5,10 @@ export class UnrecoverableError extends Error {
   override name = 'UnrecoverableError'
 }
 
-/** The recipient or the content was refused for good, which is no fault of the service. Its message holds no secret. */
+/**
+ * The recipient or the content was refused permanently, which is not a fault of the service. The message holds no
+ * secret.
+ */
 export class RefusedForGood extends UnrecoverableError {
   override name = 'RefusedForGood'
 }

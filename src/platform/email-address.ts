@@ -34,10 +34,10 @@ export const emailAddress = z
 const unreachableDomain = '@released.invalid'
 
 /**
- * A new address where nobody is reached (RFC 2606 §2), for an account that lost its own and cannot be deleted. It is
- * random, so that nobody can register it first.
+ * A new unreachable address (RFC 2606 §2), for an account that lost its own address and cannot be deleted. It is
+ * random, so that no one can register it first.
  */
 export const unreachableEmail = (): string => `${randomUUID()}${unreachableDomain}`
 
-/** Whether mail to an address would reach nobody. */
+/** True for an address made by {@link unreachableEmail}, which receives no mail. */
 export const isUnreachable = (email: string): boolean => email.endsWith(unreachableDomain)

@@ -9,7 +9,7 @@ const post = (path: string, body: unknown, token?: string) =>
   service.call('POST', `${api}/${path}/`, { body, token })
 
 t.test(
-  'whatever expires is dead in the very millisecond in which it does, an access token 5 s later',
+  'tokens, links and codes stop working in the millisecond in which they expire; an access token works 5 s longer',
   async (t) => {
     const { owner, path } = await foundFirm(service)
     const dead = async (
@@ -53,7 +53,7 @@ t.test(
 )
 
 t.test(
-  'who registered somebody else’s address gets neither their invitation nor their account',
+  'a person who registers the address of another one gets neither their invitation nor their account',
   async (t) => {
     const { owner, path } = await foundFirm(service)
     const squatter = await service.signUp({ email: 'victim@example.com' })
@@ -78,7 +78,7 @@ t.test(
   },
 )
 
-t.test('a temporary token neither joins, switches, leaves nor reads anything', async (t) => {
+t.test('a temporary token cannot join, switch or leave a tenant, or read anything', async (t) => {
   const { owner, path } = await foundFirm(service)
   const ada = await service.signUp()
   await enrol(service, ada)
@@ -92,7 +92,7 @@ t.test('a temporary token neither joins, switches, leaves nor reads anything', a
   t.match(await post('auth/otp/totp/setup', {}, half), { status: 401, body: { code: 'otp_required' } })
 })
 
-t.test('a second factor shown in one tenant does in the one that demands it', async (t) => {
+t.test('a second factor that was verified in one tenant counts in the tenant that requires it', async (t) => {
   const ada = await service.signUp()
   const { secret } = await enrol(service, ada)
   const other = await expect(201, ada.post(`${api}/tenants/`, { name: 'Strict' }))
@@ -110,7 +110,7 @@ t.test('a second factor shown in one tenant does in the one that demands it', as
 })
 
 t.test(
-  'a moved address takes nothing along: links, codes and waiting sign-ins were for the other',
+  'after a change of address, links, codes and pending sign-ins of the old address do not work',
   async (t) => {
     const ada = await service.signUp()
     await changeRows(
@@ -128,7 +128,7 @@ t.test(
     t.match(await post('auth/password/reset/confirm', { token: reset, password: 'another harbour' }), {
       status: 400,
     })
-    t.equal((await attemptLogin(service, ada)).status, 401, 'the old address is nobody’s')
+    t.equal((await attemptLogin(service, ada)).status, 401, 'no account has the old address')
     const squatter = await service.signUp({ email: ada.email })
     t.not(squatter.id, ada.id)
   },

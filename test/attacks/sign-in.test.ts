@@ -8,7 +8,7 @@ const service = await startService(t, {
   env: { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_ENABLED: 'false' },
 })
 
-/** Runs `work` while the table `name` is locked, once `held` waits for it; `mode` as in LOCK TABLE. */
+/** Locks the table `name`, waits until `held` waits for the lock, and then runs `work`. `mode` is as in LOCK TABLE. */
 async function whileLocked<T>(
   name: string,
   mode: 'access exclusive' | 'exclusive',
@@ -35,7 +35,7 @@ async function whileLocked<T>(
   }
 }
 
-t.test('a login whose password is replaced while it is under way opens no session', async (t) => {
+t.test('a login opens no session when its password is replaced while it runs', async (t) => {
   const ada = await service.signUp()
   await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: ada.email } })
   const token = tokenIn(await service.mailTo(ada.email, 'Reset'))
@@ -45,8 +45,8 @@ t.test('a login whose password is replaced while it is under way opens no sessio
       body: { token, password: 'another harbour' },
     })
   const login = () => service.call('POST', '/api/v1/auth/login/', { body: old })
-  // The reset has read all that it reads, and waits to write. The login has checked the old password, and waits to read
-  // where its person belongs. Now the reset ends, then the login.
+  // The reset has done all its reads and waits to write. The login has checked the old password and waits to read the
+  // memberships of its user. Now the reset ends, then the login.
   let resetting: Promise<Answer> | undefined
   const confirm = () => (resetting = reset())
   const confirmed = await whileLocked('link_tokens', 'exclusive', confirm, async (release) => {
@@ -61,7 +61,7 @@ t.test('a login whose password is replaced while it is under way opens no sessio
   t.equal(open.length, 0)
 })
 
-t.test('a long X-Forwarded-For does not push out what the proxy appended', async (t) => {
+t.test('a long X-Forwarded-For does not hide the address that the proxy appended', async (t) => {
   const ada = await service.signUp()
   const forged = Array(2_000).fill('6.6.6.6').join(',')
   for (const length of [1_999, 2_000, 2_001, 2_007, 2_008, 2_009, 7_000]) {
@@ -75,37 +75,45 @@ t.test('a long X-Forwarded-For does not push out what the proxy appended', async
   t.same([...new Set(body.results.slice(1).map((session: { ip: string }) => session.ip))], ['9.9.9.9'])
 })
 
-t.test('a tenant that requires a second factor is not governed from another one without', async (t) => {
-  const ada = await service.signUp()
-  const { body: strict } = await ada.post('/api/v1/tenants/', { name: 'Strict' })
-  await requireMfa(service, strict.id)
-  const path = `/api/v1/tenants/${strict.id}/`
-  const loosened = await ada.put(path, { settings: { require_mfa: false } })
-  t.match(loosened, { status: 401, body: { code: 'insufficient_user_authentication', acr_values: 'aal2' } })
-  for (const verb of ['suspend', 'archive', 'activate'])
-    t.equal((await ada.post(`${path}${verb}/`)).status, 401, verb)
-  t.equal((await ada.delete(path)).status, 401)
-  t.equal((await ada.get(path)).status, 200)
-})
+t.test(
+  'a tenant that requires a second factor cannot be changed from another tenant without one',
+  async (t) => {
+    const ada = await service.signUp()
+    const { body: strict } = await ada.post('/api/v1/tenants/', { name: 'Strict' })
+    await requireMfa(service, strict.id)
+    const path = `/api/v1/tenants/${strict.id}/`
+    const loosened = await ada.put(path, { settings: { require_mfa: false } })
+    t.match(loosened, { status: 401, body: { code: 'insufficient_user_authentication', acr_values: 'aal2' } })
+    for (const verb of ['suspend', 'archive', 'activate'])
+      t.equal((await ada.post(`${path}${verb}/`)).status, 401, verb)
+    t.equal((await ada.delete(path)).status, 401)
+    t.equal((await ada.get(path)).status, 200)
+  },
+)
 
-t.test('whoever knows the password cannot pile up sessions until the owner can end none', async (t) => {
-  const ada = await service.signUp()
-  await look(
-    service,
-    `insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, created_at, last_used_at, expires_at)
+t.test(
+  'an attacker with the password cannot open so many sessions that the owner cannot end them',
+  async (t) => {
+    const ada = await service.signUp()
+    await look(
+      service,
+      `insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, created_at, last_used_at, expires_at)
      select gen_random_uuid(), user_id, tenant_id, acr, amr, auth_time, created_at, last_used_at, expires_at
      from sessions, generate_series(1, 1200) where user_id = $1`,
-    [ada.id],
-  )
-  service.advance(1)
-  const newest = await service.logIn(ada)
-  const count = async (query: string) => (await look(service, query, [ada.id]))[0].count
-  const open = () => count('select count(*)::int from sessions where user_id = $1 and ended_at is null')
-  t.equal(await open(), 1_000)
-  t.equal((await newest.post('/api/v1/auth/logout-all/')).status, 200)
-  t.equal(await open(), 0)
-  t.equal(
-    await count("select count(*)::int from events where type = 'identity.session_revoked' and actor_id = $1"),
-    1_202,
-  )
-})
+      [ada.id],
+    )
+    service.advance(1)
+    const newest = await service.logIn(ada)
+    const count = async (query: string) => (await look(service, query, [ada.id]))[0].count
+    const open = () => count('select count(*)::int from sessions where user_id = $1 and ended_at is null')
+    t.equal(await open(), 1_000)
+    t.equal((await newest.post('/api/v1/auth/logout-all/')).status, 200)
+    t.equal(await open(), 0)
+    t.equal(
+      await count(
+        "select count(*)::int from events where type = 'identity.session_revoked' and actor_id = $1",
+      ),
+      1_202,
+    )
+  },
+)

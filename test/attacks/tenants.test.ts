@@ -22,7 +22,7 @@ t.test('a tenant cannot be used to flood an address with mail', async (t) => {
   t.equal((await other.owner.post(`${other.path}/invitations/`, { email })).status, 429, 'from any tenant')
 })
 
-t.test('nor by adding somebody again and again', async (t) => {
+t.test('a tenant cannot flood an address with mail by adding a member again and again', async (t) => {
   const { owner, path } = await foundFirm(service)
   const guest = await service.signUp()
   const statuses: number[] = []
@@ -34,7 +34,7 @@ t.test('nor by adding somebody again and again', async (t) => {
   t.same(statuses, [201, 201, 201, 429, 429])
 })
 
-t.test('who is removed cannot come back by an invitation that was never used', async (t) => {
+t.test('a removed member cannot return by an unused invitation', async (t) => {
   const { owner, path } = await foundFirm(service)
   const guest = await service.signUp()
   await expect(201, owner.post(`${path}/invitations/`, { email: guest.email, role: 'admin' }))
@@ -47,7 +47,7 @@ t.test('who is removed cannot come back by an invitation that was never used', a
   })
 })
 
-t.test('the token of a session that was ended spends nothing of what its owner has', async (t) => {
+t.test('the token of an ended session does not use up the calls of its owner', async (t) => {
   const ada = await service.signUp()
   const thief = await service.logIn(ada)
   await ada.post('/api/v1/auth/logout-all/')
@@ -56,7 +56,7 @@ t.test('the token of a session that was ended spends nothing of what its owner h
   t.equal((await again.get('/api/v1/users/me/')).status, 200)
 })
 
-t.test('a person cannot be given so many permissions that their requests hold up others', async (t) => {
+t.test('a user cannot get so many permissions that their requests delay others', async (t) => {
   const { owner, path } = await foundFirm(service)
   const roles = Array.from({ length: 33 }, (_, n) => `role ${n}`)
   const { body } = await owner.get(`${path}/members/`)
@@ -67,5 +67,9 @@ t.test('a person cannot be given so many permissions that their requests hold up
     ...query.subject.membership!,
     permissions: ['doc:write', 'doc:read', 'doc:*', 'docs:*', 'do:read'],
   }
-  t.same(policyInput(query).subject.membership?.permissions, ['doc:read', 'doc:*'], 'only what can decide')
+  t.same(
+    policyInput(query).subject.membership?.permissions,
+    ['doc:read', 'doc:*'],
+    'only permissions that can match',
+  )
 })

@@ -4,7 +4,7 @@ import { foundFirm } from '../tenancy/staff.ts'
 
 const service = await startService(t)
 
-t.test('odd keys and moments break nothing', async (t) => {
+t.test('unusual keys and times cause no failure', async (t) => {
   const { owner, path } = await foundFirm(service)
   const { body } = await owner.get(`${path}/members/`)
   const member = `${path}/members/${body.results[0].id}/`

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import type { Route } from '../../src/platform/http/route.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: a JSON Schema, and JSON of any shape beside it
+// biome-ignore lint/suspicious/noExplicitAny: a JSON Schema, and JSON of any shape
 type Json = any
 
-/** What no answer may hold: SQL, a stack, the name of a constraint, table or role, a hash, a path of a machine. */
+/** What no answer may contain: SQL, a stack, the name of a constraint, table or role, a hash, a path of a machine. */
 export const leak =
   /\b(select|insert into|update|delete from)\b.*\b(from|set|values|where)\b|\n\s+at |_(pkey|fkey|key|check|idx)\b|\bbailiwick_(api|system|worker|owner)\b|\$argon2|slonik|SQLSTATE|PostgresError|node_modules|file:\/\/\/|relation "/i
 
 /**
- * Makes the judge of answers: gives what is wrong with one, by the schema that documents it or by the form of every
- * error; null where it is as promised.
+ * Makes a function that checks an answer against its documented schema, or against the form of all errors. It gives the
+ * fault, or null when there is none.
  */
 export function answerJudge(routes: readonly Route[]) {
   const known = routes.map((route) => ({
@@ -20,17 +20,17 @@ export function answerJudge(routes: readonly Route[]) {
   return (method: string, path: string, status: number, text: string): string | null => {
     const pathname = path.split('?')[0] ?? ''
     if (/^\/(api|access)\//.test(pathname) && leak.test(text))
-      return `tells too much: ${leak.exec(text)?.[0]}`
+      return `reveals internals: ${leak.exec(text)?.[0]}`
     if (status >= 400) return errorFault(status, text)
     const literal = known.filter(({ route, pattern }) => route.method === method && pattern.test(pathname))
     const found = literal.find(({ route }) => !route.path.includes(':')) ?? literal[0]
     if (!found) return null
     const { route } = found
     if (status !== route.status) return `answers ${status}, which is documented as ${route.status}`
-    if (route.answer === null) return text === '' ? null : 'has a body, which is documented as none'
+    if (route.answer === null) return text === '' ? null : 'has a body, although none is documented'
     const body = JSON.parse(text)
     const result = route.answer.safeParse(body)
-    if (!result.success) return `does not fit its schema: ${z.prettifyError(result.error)}`
+    if (!result.success) return `does not match its schema: ${z.prettifyError(result.error)}`
     const schema = schemaOf(route.answer)
     const surplus = undocumented(schema, schema, body, '')
     return surplus.length > 0 ? `has members that no schema names: ${surplus.join(', ')}` : null
@@ -58,13 +58,13 @@ const problem = z.looseObject({
 function errorFault(status: number, text: string): string | null {
   if (text === '') return null // the answer to HEAD
   const result = problem.safeParse(JSON.parse(text))
-  if (!result.success) return `is no problem of RFC 9457: ${z.prettifyError(result.error)}`
+  if (!result.success) return `is not a problem of RFC 9457: ${z.prettifyError(result.error)}`
   const { type, code, status: told } = result.data
   if (type !== `urn:bailiwick:error:${code}`) return `has the type ${type} and the code ${code}`
   return told === status ? null : `says ${told} in an answer of ${status}`
 }
 
-/** Members of a body that its schema does not name: a column that slipped out would be one. */
+/** Members of a body that its schema does not name, such as a column that was exposed by mistake. */
 function undocumented(root: Json, schema: Json, value: Json, at: string): string[] {
   if (schema.$ref) return undocumented(root, definition(root, schema.$ref), value, at)
   if (typeof value !== 'object' || value === null) return []

@@ -1,4 +1,4 @@
 const { PATH = '', NODE_COMPILE_CACHE } = process.env
 
-/** What a process needs of ours to run at all, and to start quickly: none of its settings. */
+/** The environment variables that a process needs to run and to start quickly, without any settings of the service. */
 export const bareEnv: Record<string, string> = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
 
-/** What makes a cluster fast and not durable: nothing needs it after a crash of the machine. */
+/** Settings that make a cluster fast but not durable. No test needs it after a crash of the machine. */
 export const volatileSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -11,13 +11,13 @@ export const volatileSettings = {
   max_connections: '400',
 }
 
-/** The cluster of this process, where no address is given: the number of those who use it, and what ends it. */
+/** The cluster of this process, when no address is given: the number of its users, and the function that stops it. */
 let own: Promise<{ url: string; remove(): Promise<void> }> | undefined
 let users = 0
 
 /**
- * The superuser's address of a Postgres for tests: TEST_DATABASE_URL, as `npm test` sets it, else that of a cluster of
- * this process. Call `release` in a teardown; the last one stops the cluster and removes it.
+ * The superuser's address of a Postgres for tests: TEST_DATABASE_URL, which `npm test` sets, else that of a new cluster of
+ * this process. Call `release` in a teardown. The last call stops and removes the cluster.
  */
 export async function superuserUrl(): Promise<{ url: string; release(): Promise<void> }> {
   const given = process.env.TEST_DATABASE_URL
@@ -37,7 +37,7 @@ export async function superuserUrl(): Promise<{ url: string; release(): Promise<
 
 async function startCluster() {
   const folder = await mkdtemp(join(tmpdir(), 'bailiwick-test-'))
-  await chmod(folder, 0o711) // as root, the server is another user and has to pass through
+  await chmod(folder, 0o711) // started as root, the server runs as another user, which must be able to enter the folder
   const { superuserUrl } = await startEmbeddedPostgres({ dataDir: folder, settings: volatileSettings })
   const remove = async () => {
     await removeEmbeddedPostgres({ dataDir: folder })

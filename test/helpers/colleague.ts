@@ -1,6 +1,6 @@
 import type { Client, Service } from './service.ts'
 
-/** Somebody new who belongs to the owner's tenant in a role, and has switched to it. */
+/** A new user who is a member of the owner's tenant with a role, and has switched to it. */
 export async function colleague(service: Service, owner: Client, role = 'member'): Promise<Client> {
   const person = await service.signUp()
   const body = { user_id: person.id, roles: [role] }

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 
 type Value = string | number | boolean | undefined | Value[]
 
-/** A span as the collector got it; ids in hexadecimal, `kind` 2 for server, 3 for client, 5 for consumer. */
+/** A span as the collector received it. Ids are hexadecimal; `kind` is 2 for server, 3 for client, 5 for consumer. */
 export interface ReceivedSpan {
   service: Value
   traceId: string
@@ -20,7 +20,7 @@ export interface ReceivedSpan {
   status: number
 }
 
-/** A collector on 127.0.0.1 that takes OTLP over HTTP and keeps what it was sent. */
+/** A collector on 127.0.0.1 that receives OTLP over HTTP and stores the spans. */
 export async function startCollector(t: Test) {
   const collector = {
     url: '',
@@ -28,7 +28,7 @@ export async function startCollector(t: Test) {
     requests: [] as { url: string; headers: IncomingHttpHeaders }[],
     spans: [] as ReceivedSpan[],
     answer: (response: ServerResponse): void => void response.writeHead(200).end(),
-    /** The span of which `wanted` is true, once it has come. */
+    /** Waits for the span for which `wanted` is true. */
     async span(wanted: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
       for (let tries = 0; tries < 6_000; tries++) {
         const found = collector.spans.find(wanted)
@@ -57,7 +57,7 @@ export async function startCollector(t: Test) {
   return collector
 }
 
-/** The fields of a message of protobuf, by number: bytes where they have a length, else a number. */
+/** The fields of a protobuf message by number: bytes for fields with a length, otherwise a number. */
 function fieldsOf(bytes: Buffer): Map<number, (Buffer | number)[]> {
   const fields = new Map<number, (Buffer | number)[]>()
   let at = 0

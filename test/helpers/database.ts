@@ -13,7 +13,7 @@ const production = { ...timeouts }
 const patient = { connect: 120_000, lock: 120_000, transaction: 120_000, statement: 120_000 }
 Object.assign(timeouts, patient)
 
-/** Waits for the database as long as production does, for the length of a test that is about that. */
+/** Sets the database timeouts of production for the duration of a test about them. */
 export function useProductionTimeouts(t: Test): void {
   Object.assign(timeouts, production)
   t.teardown(() => void Object.assign(timeouts, patient))
@@ -22,13 +22,13 @@ export function useProductionTimeouts(t: Test): void {
 const roles = ['owner', 'api', 'system', 'worker'] as const
 const lockKey = 0x0bad2
 
-/** One address of the same database per role; `superuser` is the cluster's. */
+/** The address of one database for each role; `superuser` is the cluster's. */
 export type DatabaseUrls = Record<(typeof roles)[number] | 'superuser', string>
 
 /**
- * An empty database of the newest schema for one test file, copied from a template made once per cluster and
- * schema; with `migrated: false` one without a schema, of a cluster that has the roles. Close what is connected to it,
- * then call `drop`, which also leaves the shared cluster.
+ * An empty database with the newest schema for one test file, copied from a template that is made once per cluster and
+ * schema. With `migrated: false` it has no schema, but its cluster has the roles. Close all connections to it, then call
+ * `drop`, which also releases the shared cluster.
  */
 export async function disposableDatabase({
   migrated = true,
@@ -43,7 +43,7 @@ export async function disposableDatabase({
   try {
     await exclusively(url, async (client) => {
       const template = await findOrMakeTemplate(client, url)
-      // Copying the files takes an eighth of the time that copying the pages through the log does.
+      // Copying the files takes an eighth of the time of copying the pages through the WAL.
       await client.query(
         `create database ${name} template ${migrated ? template : 'template0'} strategy file_copy`,
       )
@@ -56,7 +56,7 @@ export async function disposableDatabase({
   return { urls: urlsOf(url, name), drop }
 }
 
-/** Built under another name and renamed when done: a run that was killed half way leaves no half template. */
+/** Builds the template under another name and renames it at the end, so that a killed run leaves no incomplete template. */
 async function findOrMakeTemplate(client: pg.Client, url: string): Promise<string> {
   const name = `bailiwick_template_${await schemaChecksum()}`
   const { rows } = await client.query(
@@ -67,13 +67,13 @@ async function findOrMakeTemplate(client: pg.Client, url: string): Promise<strin
   await client.query('drop database if exists bailiwick_half_template with (force)')
   await client.query('create database bailiwick_half_template')
   await migrate(urlsOf(url, 'bailiwick_half_template').superuser, urlsOf(url, 'bailiwick_half_template'))
-  await assertPasswords(url) // before the owner, whose password is then the test's to set
+  await assertPasswords(url) // before the owner's password is set here
   await client.query(`alter role bailiwick_owner login password '${password}'`)
   await client.query(`alter database bailiwick_half_template rename to ${name}`)
   return name
 }
 
-/** A cluster where someone else's run-time roles live is not ours to test on, nor to change. */
+/** Refuses a cluster whose run-time roles have other passwords: it belongs to another installation. */
 async function assertPasswords(url: string): Promise<void> {
   const urls = urlsOf(url, 'bailiwick_half_template')
   for (const role of roles.filter((role) => role !== 'owner')) {
@@ -87,7 +87,7 @@ async function assertPasswords(url: string): Promise<void> {
   }
 }
 
-/** Of all that shapes an empty database: our migrations, what migrates, and the queue's own migrations. */
+/** A digest of all that determines an empty database: our migrations, the code that runs them, and the queue's migrations. */
 async function schemaChecksum(): Promise<string> {
   const names = (await readdir(new URL('migrations/', sources))).sort()
   const files = [
@@ -117,7 +117,7 @@ function urlsOf(superuser: string, database: string): DatabaseUrls {
   }
 }
 
-/** One test file at a time, in the cluster's maintenance database: advisory locks end at a database's border. */
+/** Runs one test file at a time. The lock is in the cluster's maintenance database, because advisory locks are per database. */
 function exclusively(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
   return asSuperuser(url, async (client) => {
     await client.query('select pg_advisory_lock($1)', [lockKey])

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import type { Service } from './service.ts'
 
-/** An event as it was written; `sequence` is the relay's. */
+/** An event as it was written. The relay sets `sequence`. */
 export interface LoggedEvent {
   type: string
   subject: string
@@ -13,7 +13,7 @@ export interface LoggedEvent {
   request_id: string
 }
 
-/** A superuser's connection to the service's database for the length of a test file: what no route shows yet. */
+/** A superuser's connection to the service's database for the duration of a test file, to read what no route shows. */
 export async function openDatabase(t: Test, service: Pick<Service, 'databases'>): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: service.databases.superuser })
   await client.connect()
@@ -21,7 +21,7 @@ export async function openDatabase(t: Test, service: Pick<Service, 'databases'>)
   return client
 }
 
-/** Every event of a tenant in order, once the relay has numbered all of them; throws after five minutes. */
+/** Waits until the relay has numbered all events of a tenant, and gives them in order. Throws after five minutes. */
 export async function eventsOf(database: pg.Client, tenantId: string): Promise<LoggedEvent[]> {
   for (let tries = 0; tries < 12_000; tries++, await sleep(25)) {
     const { rows } = await database.query(

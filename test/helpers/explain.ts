@@ -2,7 +2,7 @@ import { type QuerySqlToken, sql } from 'slonik'
 import { z } from 'zod'
 import { type Databases, inTenant, type Scope, type Tx } from '../../src/platform/db/transaction.ts'
 
-/** How one statement reads: each scan as `<node> <index or table>`, and whether the rows it answers are sorted afterwards. */
+/** The plan of one statement: each scan as `<node> <index or table>`, and whether its result is sorted afterwards. */
 export interface Plan {
   statement: string
   scans: string[]
@@ -35,8 +35,8 @@ const queries = new Set<PropertyKey>([
 ])
 
 /**
- * The plans of all statements of `work`, which runs as bailiwick_api in `scope` and is rolled back. Scanning whole
- * tables and sorting are made dear, so that a plan shows which index there is, however few rows there are.
+ * The plans of all statements of `work`, which runs as bailiwick_api in `scope` and is rolled back. Full scans and sorts
+ * get a high cost, so that a plan shows the available index even with few rows.
  */
 export async function plansOf(
   db: Pick<Databases, 'api'>,
@@ -106,7 +106,7 @@ function planOf(
 
 const withBelow = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(withBelow)]
 
-/** Sorts of what one row of the answer gathers do not count, nor those that go on while an index is read. */
+/** Does not count sorts inside one row of the answer, and incremental sorts while an index is read. */
 const sorts = (node: Node): boolean =>
   node['Node Type'] === 'Sort' ||
   (node.Plans ?? []).some(

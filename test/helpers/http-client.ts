@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 
 const agent = new Agent({ keepAlive: true })
 
-/** Asks and reads the answer, as `fetch` without redirects does, in a third of its processor time. */
+/** Sends a request and reads the answer, like `fetch` without redirects, in a third of its CPU time. */
 export async function ask(
   url: URL,
   { method, headers, body }: { method: string; headers: Record<string, string>; body?: string | undefined },

@@ -10,20 +10,20 @@ import type { DatabaseUrls } from './database.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
-/** A line of the log, as it was printed. */
+/** A line of the log as it was printed. */
 export type Line = Record<string, unknown> & { msg: string }
 
-/** A process of the service with production's settings, and what it printed. */
+/** A process of the service with production settings, and its output. */
 export interface Running {
   child: ChildProcess
   url: string
   printed: { out: string; err: string }
   lines(): Line[]
-  /** Sends SIGTERM; gives exit code, and ms until it was gone. */
+  /** Sends SIGTERM; gives the exit code and the ms until the process ended. */
   stop(): Promise<{ code: number | null; ms: number }>
 }
 
-/** Settings with which API and worker run as in production on one database. */
+/** Settings for an API and a worker that run as in production on one database. */
 export const productionSettings = async (urls: DatabaseUrls, smtpUrl: string) => {
   const port = await freePort()
   return {
@@ -42,7 +42,7 @@ export const productionSettings = async (urls: DatabaseUrls, smtpUrl: string) =>
   }
 }
 
-/** Starts one of them and waits until it says that it runs; `nodeOptions` are for node itself. */
+/** Starts one of them and waits until it logs that it runs. `nodeOptions` are options of node. */
 export async function startProcess(
   t: Test,
   name: 'api' | 'worker',

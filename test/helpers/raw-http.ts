@@ -2,22 +2,22 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** One answer as it came over the wire. */
+/** One answer as it was received. */
 export interface RawAnswer {
   status: number
   headers: Record<string, string>
   body: string
 }
 
-/** What came back over a connection: every answer, and whether the server closed it within the time given. */
+/** The result of a connection: all answers, and whether the server closed it within the time limit. */
 export interface Exchange {
   answers: RawAnswer[]
   closed: boolean
 }
 
 /**
- * Writes `parts` to a fresh connection as they are, bytes that no client would send included, and reads until the
- * server closes, `ms` have passed or, unless `untilClosed`, there are `expected` answers.
+ * Writes `parts` unchanged to a new connection, also bytes that no client would send. Reads until the server closes, `ms`
+ * have passed or, unless `untilClosed`, there are `expected` answers.
  */
 export async function exchange(
   url: string,
@@ -33,7 +33,7 @@ export async function exchange(
   const received: Buffer[] = []
   let closed = false
   socket.on('data', (data) => received.push(data))
-  socket.on('error', () => undefined) // a connection that is reset is closed
+  socket.on('error', () => undefined) // a reset connection counts as closed
   socket.on('close', () => {
     closed = true
   })
@@ -46,7 +46,7 @@ export async function exchange(
   return { answers: read(), closed }
 }
 
-/** A request as text, with the length of its body unless `headers` say otherwise. */
+/** A request as text, with the length of its body unless `headers` set another one. */
 export function requestText(
   method: string,
   target: string,

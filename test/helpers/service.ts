@@ -17,10 +17,10 @@ import { answerJudge } from './answers.ts'
 import { type DatabaseUrls, disposableDatabase } from './database.ts'
 import { ask } from './http-client.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which say what they expect
+// biome-ignore lint/suspicious/noExplicitAny: tests check the content of answers
 type Json = any
 
-/** An answer: its status, headers, and body as JSON (null where there is none). */
+/** An answer: its status, headers, and body as JSON (null when there is none). */
 export interface Answer {
   status: number
   headers: Headers
@@ -33,7 +33,7 @@ export interface Call {
   headers?: Record<string, string>
 }
 
-/** A person with a session, calling the service. `refresh` and `access` are their newest tokens. */
+/** A user with a session who calls the service. `refresh` and `access` are their newest tokens. */
 export interface Client {
   id: string
   email: string
@@ -47,49 +47,48 @@ export interface Client {
   put(path: string, body?: unknown, call?: Call): Promise<Answer>
   patch(path: string, body?: unknown, call?: Call): Promise<Answer>
   delete(path: string, call?: Call): Promise<Answer>
-  /** Makes the tenant the client's own: switches, and uses the new pair from then on. */
+  /** Switches to the tenant and uses the new pair of tokens from then on. */
   switchTo(tenantId: string): Promise<void>
 }
 
-/** The whole service on a database of its own, with a clock that moves only when told. */
+/** The whole service on a database of its own, with a clock that only the test moves. */
 export interface Service {
   url: string
   managementUrl: string | undefined
   deps: Deps
   databases: DatabaseUrls
-  /** What the actors work with, to run one when the test says so; absent without workers. */
+  /** The actors' dependencies, so that the test can run an actor itself; absent without workers. */
   worker: WorkerDeps | undefined
   now(): number
   advance(ms: number): void
   call(method: string, path: string, call?: Call): Promise<Answer>
-  /** Registers somebody new; nothing is verified. */
+  /** Registers a new user, without verification. */
   register(more?: Record<string, unknown>): Promise<{ id: string; email: string; password: string }>
   logIn(person: { email: string; password: string }): Promise<Client>
-  /** Registers and logs in: an owner of a tenant of their own. */
+  /** Registers and logs in a new user, who owns a new tenant. */
   signUp(more?: Record<string, unknown>): Promise<Client>
-  /** The newest captured mail to an address, once it has come; `about` has to be part of its subject or text. */
+  /** Waits for the newest captured mail to an address with `about` in its subject or text. */
   mailTo(email: string, about?: string): Promise<{ id: string; subject: string; text: string; html: string }>
 }
 
 let people = 0
 
-/** Hashes of passwords in a hundredth of the time. */
+/** Password hashes that take a hundredth of the usual time. */
 export const cheapHashing = { cost: { memoryCost: 8, timeCost: 1 } }
 
-/** One policy engine for all services of the process: loading it takes a third of a second. */
+/** One policy engine for all services of the process, because loading one takes 300 ms. */
 let engine: Promise<AccessEngine> | undefined
 const sharedEngine = () => {
   engine ??= openAccessEngine()
   return engine
 }
 
-/** What is done at once about what requests leave; the other actors only take time to start. */
+/** The actors that handle the messages of requests. The others would only make the start slower. */
 const senders = ['outbox-relay', 'email', 'event-fanout']
 
 /**
- * Starts the service in this process for one test file and ends it with the test. `env` are settings, `actors` those
- * that work (an empty list: all); the lines of the log go to `logTo` where it is given; `hashing: {}` costs what it
- * does in production.
+ * Starts the service in this process for one test file and stops it with the test. `env` are settings, `actors` the
+ * actors to start (an empty list: all). Log lines go to `logTo` if given. `hashing: {}` hashes at production cost.
  */
 export async function startService(
   t: Test,
@@ -223,16 +222,16 @@ export async function startService(
         if (mail) return mail
         await sleep(50)
       }
-      throw new Error(`No mail about "${about}" came to ${email}`)
+      throw new Error(`No mail with "${about}" came to ${email}`)
     },
   }
 }
 
-/** The payload of a JWT, unchecked. */
+/** The payload of a JWT, not verified. */
 export const claimsOf = (token: string): Json =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
-/** The one-time token that a mail's link carries. */
+/** The one-time token in a mail's link. */
 export function tokenIn(mail: { text: string }): string {
   const [, token] = /[?&]token=([\w-]+)/.exec(mail.text) ?? []
   if (!token) throw new Error('The mail has no link with a token')

@@ -91,14 +91,14 @@ export async function resealAll(
   return results
 }
 
-/** None of the keys of SECRET_KEYS opens what is sealed in this database. The message is made for an operator. */
+/** No key of SECRET_KEYS decrypts the values in this database. The message is for an operator. */
 export class WrongSecretKeys extends Error {}
 
 const sample = 20
 
 /**
- * Throws {@link WrongSecretKeys} where values are sealed and no key of the sealer fits any of them, by a sample of each
- * column that the roles given can read. Single lost values pass: `keys:reseal` names those.
+ * Throws {@link WrongSecretKeys} when there are encrypted values and no key of the sealer fits any of them. It samples
+ * each column that the given roles can read. It accepts single lost values, which `keys:reseal` reports.
  */
 export async function assertKeysOpen(
   db: Partial<Pick<Databases, 'system' | 'worker'>>,

@@ -69,10 +69,10 @@ export async function permitChange(
   if (open) return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, open) }
   if (!ownerRecovery) return denyBecause(request, 'no_eligible_approver', decision)
   // A lone owner could otherwise never repair policies that require an approval for repairing policies.
-  const alone = decide(deps, request, 'resource', resource, { approval, othersCanApprove: false })
-  return alone.effect === 'require_approval'
-    ? denyBecause(request, 'no_eligible_approver', alone)
-    : permit(request, alone)
+  const withoutOthers = decide(deps, request, 'resource', resource, { approval, othersCanApprove: false })
+  return withoutOthers.effect === 'require_approval'
+    ? denyBecause(request, 'no_eligible_approver', withoutOthers)
+    : permit(request, withoutOthers)
 }
 
 const isAbout = (presented: NonNullable<Presented>, { type, id }: Resource) =>

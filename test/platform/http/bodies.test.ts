@@ -11,7 +11,7 @@ const json = { 'content-type': 'application/json' }
 const bearer = { authorization: `Bearer ${ada.access}` }
 const count = async () => (await ada.get(tenants)).body.count
 
-/** Founding a tenant with these very bytes. */
+/** Creates a tenant with exactly these bytes as the body. */
 async function found(body: string | Buffer, headers: Record<string, string> = json) {
   const { answers } = await exchange(service.url, [
     requestText('POST', tenants, { ...bearer, ...headers }, body),
@@ -29,7 +29,7 @@ const chunked = (bytes: Buffer, size = 16_384) => {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
 }
 
-t.test('what is no JSON object in UTF-8 is refused as such, and nothing is made of it', async (t) => {
+t.test('a body that is not a JSON object in UTF-8 is refused, and nothing is created', async (t) => {
   const before = await count()
   const nested = (open: string, close: string, times: number) =>
     `{"name":"deep","x":${open.repeat(times)}${close.repeat(times)}}`
@@ -48,19 +48,19 @@ t.test('what is no JSON object in UTF-8 is refused as such, and nothing is made 
     'NUL outside of a text': '{"name":"a"}\0',
     'a lone high surrogate': '{"name":"a\\ud800"}',
     'a lone low surrogate': '{"name":"\\udc00a"}',
-    'bytes that are no UTF-8': Buffer.from([...Buffer.from('{"name":"'), 0xc3, 0x28, 0x22, 0x7d]),
+    'bytes that are not UTF-8': Buffer.from([...Buffer.from('{"name":"'), 0xc3, 0x28, 0x22, 0x7d]),
     'an overlong slash': Buffer.from([...Buffer.from('{"name":"'), 0xc0, 0xaf, 0x22, 0x7d]),
     'a surrogate in UTF-8': Buffer.from([...Buffer.from('{"name":"'), 0xed, 0xa0, 0x80, 0x22, 0x7d]),
     '33 levels': nested('[', ']', 32),
-    '100,000 lists in each other': '['.repeat(100_000),
-    '100,000 objects in each other': '{"a":'.repeat(100_000),
+    '100,000 nested lists': '['.repeat(100_000),
+    '100,000 nested objects': '{"a":'.repeat(100_000),
   }
   for (const [what, body] of Object.entries(refused))
     t.match(await found(body), { status: 400, body: { code: 'parse_error' } }, what)
   t.equal(await count(), before)
 })
 
-t.test('a token that is not ours is refused before the body has come', async (t) => {
+t.test('a foreign token is refused before the body has arrived', async (t) => {
   const headers = { ...json, 'content-length': '100' }
   for (const authorization of ['', 'Bearer x', `Bearer ${ada.access.slice(0, -8)}AAAAAAAA`]) {
     const head = requestText('POST', tenants, { ...headers, ...(authorization && { authorization }) })
@@ -69,7 +69,7 @@ t.test('a token that is not ours is refused before the body has come', async (t)
   }
 })
 
-t.test('what is well-formed is taken, however it is written', async (t) => {
+t.test('well-formed JSON is accepted in every notation', async (t) => {
   const taken: Record<string, string | Buffer> = {
     '32 levels': `{"name":"deep","x":${'['.repeat(31)}${']'.repeat(31)}}`,
     'brackets in a text': JSON.stringify({ name: '[[[['.repeat(30) }),
@@ -81,7 +81,7 @@ t.test('what is well-formed is taken, however it is written', async (t) => {
   for (const [what, body] of Object.entries(taken)) t.equal((await found(body)).status, 201, what)
 })
 
-t.test('only JSON is taken, and only as it is', async (t) => {
+t.test('only uncompressed JSON is accepted', async (t) => {
   const body = '{"name":"typed"}'
   for (const type of [
     'text/plain',
@@ -112,7 +112,7 @@ t.test('only JSON is taken, and only as it is', async (t) => {
   t.match(await found(body, { 'content-type': 'Application/JSON' }), { status: 201 })
 })
 
-t.test('an empty body counts as {}, of whatever type', async (t) => {
+t.test('an empty body of any type counts as {}', async (t) => {
   for (const headers of [{}, json, { 'content-type': 'text/plain' }, { 'content-length': '0' }])
     t.match(await found('', headers as Record<string, string>), {
       status: 400,
@@ -125,58 +125,52 @@ t.test('an empty body counts as {}, of whatever type', async (t) => {
   t.match(await ada.post('/api/v1/auth/email/verify/send/', '  '), { status: 200 })
 })
 
-t.test(
-  'a body may have 1 MiB, on the routes of signing in 16 KiB, and is measured while it comes',
-  async (t) => {
-    const sized = (bytes: number) => {
-      const body = Buffer.alloc(bytes, ' ')
-      body.write('{"name":"sized"}')
-      return body
-    }
-    const mebi = 1024 * 1024
-    t.match(await found(sized(mebi)), { status: 201 })
-    t.match(await found(sized(mebi + 1)), { status: 413, body: { code: 'payload_too_large' } })
-    const transfer = { ...json, 'transfer-encoding': 'chunked' }
-    t.match(await found(chunked(sized(mebi)), transfer), { status: 201 })
-    t.match(await found(chunked(sized(mebi + 1)), transfer), {
-      status: 413,
-      body: { code: 'payload_too_large' },
-    })
-    const login = async (bytes: number) => {
-      const padding = ' '.repeat(bytes - 52)
-      const body = `{"email":"nobody@example.com","password":"x"${padding}       }`
-      return service.call('POST', '/api/v1/auth/login/', { body })
-    }
-    t.match(await login(16 * 1024), { status: 401 })
-    t.match(await login(16 * 1024 + 1), { status: 413, body: { code: 'payload_too_large' } })
-  },
-)
+t.test('a body can have 1 MiB, or 16 KiB on sign-in routes, and is measured while it arrives', async (t) => {
+  const sized = (bytes: number) => {
+    const body = Buffer.alloc(bytes, ' ')
+    body.write('{"name":"sized"}')
+    return body
+  }
+  const mebi = 1024 * 1024
+  t.match(await found(sized(mebi)), { status: 201 })
+  t.match(await found(sized(mebi + 1)), { status: 413, body: { code: 'payload_too_large' } })
+  const transfer = { ...json, 'transfer-encoding': 'chunked' }
+  t.match(await found(chunked(sized(mebi)), transfer), { status: 201 })
+  t.match(await found(chunked(sized(mebi + 1)), transfer), {
+    status: 413,
+    body: { code: 'payload_too_large' },
+  })
+  const login = async (bytes: number) => {
+    const padding = ' '.repeat(bytes - 52)
+    const body = `{"email":"nobody@example.com","password":"x"${padding}       }`
+    return service.call('POST', '/api/v1/auth/login/', { body })
+  }
+  t.match(await login(16 * 1024), { status: 401 })
+  t.match(await login(16 * 1024 + 1), { status: 413, body: { code: 'payload_too_large' } })
+})
 
-t.test(
-  'after a refusal the connection either serves the next request or is closed, and never hangs',
-  async (t) => {
-    const big = Buffer.alloc(3 * 1024 * 1024, ' ')
-    const next = requestText('GET', '/healthz')
-    for (const [what, first] of Object.entries({
-      'too long, with its length': requestText('POST', tenants, { ...bearer, ...json }, big),
-      'too long, in chunks': requestText(
-        'POST',
-        tenants,
-        { ...bearer, ...json, 'transfer-encoding': 'chunked' },
-        chunked(big),
-      ),
-      'of another type': requestText('POST', tenants, { ...bearer, 'content-type': 'text/plain' }, big),
-      'by nobody': requestText('POST', tenants, json, big),
-      'to nowhere': requestText('POST', '/nowhere', json, big),
-      'a GET with a body': requestText('GET', '/healthz', json, big),
-    })) {
-      const { answers, closed } = await exchange(service.url, [first, next], { expected: 2 })
-      t.ok(answers.length === 2 || (answers.length === 1 && closed), `${what}: ${answers.length}, ${closed}`)
-    }
-  },
-)
+t.test('after a refusal the connection serves the next request or is closed, and never hangs', async (t) => {
+  const big = Buffer.alloc(3 * 1024 * 1024, ' ')
+  const next = requestText('GET', '/healthz')
+  for (const [what, first] of Object.entries({
+    'too long, with its length': requestText('POST', tenants, { ...bearer, ...json }, big),
+    'too long, in chunks': requestText(
+      'POST',
+      tenants,
+      { ...bearer, ...json, 'transfer-encoding': 'chunked' },
+      chunked(big),
+    ),
+    'of another type': requestText('POST', tenants, { ...bearer, 'content-type': 'text/plain' }, big),
+    'by nobody': requestText('POST', tenants, json, big),
+    'to nowhere': requestText('POST', '/nowhere', json, big),
+    'a GET with a body': requestText('GET', '/healthz', json, big),
+  })) {
+    const { answers, closed } = await exchange(service.url, [first, next], { expected: 2 })
+    t.ok(answers.length === 2 || (answers.length === 1 && closed), `${what}: ${answers.length}, ${closed}`)
+  }
+})
 
-t.test('the answer about a body of many faults is short and comes at once', async (t) => {
+t.test('the answer to a body with many faults is short and fast', async (t) => {
   const roles = Array.from({ length: 300_000 }, () => 1)
   const ms = await cpuTime(async () => {
     const answer = await ada.post(`/api/v1/tenants/${ada.tenantId}/members/`, { user_id: ada.id, roles })

@@ -39,7 +39,7 @@ const get = (path: string, headers?: Record<string, string>) => fetch(`${base}${
 const referencesOf = (html: string) => [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, to]) => to!)
 const policyOf = (answer: Response) => answer.headers.get('content-security-policy') ?? ''
 
-t.test('the docs page refers to this service alone, and all that it refers to is there', async (t) => {
+t.test('the docs page refers only to files of this service, and all of them exist', async (t) => {
   for (const path of ['/docs', '/docs/']) {
     const answer = await get(path)
     t.equal(answer.status, 200)
@@ -47,33 +47,33 @@ t.test('the docs page refers to this service alone, and all that it refers to is
     const references = referencesOf(await answer.text())
     t.ok(references.length >= 4)
     for (const to of references) {
-      t.match(to, /^\/[a-z]/, `${to} is of this origin`)
+      t.match(to, /^\/[a-z]/, `${to} is on this origin`)
       t.equal((await get(to)).status, 200, to)
     }
   }
 })
 
-t.test('the docs page may load from this origin only, and runs no inline script', async (t) => {
+t.test('the docs page can load from this origin only, and runs no inline script', async (t) => {
   const answer = await get('/docs')
   t.match(policyOf(answer), /^default-src 'self'; img-src 'self' data:;/)
   t.notMatch(policyOf(answer), 'unsafe')
   t.notMatch(await answer.text(), /<script(?![^>]*src=)|style=|<style/)
 })
 
-t.test('the document is served as it was made, and asks to be checked again', async (t) => {
+t.test('the document is served unchanged, and clients must revalidate it', async (t) => {
   const answer = await get('/openapi.json')
   t.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
   t.equal(answer.headers.get('cache-control'), 'no-cache')
   t.same(await answer.json(), JSON.parse(JSON.stringify(document)))
   const etag = answer.headers.get('etag')!
-  // Without a Cache-Control of ours fetch says no-cache, which asks for the whole again.
+  // Without our Cache-Control, fetch would send no-cache, which requests the whole document again.
   const again = await get('/openapi.json', { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' })
   t.equal(again.status, 304)
   t.equal(await again.text(), '')
 })
 
 t.test(
-  'what is named with its version is kept for good, without it or with another only until asked',
+  'a file with its version in the address is cached forever; without it, or with another one, it is revalidated',
   async (t) => {
     const style = referencesOf(await (await get('/docs')).text()).find((to) => to.includes('.css'))!
     t.match((await get(style)).headers.get('cache-control'), 'immutable')
@@ -82,7 +82,7 @@ t.test(
   },
 )
 
-t.test('what is compressed unpacks to what is served plain', async (t) => {
+t.test('the compressed file is equal to the uncompressed one', async (t) => {
   const [packed, plain] = await Promise.all(
     ['gzip', 'identity'].map((encoding) =>
       get('/docs/swagger-ui-bundle.js', { 'Accept-Encoding': encoding }),
@@ -117,7 +117,7 @@ t.test('a page answers HEAD, and other methods with 405', async (t) => {
   t.equal(policyOf(post), "default-src 'none'; frame-ancestors 'none'")
 })
 
-t.test('the page a mail leads to is the same whatever the link says', async (t) => {
+t.test('the page of a mailed link is the same for every link', async (t) => {
   const plain = await (await get('/verify-email')).text()
   const planted = await (await get('/verify-email?token="><script>alert(1)</script>')).text()
   t.equal(planted, plain)
@@ -125,7 +125,7 @@ t.test('the page a mail leads to is the same whatever the link says', async (t) 
 })
 
 t.test(
-  'the page a mail leads to is not stored, sends no referrer and loads only its own files',
+  'the page of a mailed link is not cached, sends no referrer and loads only its own files',
   async (t) => {
     const answer = await get('/verify-email?token=abc')
     t.equal(answer.headers.get('cache-control'), 'no-store')
@@ -141,20 +141,20 @@ t.test(
   },
 )
 
-t.test('the page of an invitation asks for what a new account needs', async (t) => {
+t.test('the page of an invitation asks for the data of a new account', async (t) => {
   const html = await (await get('/accept-invitation?token=abc')).text()
   t.match(html, 'If you already have an account, log in below')
   t.equal(
     html.match(/data-post="\/api\/v1\/invitations\/accept\/"/g)?.length,
     2,
-    'new people, and those with an account',
+    'new users, and those with an account',
   )
   for (const name of ['email', 'code']) t.match(html, ` name="${name}"`)
   t.match(html, '<form data-post="/api/v1/invitations/accept/"')
   for (const name of ['password', 'first_name', 'last_name']) t.match(html, ` name="${name}"`)
 })
 
-t.test('the page posts to a route that the document has', async (t) => {
+t.test('the page posts to a route of the document', async (t) => {
   const html = await (await get('/verify-email')).text()
   const [, post] = /data-post="([^"]+)"/.exec(html) ?? []
   t.ok(document.paths?.[post!]?.post)

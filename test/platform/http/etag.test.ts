@@ -2,7 +2,7 @@ import t from 'tap'
 import { readIfMatch } from '../../../src/platform/http/etag.ts'
 import { startService } from '../../helpers/service.ts'
 
-t.test('If-Match is read as RFC 9110 writes it', async (t) => {
+t.test('If-Match is read as RFC 9110 defines it', async (t) => {
   t.same(['', '*', ' * ', '"17"', '"1", "23"', '"1","2" , "3"'].map(readIfMatch), [
     null,
     null,
@@ -44,10 +44,10 @@ t.test('a profile', async (t) => {
     const next = await tagOf()
     t.not(next, tag)
     await ada.patch(me, { first_name: 'B' })
-    t.not(await tagOf(), next, 'though no millisecond has passed')
+    t.not(await tagOf(), next, 'although no millisecond has passed')
   })
 
-  t.test('is changed where the tag is that of its state, and only there', async (t) => {
+  t.test('is changed only with the tag of its current state', async (t) => {
     const tag = await tagOf()
     t.equal((await change('Ada', tag)).status, 200)
     const stale = await change('Eve', tag)
@@ -59,12 +59,12 @@ t.test('a profile', async (t) => {
     t.equal((await change('Ada', '*')).status, 200)
   })
 
-  t.test('that would not change is refused for a stale tag all the same', async (t) => {
+  t.test('is refused for a stale tag even when the request changes nothing', async (t) => {
     t.equal((await change('Ada', '"0"')).status, 412)
     t.equal((await change('Ada', await tagOf())).status, 200)
   })
 
-  t.test('of two changes with one tag at once, one is made', async (t) => {
+  t.test('is changed once when two requests with the same tag come at once', async (t) => {
     for (let round = 0; round < 5; round++) {
       const tag = await tagOf()
       const answers = await Promise.all(['x', 'y', 'z'].map((name) => change(name + round, tag)))
@@ -72,13 +72,13 @@ t.test('a profile', async (t) => {
     }
   })
 
-  t.test('keeps its tag through a login, which changes nothing that it shows', async (t) => {
+  t.test('keeps its tag through a login, which changes nothing in it', async (t) => {
     const tag = await tagOf()
     await service.logIn(ada)
     t.equal(await tagOf(), tag)
   })
 
-  t.test('has the same tag under its id, and so has the tenant a tag', async (t) => {
+  t.test('has the same tag under its id, and the tenant has a tag, too', async (t) => {
     t.equal(await tagOf(`/api/v1/users/${ada.id}/`), await tagOf())
     t.match(await tagOf(`/api/v1/tenants/${ada.tenantId}/`), /^"\d+"$/)
     const answer = await ada.put(
@@ -89,7 +89,7 @@ t.test('a profile', async (t) => {
     t.equal(answer.status, 412)
   })
 
-  t.test('every route that changes or removes refuses a tag that nothing has', async (t) => {
+  t.test('every route that changes or deletes refuses a tag that no object has', async (t) => {
     const { paths } = (await service.call('GET', '/openapi.json')).body
     // biome-ignore lint/suspicious/noExplicitAny: the document as a client reads it
     for (const [path, item] of Object.entries<any>(paths))

@@ -10,7 +10,7 @@ const ids = await crowd(service.databases.superuser, { id: ada.tenantId, size: 4
 const users = '/api/v1/users/'
 const members = `/api/v1/tenants/${ada.tenantId}/members/`
 
-/** Follows `next` from the first page to the last; gives each page. */
+/** Follows `next` from the first page to the last; gives all pages. */
 async function walk(client: Client, path: string) {
   const pages = [(await client.get(path)).body]
   while (pages.at(-1).next) pages.push((await client.get(pages.at(-1).next)).body)
@@ -29,7 +29,7 @@ t.test('a page has twenty entries, a count, and an absolute link to the next', a
   t.ok(body.next.startsWith(`${service.url}${users}?`), body.next)
 })
 
-t.test('every entry is met once, forwards and backwards, in every ordering', async (t) => {
+t.test('every entry appears once, forwards and backwards, in every ordering', async (t) => {
   for (const path of [users, members])
     for (const ordering of ['created_at', '-created_at', 'email', '-email']) {
       const pages = await walk(ada, `${path}?page_size=7&ordering=${ordering}`)
@@ -45,13 +45,13 @@ t.test('every entry is met once, forwards and backwards, in every ordering', asy
     }
 })
 
-t.test('the usual order is oldest first, and a minus turns it round', async (t) => {
+t.test('the default order is oldest first, and a minus reverses it', async (t) => {
   const oldest = emails([(await ada.get(`${users}?page_size=100`)).body])
   t.equal(oldest[0], 'ada@example.com')
   t.same(emails([(await ada.get(`${users}?page_size=100&ordering=-created_at`)).body]), oldest.reverse())
 })
 
-t.test('an entry that comes meanwhile breaks no cursor', async (t) => {
+t.test('an entry that is added meanwhile breaks no cursor', async (t) => {
   const first = (await ada.get(`${users}?page_size=40&ordering=-created_at`)).body
   const [late] = await crowd(service.databases.superuser, {
     id: ada.tenantId,
@@ -64,7 +64,7 @@ t.test('an entry that comes meanwhile breaks no cursor', async (t) => {
   t.equal((await ada.get(`${users}?ordering=-created_at&page_size=1`)).body.results[0].id, late)
 })
 
-t.test('filters leave what they say, and the count is of that', async (t) => {
+t.test('filters select the right entries, and the count is of those', async (t) => {
   const one = emails([(await ada.get(`${users}?search=crowd-000007`)).body])[0]!
   const cases: [string, number][] = [
     [`${users}?email=${one.toUpperCase()}`, 1],
@@ -90,7 +90,7 @@ t.test('filters leave what they say, and the count is of that', async (t) => {
   }
 })
 
-t.test('created_at is bounded from both sides, both included', async (t) => {
+t.test('created_at can be limited from both sides, and includes both limits', async (t) => {
   const at = (n: number) => new Date(since + n * second).toISOString()
   const bounds = `created_at__gte=${at(10)}&created_at__lte=${at(12)}`
   t.equal((await ada.get(`${users}?${bounds}`)).body.count, 3)
@@ -110,14 +110,14 @@ t.test('search finds the beginning of an address, a first and a last name, in an
   t.equal(await found('crowd-00000'), 10)
   t.equal(await found('First4'), 7)
   t.equal(await found('last45'), 1)
-  t.equal(await found('ovelace'), 0, 'a middle is no beginning')
-  t.equal(await found('%'), 0, 'nothing is a wildcard')
+  t.equal(await found('ovelace'), 0, 'the middle of a word does not match')
+  t.equal(await found('%'), 0, 'there are no wildcards')
   t.equal(await found('_da'), 0)
-  t.equal(await found(''), 47, 'nothing asked for is no filter')
+  t.equal(await found(''), 47, 'an empty search does not filter')
   t.equal((await ada.get(`/api/v1/tenants/?search=ADA`)).body.count, 1)
 })
 
-t.test('names are searched in their own alphabets', async (t) => {
+t.test('names in other alphabets can be searched', async (t) => {
   const ärzte = await service.signUp({ first_name: 'Ärzte', last_name: 'Ōoka', email: 'z@example.com' })
   for (const text of ['är', 'ÄRZTE', 'ōo', 'ŌOKA'])
     t.equal((await ärzte.get(`${users}?search=${encodeURIComponent(text)}`)).body.count, 1, text)
@@ -129,7 +129,7 @@ t.test('a page of a filtered list leads to the next of the same filters', async 
   t.equal(pages[0].count, 12)
 })
 
-t.test('what has the wrong form is refused by name', async (t) => {
+t.test('a parameter with the wrong form is refused, and the error names it', async (t) => {
   const cases = [
     ['is_active', 'maybe'],
     ['department_id', 'x'],
@@ -160,10 +160,14 @@ t.test('what has the wrong form is refused by name', async (t) => {
     ['user_id', '1'],
   ])
     t.equal((await ada.get(`${members}?${name}=${value}`)).status, 400)
-  t.equal((await ada.get(`${users}?page_size=1000`)).body.results.length, 47, 'too large gives the largest')
+  t.equal(
+    (await ada.get(`${users}?page_size=1000`)).body.results.length,
+    47,
+    'a larger size gives the maximum',
+  )
 })
 
-t.test('a cursor is of one list, one tenant, one set of filters and one ordering', async (t) => {
+t.test('a cursor works for one list, one tenant, one set of filters and one ordering', async (t) => {
   const { next } = (await ada.get(`${users}?page_size=2`)).body
   const cursor = new URL(next).searchParams.get('cursor')!
   const refused = async (path: string, client = ada) => {
@@ -171,7 +175,7 @@ t.test('a cursor is of one list, one tenant, one set of filters and one ordering
     t.equal(status, 400, path)
     t.match(body.errors, [{ field: 'cursor' }])
   }
-  t.equal((await ada.get(`${users}?cursor=${cursor}&page_size=5`)).status, 200, 'of any size of page')
+  t.equal((await ada.get(`${users}?cursor=${cursor}&page_size=5`)).status, 200, 'with any page size')
   await refused(`${users}?cursor=${cursor}&search=ada`)
   await refused(`${users}?cursor=${cursor}&ordering=email`)
   await refused(`${users}?cursor=${cursor}&is_active=true`)
@@ -184,7 +188,7 @@ t.test('a cursor is of one list, one tenant, one set of filters and one ordering
   }
 })
 
-t.test('a cursor tells nothing of the row that it stands at', async (t) => {
+t.test('a cursor reveals nothing about the row at its position', async (t) => {
   const lengths = new Set<number>()
   for (const ordering of ['email', 'created_at', '-email']) {
     const { next, results } = (await ada.get(`${users}?page_size=3&ordering=${ordering}`)).body
@@ -195,10 +199,10 @@ t.test('a cursor tells nothing of the row that it stands at', async (t) => {
     for (const secret of [email, id, email.slice(0, 8), id.slice(0, 8), String(since).slice(0, 6)])
       t.notOk(`${cursor} ${bytes.join(' ')}`.includes(secret), `${ordering} ${secret}`)
   }
-  t.equal(lengths.size, 1, 'not even how long it is')
+  t.equal(lengths.size, 1, 'its length is always the same')
 })
 
-/** Makes a policy about the tenant of `ada` for as long as `work` takes. */
+/** Runs `work` while a policy of the tenant of `ada` exists. */
 async function under(policy: object, work: () => Promise<void>): Promise<void> {
   const { status, body } = await ada.post('/api/v1/policies/', { name: 'x', ...policy })
   if (status !== 201) throw new Error(JSON.stringify(body))
@@ -206,15 +210,15 @@ async function under(policy: object, work: () => Promise<void>): Promise<void> {
   await ada.delete(`/api/v1/policies/${body.id}/`)
 }
 
-/** The body of an answer whose schema a mask has made untrue. */
-async function unjudged(path: string) {
+/** The body of an answer that does not match its schema because of a mask. */
+async function unchecked(path: string) {
   const response = await fetch(new URL(path, service.url), {
     headers: { authorization: `Bearer ${ada.access}` },
   })
   return JSON.parse(await response.text())
 }
 
-/** Of each list that policies can mask: what asks about which of its fields. */
+/** For each list that policies can mask: the parameters that reveal each of its fields. */
 const asking: Record<string, { action: string; fields: Record<string, string[]> }> = {
   '/api/v1/users/': {
     action: 'user:list',
@@ -263,7 +267,7 @@ const asking: Record<string, { action: string; fields: Record<string, string[]> 
   },
 }
 
-t.test('no list is filtered or ordered by a field that is masked for the caller', async (t) => {
+t.test('no list can be filtered or ordered by a field that is masked for the caller', async (t) => {
   const document = (await service.call('GET', '/openapi.json')).body
   for (const [template, { action, fields }] of Object.entries(asking)) {
     const path = template.replace(':id', ada.tenantId)
@@ -272,11 +276,15 @@ t.test('no list is filtered or ordered by a field that is masked for the caller'
       place === 'query' && !['page_size', 'cursor', 'search'].includes(name) ? [name] : [],
     )
     const asked = Object.values(fields).flatMap((queries) => [...queries, 'ordering=created_at'])
-    t.same(new Set(asked.map((query) => query.split('=')[0])), new Set(due), `${path} is asked whole`)
+    t.same(
+      new Set(asked.map((query) => query.split('=')[0])),
+      new Set(due),
+      `${path}: every parameter is tested`,
+    )
     for (const query of asked) t.equal((await ada.get(`${path}?${query}`)).status, 200, query)
     const mask = { type: 'mask_fields', properties: { fields: Object.keys(fields) } }
     await under({ effect: 'allow', actions: [action], obligations: [mask] }, async () => {
-      t.ok((await unjudged(path)).results, 'the list itself is open')
+      t.ok((await unchecked(path)).results, 'the list itself can be read')
       for (const query of asked)
         t.match(
           await ada.get(`${path}?${query}`),
@@ -287,7 +295,7 @@ t.test('no list is filtered or ordered by a field that is masked for the caller'
   }
 })
 
-t.test('a mask of some rows hides their field from questions about all', async (t) => {
+t.test('a field that is masked in some rows cannot be used to filter any', async (t) => {
   const mask = { type: 'mask_fields', properties: { fields: ['email'] } }
   const conditions = { attribute: 'resource.roles', operator: 'contains', value: 'owner' }
   await under({ effect: 'allow', actions: ['user:list'], conditions, obligations: [mask] }, async () => {
@@ -296,8 +304,8 @@ t.test('a mask of some rows hides their field from questions about all', async (
   })
 })
 
-t.test('a search passes over masked fields', async (t) => {
-  const found = async (text: string) => (await unjudged(`${users}?search=${text}`)).count
+t.test('a search skips masked fields', async (t) => {
+  const found = async (text: string) => (await unchecked(`${users}?search=${text}`)).count
   t.equal(await found('ada'), 1)
   const hide = (fields: string[]) => ({
     effect: 'allow',
@@ -313,7 +321,7 @@ t.test('a search passes over masked fields', async (t) => {
   })
 })
 
-t.test('neither count nor pages tell of rows that are withheld', async (t) => {
+t.test('count and pages do not reveal withheld rows', async (t) => {
   const conditions = { attribute: 'resource.email', operator: 'starts_with', value: 'crowd-00000' }
   const all = emails(await walk(ada, `${users}?page_size=100`))
   const open = all.filter((email) => !email.startsWith('crowd-00000'))

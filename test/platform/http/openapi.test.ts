@@ -112,12 +112,12 @@ const routes: Route[] = [
 ]
 
 const info = { publicUrl: 'https://id.example.com', version: '1.2.3' }
-// biome-ignore lint/suspicious/noExplicitAny: read as a client reads it, after its way through JSON
+// biome-ignore lint/suspicious/noExplicitAny: as a client reads it from JSON
 const document: any = JSON.parse(JSON.stringify(openapiDocument(routes, info)))
 const entry = `${members.replace(':id', '{id}')}/{mid}/`
 const list = `${members.replace(':id', '{id}')}/`
 
-t.test('every route is in the document once, and nothing else is', async (t) => {
+t.test('the document has every route once, and nothing else', async (t) => {
   const documented = Object.entries<Record<string, object>>(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
   )
@@ -128,7 +128,7 @@ t.test('every route is in the document once, and nothing else is', async (t) => 
   t.same(documented.sort(), registered.sort())
 })
 
-t.test('everything that is referred to exists', async (t) => {
+t.test('every reference has a target', async (t) => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, at]) => at!)
   t.ok(references.length > 0)
   for (const at of new Set(references)) {
@@ -140,7 +140,7 @@ t.test('everything that is referred to exists', async (t) => {
   }
 })
 
-t.test('operations are named after what they do, and the names do not depend on each other', async (t) => {
+t.test('operation ids say what the operation does, and do not depend on other operations', async (t) => {
   const nameOf = (each: Route) =>
     Object.values(Object.values(openapiDocument([each], info).paths ?? {})[0] ?? {})[0].operationId
   const names = routes.map(nameOf)
@@ -158,12 +158,12 @@ t.test('operations are named after what they do, and the names do not depend on 
   t.equal(document.paths[entry].patch.operationId, 'member_update_partial')
 })
 
-t.test('two operations of one name stop the build of the document', async (t) => {
+t.test('two operations with the same id stop the build of the document', async (t) => {
   const [login] = routes
   t.throws(() => openapiDocument([login!, login!], info), /auth_login/)
 })
 
-t.test('a decided route names its action and wants a token; a public one wants none', async (t) => {
+t.test('a decided route names its action and requires a token; a public one requires none', async (t) => {
   t.same(document.security, [{ bearerAuth: [] }])
   t.equal(document.components.securitySchemes.bearerAuth.scheme, 'bearer')
   t.equal(document.paths[list].post['x-action'], 'member:create')
@@ -171,12 +171,12 @@ t.test('a decided route names its action and wants a token; a public one wants n
   t.same(document.paths['/api/v1/auth/login/'].post.security, [])
 })
 
-t.test('a route open to the temporary token says so', async (t) => {
+t.test('a route that accepts the temporary token documents it', async (t) => {
   t.match(document.paths['/api/v1/auth/otp/verify/'].post.description, 'temporary_token')
   t.notOk('description' in document.paths[list].get)
 })
 
-t.test('a route documents the refusals that its form entails and those it names', async (t) => {
+t.test('a route documents the errors of its form and those it lists', async (t) => {
   const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses)
   t.same(statuses('/.well-known/jwks.json', 'get'), ['200', '500', '503'])
   t.same(statuses(list, 'get'), ['200', '400', '401', '403', '404', '429', '500', '503'])
@@ -189,11 +189,11 @@ t.test('a route documents the refusals that its form entails and those it names'
   ])
 })
 
-t.test('a refusal without words stops the build of the document', async (t) => {
+t.test('an error status without a description stops the build of the document', async (t) => {
   t.throws(() => openapiDocument([{ ...routes[0]!, refusals: [418] }], info), /418/)
 })
 
-t.test('refusals are shared, and are problems of RFC 9457', async (t) => {
+t.test('errors are shared components, and are problems of RFC 9457', async (t) => {
   const { $ref } = document.paths[list].post.responses['400']
   t.equal($ref, '#/components/responses/BadRequest')
   const shown = document.components.responses.BadRequest.content['application/problem+json']
@@ -202,14 +202,14 @@ t.test('refusals are shared, and are problems of RFC 9457', async (t) => {
   t.ok(document.components.responses.TooManyRequests.headers['Retry-After'])
 })
 
-t.test('a body is required only where an empty one would not do', async (t) => {
+t.test('a body is required only when an empty one is not valid', async (t) => {
   t.equal(document.paths[list].post.requestBody.required, true)
   t.equal(document.paths['/api/v1/auth/otp/verify/'].post.requestBody.required, true)
   t.equal(document.paths[entry].put.requestBody.required, false)
   t.notOk('requestBody' in document.paths[entry].delete)
 })
 
-t.test('the example of a refusal has its status and a code', async (t) => {
+t.test('the example of an error has its status and a code', async (t) => {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   for (const [status, each] of Object.entries<any>(document.paths[list].post.responses)) {
     if (!each.$ref) continue
@@ -220,7 +220,7 @@ t.test('the example of a refusal has its status and a code', async (t) => {
   }
 })
 
-t.test('ids in paths are UUIDs, and the size of a page is a number', async (t) => {
+t.test('ids in paths are UUIDs, and the page size is a number', async (t) => {
   const [id, mid] = document.paths[entry].get.parameters
   t.strictSame(id, { in: 'path', name: 'id', schema: { type: 'string', format: 'uuid' }, required: true })
   t.equal(mid.name, 'mid')
@@ -228,30 +228,27 @@ t.test('ids in paths are UUIDs, and the size of a page is a number', async (t) =
   t.match(size.schema, { type: 'integer', minimum: 1, default: 20 })
   t.notOk('pattern' in size.schema)
   t.notOk(size.required)
-  t.equal(document.paths[list].get.parameters[0].name, 'id', 'what the path needs comes first')
+  t.equal(document.paths[list].get.parameters[0].name, 'id', 'path parameters come first')
 })
 
-t.test('answers may gain members, and examples come along', async (t) => {
+t.test('schemas of answers allow more members, and keep their examples', async (t) => {
   t.notMatch(JSON.stringify(document.components.schemas), '"additionalProperties":false')
   t.same(document.components.schemas.MemberOutput.required, ['id', 'email', 'nickname'])
   t.same(document.components.schemas.Member.required, ['id', 'email'])
   t.equal(document.components.schemas.Member.example.email, 'a@example.com')
 })
 
-t.test(
-  'the document says where it is served, its version, and its tags in the order of the routes',
-  async (t) => {
-    t.equal(document.openapi, '3.1.0')
-    t.equal(document.info.version, '1.2.3')
-    t.same(document.servers, [{ url: 'https://id.example.com' }])
-    t.same(
-      document.tags.map(({ name }: { name: string }) => name),
-      ['Signing in', 'Members', 'Operation'],
-    )
-  },
-)
+t.test('the document has its address, its version, and its tags in the order of the routes', async (t) => {
+  t.equal(document.openapi, '3.1.0')
+  t.equal(document.info.version, '1.2.3')
+  t.same(document.servers, [{ url: 'https://id.example.com' }])
+  t.same(
+    document.tags.map(({ name }: { name: string }) => name),
+    ['Signing in', 'Members', 'Operation'],
+  )
+})
 
-t.test('an answer that holds a secret is documented as not to be stored', async (t) => {
+t.test('an answer with a secret is documented as no-store', async (t) => {
   const { headers } = document.paths['/api/v1/auth/login/'].post.responses['200']
   t.equal(headers['Cache-Control'].schema.const, 'no-store')
 })

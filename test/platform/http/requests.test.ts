@@ -13,7 +13,7 @@ const me = '/api/v1/users/me/'
 const ask = (headers: Record<string, string>, path = me, method = 'GET') =>
   service.call(method, path, { token: ada.access, headers })
 
-t.test('a request id is echoed when it is one, else made, and stands in the answer', async (t) => {
+t.test('a valid request id is echoed, another one is replaced, and the answer has it', async (t) => {
   for (const id of ['a', 'A-Z_0.9', 'x'.repeat(128)]) {
     const { headers } = await ask({ 'x-request-id': id })
     t.equal(headers.get('x-request-id'), id)
@@ -43,7 +43,7 @@ t.test('every answer has the security headers, errors and pages included', async
   }
 })
 
-t.test('CORS answers the origins named and nobody else', async (t) => {
+t.test('CORS allows only the configured origins', async (t) => {
   const preflight = {
     'access-control-request-method': 'PUT',
     'access-control-request-headers': 'authorization',
@@ -56,7 +56,7 @@ t.test('CORS answers the origins named and nobody else', async (t) => {
   t.equal(allowed.headers.get('access-control-allow-credentials'), null)
   t.match(allowed.headers.get('vary'), /Origin/i)
   const refusal = await service.call('GET', me, { headers: { origin } })
-  t.equal(refusal.headers.get('access-control-allow-origin'), origin, 'a browser may read refusals, too')
+  t.equal(refusal.headers.get('access-control-allow-origin'), origin, 'a browser can read errors, too')
   t.match(refusal.headers.get('access-control-expose-headers'), /WWW-Authenticate/)
   for (const other of [
     'https://evil.example',
@@ -75,7 +75,7 @@ t.test('CORS answers the origins named and nobody else', async (t) => {
   }
 })
 
-t.test('an Accept that admits no JSON is 406, and any that admits it is served', async (t) => {
+t.test('an Accept that does not allow JSON is 406, and any other is served', async (t) => {
   for (const accept of [
     ...['*/*', 'application/json', 'application/*', 'application/problem+json', 'text/html, */*;q=0.1'],
     ...['application/json; charset=utf-8', 'application/json;q=0.5', 'application/json; version=1.0', ''],
@@ -87,7 +87,7 @@ t.test('an Accept that admits no JSON is 406, and any that admits it is served',
   t.equal((await service.call('GET', '/healthz', { headers: { accept: 'text/plain' } })).status, 200)
 })
 
-t.test('an error is a problem, unless Accept names plain JSON and not that', async (t) => {
+t.test('an error has the type problem+json, unless Accept names only plain JSON', async (t) => {
   const typeFor = async (accept: string) =>
     (await service.call('GET', me, { headers: { accept } })).headers.get('content-type')?.split(';')[0]
   const problem = 'application/problem+json'
@@ -100,7 +100,7 @@ t.test('an error is a problem, unless Accept names plain JSON and not that', asy
   t.equal(await typeFor('text/html'), problem)
 })
 
-t.test('a parameter given twice is refused by name, whatever its name', async (t) => {
+t.test('a repeated parameter is refused, and the error names it', async (t) => {
   for (const name of ['cursor', 'page_size', 'constructor', 'toString', '__proto__', 'status', 'errors']) {
     const { status, body } = await ask({}, `/api/v1/users/?${name}=1&${name}=1`)
     t.match(
@@ -113,11 +113,11 @@ t.test('a parameter given twice is refused by name, whatever its name', async (t
   t.match(
     await ask({}, '/api/v1/users/?status=1&status=1'),
     { body: { status: 400 } },
-    'reserved names stay ours',
+    'reserved members keep their meaning',
   )
 })
 
-t.test('odd queries are refused or passed over, and never break anything', async (t) => {
+t.test('unusual queries are refused or ignored, and never cause a failure', async (t) => {
   for (const query of [
     'cursor=%00',
     'cursor=%ED%A0%80',
@@ -131,14 +131,14 @@ t.test('odd queries are refused or passed over, and never break anything', async
     t.equal((await ask({}, `/api/v1/users/?${query}`)).status, 200, query)
 })
 
-t.test('an address may have 8192 characters', async (t) => {
+t.test('an address can have 8192 characters', async (t) => {
   const padded = (length: number) => `${me}?${'x'.repeat(length - me.length - 1)}`
   t.equal((await ask({}, padded(8_192))).status, 200)
   for (const length of [8_193, 12_000, 20_000, 60_000])
     t.match(await ask({}, padded(length)), { status: 414, body: { code: 'uri_too_long' } }, `${length}`)
 })
 
-t.test('a Host that is none is refused, for whatever believes it believes a lie', async (t) => {
+t.test('an invalid Host is refused, because no program can trust it', async (t) => {
   const answered = async (lines: string) =>
     (await exchange(service.url, [`GET /healthz ${lines}\r\n\r\n`])).answers[0]
   for (const host of [
@@ -155,10 +155,10 @@ t.test('a Host that is none is refused, for whatever believes it believes a lie'
   t.match(await answered('HTTP/1.1'), { status: 400, body: /"code":"parse_error"/ }, 'none')
   for (const host of ['localhost', 'id.example.com:443', '10.0.0.1:3000', '[::1]:3000', 'my_service', ''])
     t.match(await answered(`HTTP/1.1\r\nHost: ${host}`), { status: 200 }, host)
-  t.match(await answered('HTTP/1.0'), { status: 200 }, 'HTTP/1.0 knew none')
+  t.match(await answered('HTTP/1.0'), { status: 200 }, 'HTTP/1.0 has no Host')
 })
 
-t.test('odd addresses are unknown ones', async (t) => {
+t.test('unusual addresses are not found', async (t) => {
   const odd = [
     ...[
       '//',
@@ -200,39 +200,42 @@ t.test('odd addresses are unknown ones', async (t) => {
   }
 })
 
-t.test('a request that is none gets a short refusal in the one form, and the connection ends', async (t) => {
-  const bearer = { authorization: `Bearer ${ada.access}` }
-  const junk: Record<string, string | Buffer> = {
-    'no HTTP': 'hello\r\n\r\n',
-    'binary junk': Buffer.from(Array.from({ length: 600 }, (_, i) => (i * 89) % 256)),
-    'a TLS hello': Buffer.from('16030100a5010000a10303', 'hex'),
-    'an unknown method': 'FETCH / HTTP/1.1\r\nHost: localhost\r\n\r\n',
-    'an unknown version': 'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n',
-    'two lengths': 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
-    'a negative length': 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
-    'length and chunks': requestText('POST', me, {
-      ...bearer,
-      'content-length': '3',
-      'transfer-encoding': 'chunked',
-    }),
-    'chunks that are none': requestText('PUT', me, { ...bearer, 'transfer-encoding': 'chunked' }, 'zz\r\n'),
-    'another transfer coding': requestText('PUT', me, { ...bearer, 'transfer-encoding': 'gzip' }, 'x'),
-    'a folded header': 'GET /healthz HTTP/1.1\r\nHost: a\r\n b\r\n\r\n',
-    'NUL in a header': 'GET /healthz HTTP/1.1\r\nHost: a\0b\r\n\r\n',
-    'headers without an end': `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(200_000)}\r\n\r\n`,
-  }
-  for (const [what, bytes] of Object.entries(junk)) {
-    const { answers, closed } = await exchange(service.url, [bytes], { untilClosed: true })
-    t.ok(closed, `${what}: the connection ends`)
-    t.equal(answers.length, 1, what)
-    const [answer] = answers
-    t.ok(answer && answer.status >= 400 && answer.status < 500, `${what}: ${answer?.status}`)
-    t.match(JSON.parse(answer?.body || '{}'), { status: answer?.status, code: String }, what)
-  }
-  t.equal((await service.call('GET', '/healthz')).status, 200)
-})
+t.test(
+  'a message that is not HTTP gets a short error in the usual form, and the connection closes',
+  async (t) => {
+    const bearer = { authorization: `Bearer ${ada.access}` }
+    const junk: Record<string, string | Buffer> = {
+      'no HTTP': 'hello\r\n\r\n',
+      'binary junk': Buffer.from(Array.from({ length: 600 }, (_, i) => (i * 89) % 256)),
+      'a TLS hello': Buffer.from('16030100a5010000a10303', 'hex'),
+      'an unknown method': 'FETCH / HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'an unknown version': 'GET / HTTP/9.9\r\nHost: localhost\r\n\r\n',
+      'two lengths': 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      'a negative length': 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
+      'length and chunks': requestText('POST', me, {
+        ...bearer,
+        'content-length': '3',
+        'transfer-encoding': 'chunked',
+      }),
+      'invalid chunks': requestText('PUT', me, { ...bearer, 'transfer-encoding': 'chunked' }, 'zz\r\n'),
+      'another transfer coding': requestText('PUT', me, { ...bearer, 'transfer-encoding': 'gzip' }, 'x'),
+      'a folded header': 'GET /healthz HTTP/1.1\r\nHost: a\r\n b\r\n\r\n',
+      'NUL in a header': 'GET /healthz HTTP/1.1\r\nHost: a\0b\r\n\r\n',
+      'headers without an end': `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(200_000)}\r\n\r\n`,
+    }
+    for (const [what, bytes] of Object.entries(junk)) {
+      const { answers, closed } = await exchange(service.url, [bytes], { untilClosed: true })
+      t.ok(closed, `${what}: the connection closes`)
+      t.equal(answers.length, 1, what)
+      const [answer] = answers
+      t.ok(answer && answer.status >= 400 && answer.status < 500, `${what}: ${answer?.status}`)
+      t.match(JSON.parse(answer?.body || '{}'), { status: answer?.status, code: String }, what)
+    }
+    t.equal((await service.call('GET', '/healthz')).status, 200)
+  },
+)
 
-t.test('a request whose client leaves in the middle changes nothing and breaks nothing', async (t) => {
+t.test('a request whose client disconnects changes nothing and causes no failure', async (t) => {
   const whole = requestText(
     'POST',
     '/api/v1/tenants/',
@@ -244,7 +247,7 @@ t.test('a request whose client leaves in the middle changes nothing and breaks n
   t.equal((await ada.get('/api/v1/tenants/')).body.count, 1)
 })
 
-t.test('requests in a row on one connection are answered in order', async (t) => {
+t.test('pipelined requests on one connection are answered in order', async (t) => {
   const row = ['/healthz', '/nowhere', '/.well-known/jwks.json', me].map((path, i) =>
     requestText('GET', path, { 'x-request-id': `r${i}` }),
   )
@@ -260,7 +263,7 @@ t.test('requests in a row on one connection are answered in order', async (t) =>
   )
 })
 
-t.test('headers that pretend to be somebody or somewhere else count for nothing', async (t) => {
+t.test('headers that claim another user or address are ignored', async (t) => {
   for (const headers of [
     { 'x-tenant-id': '019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b' },
     { 'x-user-id': '019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b' },
@@ -277,7 +280,7 @@ t.test('headers that pretend to be somebody or somewhere else count for nothing'
   t.equal((await service.call('GET', me, { headers: { cookie: `access=${ada.access}` } })).status, 401)
 })
 
-t.test('the mailbox answers this machine by its own name alone', async (t) => {
+t.test('the mailbox answers only requests of this machine with its own host name', async (t) => {
   const statusFor = async (host: string) =>
     (await exchange(service.url, [requestText('GET', '/dev/mailbox', { host })])).answers[0]?.status
   for (const host of ['localhost', 'localhost:3000', '127.0.0.1:80', '[::1]:80'])
@@ -292,7 +295,7 @@ t.test('the mailbox answers this machine by its own name alone', async (t) => {
     t.not(await statusFor(host), 200, host)
 })
 
-t.test('the root sends browsers to the documentation and tells others where to read on', async (t) => {
+t.test('the root redirects browsers to the documentation, and gives other clients its address', async (t) => {
   const { status, body, headers } = await service.call('GET', '/', { headers: { accept: '*/*' } })
   t.equal(status, 200)
   t.match(headers.get('vary'), /accept/i)

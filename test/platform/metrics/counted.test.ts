@@ -13,7 +13,7 @@ import { seriesOf } from './series.ts'
 
 const scraped = async (metrics: Metrics) => seriesOf(await metrics.scrape())
 
-t.test('a transaction that is run again counts one wait and one retry', async (t) => {
+t.test('a repeated transaction counts one wait and one retry', async (t) => {
   const { urls, drop } = await disposableDatabase()
   const metrics = createMetrics('1')
   const options = { size: 1, prepared: true, applicationName: 'test' }
@@ -40,7 +40,7 @@ t.test('a transaction that is run again counts one wait and one retry', async (t
   t.equal(series.get('bailiwick_db_pool_connections_max{pool="system_reads"}'), 1)
 })
 
-t.test('a hash that is refused is counted, one that is made is timed', async (t) => {
+t.test('a refused hash is counted, and a finished one is timed', async (t) => {
   const metrics = createMetrics('1')
   const { passwordHashed: hashed, passwordRefused: refused } = metrics
   const passwords = await createPasswordHasher({ inFlight: 1, waitingMax: 1, hashed, refused })
@@ -52,7 +52,7 @@ t.test('a hash that is refused is counted, one that is made is timed', async (t)
   t.same(passwords.load().waiting, { now: 0, max: 1 })
 })
 
-t.test('an engine that gives no answer is counted as a failure, and still says nothing', async (t) => {
+t.test('an engine without an answer is counted as a failure, and its error is still thrown', async (t) => {
   const metrics = createMetrics('1')
   const engine = measureEngine(await openAccessEngine(), metrics)
   t.throws(() => engine.decide({} as AnyQuery), { name: 'AuthorizationUnavailable' })
@@ -61,7 +61,7 @@ t.test('an engine that gives no answer is counted as a failure, and still says n
   t.equal(series.get('bailiwick_decision_duration_seconds_count'), 0)
 })
 
-t.test('what is at a bound counts below it, what is above all of them is in the last bucket', async (t) => {
+t.test('a value at a bound counts in its bucket, and one above all bounds in the last bucket', async (t) => {
   const metrics = createMetrics('1')
   for (const seconds of [0, 0.005, 0.0051, 5, 5.1]) metrics.requestEnded('none', 404, seconds)
   const series = await scraped(metrics)
@@ -71,6 +71,6 @@ t.test('what is at a bound counts below it, what is above all of them is in the 
   t.equal(series.get('bailiwick_http_request_duration_seconds_sum{action="none",status="404"}'), 10.1101)
 })
 
-t.test('nobody counts by three labels', async (t) => {
+t.test('a metric with three labels is refused', async (t) => {
   t.throws(() => openTally({ kind: 'counter', name: 'x', help: 'x', labels: ['a', 'b', 'c'], buckets: [] }))
 })

@@ -27,7 +27,7 @@ t.test('in production the main port has no metrics, with and without a token', a
   for (const path of ['/metrics', '/metrics/', '/Metrics', '//metrics'])
     t.equal((await get(service.url, path)).status, 404, path)
   t.equal((await get(service.url, '/metrics', 'POST')).status, 404)
-  t.equal((await get(service.url, '/readyz')).status, 200, 'health is there as ever')
+  t.equal((await get(service.url, '/readyz')).status, 200, 'health works as usual')
 })
 
 t.test('the management port serves metrics and health, and nothing else', async (t) => {
@@ -48,7 +48,7 @@ t.test('the management port serves metrics and health, and nothing else', async 
   t.equal(posted.headers.get('allow'), 'GET, HEAD')
 })
 
-t.test('it is not limited, and what is asked of it is not counted among requests', async (t) => {
+t.test('it has no rate limit, and its requests are not counted', async (t) => {
   const before = seriesOf((await get(management, '/metrics')).text)
   const statuses = new Set<number>()
   for (let n = 0; n < 300; n++) statuses.add((await get(management, n % 2 ? '/metrics' : '/readyz')).status)
@@ -59,7 +59,7 @@ t.test('it is not limited, and what is asked of it is not counted among requests
   t.same(requests(after), requests(before))
 })
 
-t.test('calls that a limit refuses are counted by its name', async (t) => {
+t.test('calls that a limit refuses are counted by the name of the limit', async (t) => {
   const ada = await service.signUp()
   const statuses = []
   for (let n = 0; n < 5; n++) statuses.push((await ada.get('/api/v1/users/me/')).status)
@@ -68,12 +68,12 @@ t.test('calls that a limit refuses are counted by its name', async (t) => {
   t.equal(series.get('bailiwick_rate_limit_refusals_total{limit="user"}'), 2)
 })
 
-t.test('one port for both is a fault of the configuration', async (t) => {
+t.test('the same port for both is a fault of the configuration', async (t) => {
   t.throws(() => readConfig({ PORT: '8080', MANAGEMENT_PORT: '8080' }), { message: /must differ from PORT/ })
   t.throws(() => readConfig({ MANAGEMENT_PROT: '1' }), { message: /check its spelling/ })
 })
 
-t.test('without the setting production serves no metrics and says so at the start', async (t) => {
+t.test('without the setting production serves no metrics and logs this at the start', async (t) => {
   const lines: string[] = []
   const log = createLogger('silent', false)
   const told = Object.assign(Object.create(log), {
@@ -87,7 +87,7 @@ t.test('without the setting production serves no metrics and says so at the star
   t.equal((await get(quiet.url, '/metrics')).status, 404)
 })
 
-t.test('a port that is taken is named with its setting, and nothing is left listening', async (t) => {
+t.test('the error for a port in use names its setting, and nothing keeps listening', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => other.once('listening', resolve))
   t.teardown(() => other.close())
@@ -99,7 +99,7 @@ t.test('a port that is taken is named with its setting, and nothing is left list
 })
 
 t.test(
-  'while the service drains its management port says that it is not ready, and is gone afterwards',
+  'while the service drains, its management port answers not ready, and closes afterwards',
   async (t) => {
     const { MANAGEMENT_PORT, ...config } = service.deps.config
     const other = await serveApi({ ...config, PORT: 0, MANAGEMENT_PORT: 0 }, createLogger('silent', false))

@@ -1,4 +1,4 @@
-/** The values of a scrape, by name and labels as they are written. */
+/** The values of a scrape by name and labels, as they are written. */
 export function seriesOf(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(
