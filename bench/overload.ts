@@ -9,9 +9,9 @@ import { type Account, generate, type Load, openStage, type Stage } from './stag
 // Measures how a flood of one client affects others. Run it by hand on a quiet machine, where load, API and Postgres
 // share the cores:
 //   node bench/overload.ts [--seconds 15] [--json]
-// login flood: logins of unknown people at many times the rate that the cores can hash. The rate limits are off, so only the limit on
-// hashing applies. noisy tenant: one tenant sends ten times its limit, another tenant continues as before. Both are
-// compared with the same probes on the idle service, in one run.
+// login flood: logins of unknown people at many times the rate that the cores can hash. The rate limits are off, so only
+// the limit on hashing applies. noisy tenant: one tenant sends ten times its limit, another tenant continues as before.
+// Both are compared with the same probes on the idle service, in one run.
 
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '15' }, json: { type: 'boolean', default: false } },

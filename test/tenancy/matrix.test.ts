@@ -5,8 +5,8 @@ import type { Route } from '../../src/platform/http/route.ts'
 import { type Call, startService } from '../helpers/service.ts'
 import { expect, foundFirm } from './staff.ts'
 
-// Who gets what where: every route of tenancy, asked by everybody there is. The answers are printed to matrix.txt, so
-// that a review shows every widening; UPDATE_MATRIX=1 writes it anew. Invitations have tests of their own.
+// The access matrix: every route of tenancy, requested by every kind of caller. The answers are stored in matrix.txt, so
+// that a review shows every change of access. UPDATE_MATRIX=1 writes it again. Invitations have tests of their own.
 
 const service = await startService(t)
 const firm = await foundFirm(service)
@@ -35,7 +35,7 @@ const asking: Record<string, { access: string } | undefined> = {
 }
 
 let made = 0
-/** Something new to act on for each question, so that no answer depends on the one before. */
+/** Creates new objects for each request, so that no answer depends on the previous one. */
 const targets: Record<string, () => Promise<string>> = {
   mid: async () => {
     const { id: user_id } = await service.register()
@@ -69,7 +69,7 @@ async function ask(route: Route, asker: { access: string } | undefined) {
   return answer.status < 300 ? `${answer.status}` : `${answer.status} ${answer.body.code}`
 }
 
-t.test('every route of tenancy answers everybody as matrix.txt says', async (t) => {
+t.test('every route of tenancy answers each caller as matrix.txt says', async (t) => {
   const lines: string[] = []
   let asked = 0
   for (const route of [...routes.filter((route) => !isLast(route)), ...routes.filter(isLast)]) {
@@ -84,6 +84,6 @@ t.test('every route of tenancy answers everybody as matrix.txt says', async (t) 
   const file = new URL('matrix.txt', import.meta.url)
   const found = `${lines.join('\n')}\n`
   if (process.env.UPDATE_MATRIX) await writeFile(file, found)
-  t.equal(found, await readFile(file, 'utf8'), 'UPDATE_MATRIX=1 writes matrix.txt anew')
+  t.equal(found, await readFile(file, 'utf8'), 'UPDATE_MATRIX=1 writes matrix.txt again')
   t.equal(asked, 290, 'routes × askers')
 })

@@ -6,27 +6,27 @@ export interface Staff extends Client {
   memberId: string
 }
 
-/** A new tenant's owner, and how others join it. */
+/** The owner of a new tenant, and functions that add others. */
 export interface Firm {
   id: string
   path: string
   owner: Client
-  /** Somebody new with these roles, switched to the tenant. */
+  /** Creates a person with these roles, logged in to the tenant. */
   hire(...roles: string[]): Promise<Staff>
-  /** A custom role of these permissions; gives its name. */
+  /** Creates a custom role with these permissions; returns its name. */
   role(...permissions: string[]): Promise<string>
 }
 
 let roles = 0
 
-/** Gives the body of an answer that has to have this status. */
+/** Returns the body of an answer, which must have this status. */
 export async function expect(status: number, answer: Promise<Answer>) {
   const { status: found, body } = await answer
   if (found !== status) throw new Error(`Expected ${status}, got ${found} ${JSON.stringify(body)}`)
   return body
 }
 
-/** Founds a tenant beside the owner's personal one. */
+/** Creates a tenant in addition to the owner's personal one. */
 export async function foundFirm(service: Service): Promise<Firm> {
   const owner = await service.signUp()
   const { id } = await expect(201, owner.post('/api/v1/tenants/', { name: 'Firm' }))
@@ -50,7 +50,7 @@ export async function foundFirm(service: Service): Promise<Firm> {
   }
 }
 
-/** Runs one query as superuser: what no role of the service would show. */
+/** Runs one query as superuser, to read what no role of the service can. */
 export async function look(service: Service, query: string, values: unknown[] = []) {
   const client = new pg.Client({ connectionString: service.databases.superuser })
   await client.connect()
@@ -61,7 +61,7 @@ export async function look(service: Service, query: string, values: unknown[] = 
   }
 }
 
-/** Types of the events of a tenant, oldest first, of those that begin with `prefix`. */
+/** The types of a tenant's events that start with `prefix`, oldest first. */
 export async function eventsOf(service: Service, tenantId: string, prefix = 'tenant.'): Promise<string[]> {
   const rows = await look(
     service,

@@ -24,7 +24,7 @@ const details: [string, string, (n: number) => object][] = [
 ]
 
 for (const [name, at, change] of details)
-  t.test(`the tag of a ${name} is a condition of its change`, async (t) => {
+  t.test(`the ETag of a ${name} is a condition of its change`, async (t) => {
     const tag = async () => (await owner.get(at)).headers.get('etag') ?? ''
     const put = (n: number, match: string) => owner.put(at, change(n), { headers: { 'if-match': match } })
     const first = await tag()
@@ -33,7 +33,7 @@ for (const [name, at, change] of details)
     t.not(await tag(), first)
     const { body } = await owner.get(at)
     t.match(await put(2, first), { status: 412, body: { code: 'precondition_failed' } })
-    t.same((await owner.get(at)).body, body, 'a refused change is none')
+    t.same((await owner.get(at)).body, body, 'a refused change changes nothing')
     t.equal((await put(2, '*')).status, 200)
     const shared = await tag()
     const before = (await eventsOf(service, id)).length
@@ -42,7 +42,7 @@ for (const [name, at, change] of details)
     t.equal((await eventsOf(service, id)).length, before + 1, 'one change, one event')
   })
 
-t.test('nothing is removed that is not what was read', async (t) => {
+t.test('an object that changed since it was read is not removed', async (t) => {
   const stale = { headers: { 'if-match': '"999"' } }
   for (const at of [`roles/${role.id}/`, `departments/${department.id}/`, `members/${clerk.memberId}/`, '']) {
     t.equal((await owner.delete(`${path}/${at}`, stale)).status, 412, at || 'the tenant')

@@ -7,7 +7,7 @@ const service = await startService(t, { env: { LIMIT_DEPARTMENTS: '8' } })
 const make = ({ owner, path }: Firm, name: string, parent_id: string | null = null) =>
   expect(201, owner.post(`${path}/departments/`, { name, parent_id }))
 
-t.test('departments are made, read, listed, moved and deleted, with one event each', async (t) => {
+t.test('departments are created, read, listed, moved and deleted, with one event each', async (t) => {
   const firm = await foundFirm(service)
   const { owner, path, id, hire } = firm
   const top = await make(firm, 'Top')
@@ -43,7 +43,7 @@ t.test('departments are made, read, listed, moved and deleted, with one event ea
   )
 })
 
-t.test('a department never lies below itself', async (t) => {
+t.test('a department cannot be moved below itself or its descendants', async (t) => {
   const firm = await foundFirm(service)
   const { owner, path } = firm
   const a = await make(firm, 'A')
@@ -56,7 +56,7 @@ t.test('a department never lies below itself', async (t) => {
   t.equal((await owner.put(`${path}/departments/${b.id}/`, { parent_id: c.id })).status, 200)
 })
 
-t.test('of two moves that would close a circle together one is refused, fifty times', async (t) => {
+t.test('of two concurrent moves that form a cycle together, one is refused, fifty times', async (t) => {
   const firm = await foundFirm(service)
   const { owner, path } = firm
   const [a, b] = [await make(firm, 'A'), await make(firm, 'B')]
@@ -77,7 +77,7 @@ t.test('of two moves that would close a circle together one is refused, fifty ti
 })
 
 t.test(
-  'a department that gets a member, a child and is deleted at once is either gone or in use',
+  'a department that is deleted while it gets a member or a child is either gone or in use',
   async (t) => {
     const firm = await foundFirm(service)
     const { owner, path, hire } = firm
@@ -105,7 +105,7 @@ t.test(
   },
 )
 
-t.test('bad values are refused by field, and there are as many departments as the limit says', async (t) => {
+t.test('invalid values are refused by field, and the limit of departments holds', async (t) => {
   const firm = await foundFirm(service)
   const { owner, path } = firm
   const cases: [object, string][] = [

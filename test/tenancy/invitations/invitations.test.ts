@@ -6,7 +6,7 @@ const service = await startService(t)
 const firm = await foundFirm(service)
 const path = `${firm.path}/invitations/`
 const day = 86_400_000
-/** Lets time pass, which ends access tokens, and logs the owner in again. */
+/** Moves the clock, which ends access tokens, and logs the owner in again. */
 async function wait(ms: number, owner = firm.owner, tenantId = firm.id) {
   service.advance(ms)
   Object.assign(owner, await service.logIn(owner))
@@ -26,7 +26,7 @@ const ofInvitations = async (id: string) =>
     ({ type }) => type,
   )
 
-t.test('an invitation shows all but its token, which is in the mail alone', async (t) => {
+t.test('an invitation shows everything except its token, which only the mail contains', async (t) => {
   const email = newAddress()
   const made = await invite({ email: ` ${email.toUpperCase()} `, role: 'auditor', message: 'Do come!' })
   t.equal(made.status, 201)
@@ -44,7 +44,11 @@ t.test('an invitation shows all but its token, which is in the mail alone', asyn
     send_count: 1,
   })
   const mail = await service.mailTo(email, 'invited')
-  t.equal(mail.subject, 'You are invited to an organisation', 'a name that its owner chose stays out of it')
+  t.equal(
+    mail.subject,
+    'You are invited to an organisation',
+    'the subject does not contain the name that the owner chose',
+  )
   t.match(mail.text, 'Do come!')
   const token = tokenIn(mail)
   t.notMatch(JSON.stringify(body), token)
@@ -56,7 +60,7 @@ t.test('an invitation shows all but its token, which is in the mail alone', asyn
   t.same(await ofInvitations(body.id), ['tenant.invitation_created'])
 })
 
-t.test('what is wrong with an invitation is said by field', async (t) => {
+t.test('an invalid invitation is refused by field', async (t) => {
   const email = newAddress()
   const cases: [Record<string, unknown>, string][] = [
     [{}, 'email'],
@@ -75,7 +79,7 @@ t.test('what is wrong with an invitation is said by field', async (t) => {
   }
 })
 
-t.test('somebody new signs up by the token, verified, and with no tenant of their own', async (t) => {
+t.test('a new person signs up with the token, is verified, and gets no tenant of their own', async (t) => {
   const email = newAddress()
   const { body: made } = await invite({ email })
   const token = await tokenTo(email)
@@ -106,12 +110,16 @@ t.test('somebody new signs up by the token, verified, and with no tenant of thei
   t.match(await invite({ email }), { status: 409, body: { code: 'already_member' } })
 })
 
-t.test('somebody logged in accepts with the token alone, and is verified by it', async (t) => {
+t.test('a logged-in person accepts with only the token, which verifies their address', async (t) => {
   const person = await service.signUp()
   await expect(201, invite({ email: person.email, roles: ['auditor', 'member'] }))
   const token = await tokenTo(person.email)
-  t.match(await accept(token), { status: 401, body: { code: 'not_authenticated' } }, 'not without logging in')
-  t.match(await accept(token, undefined, newAccount), { status: 401 }, 'nor as somebody new')
+  t.match(await accept(token), { status: 401, body: { code: 'not_authenticated' } }, 'without a login')
+  t.match(
+    await accept(token, undefined, newAccount),
+    { status: 401 },
+    'also with the fields of a new account',
+  )
   const dead = { ...person, access: `${person.access}x` }
   t.match(await accept(token, dead), { status: 401, body: { code: 'token_not_valid' } })
   const other = await service.signUp()
@@ -125,7 +133,7 @@ t.test('somebody logged in accepts with the token alone, and is verified by it',
   t.same(new Set((await person.get('/api/v1/users/me/')).body.roles), new Set(['auditor', 'member']))
 })
 
-t.test('a verified person sees what they are invited to, an unverified one nothing', async (t) => {
+t.test('a verified person sees the invitations to their address, an unverified one sees none', async (t) => {
   const person = await service.signUp()
   await expect(201, invite({ email: person.email }))
   const own = '/api/v1/users/me/invitations/'
@@ -138,7 +146,7 @@ t.test('a verified person sees what they are invited to, an unverified one nothi
   t.equal((await person.get(own)).body.count, 0)
 })
 
-t.test('registering with the token joins its tenant in place of a tenant of oneâ€™s own', async (t) => {
+t.test('registering with the token joins its tenant instead of creating a personal one', async (t) => {
   const email = newAddress()
   await expect(201, invite({ email }))
   const invitation_token = await tokenTo(email)
@@ -161,28 +169,31 @@ t.test('registering with the token joins its tenant in place of a tenant of oneâ
   )
 })
 
-t.test('one invitation to an address is pending, and sending it again kills the token before', async (t) => {
-  const email = newAddress()
-  const { body: made } = await invite({ email })
-  t.match(await invite({ email }), { status: 409, body: { code: 'invitation_pending' } })
-  const first = await tokenTo(email)
-  await wait(day)
-  const resent = await firm.owner.post(`${path}${made.id}/resend/`)
-  t.match(resent, {
-    status: 200,
-    body: { send_count: 2, status: 'pending', expires_at: new Date(service.now() + 7 * day).toISOString() },
-  })
-  let second = first
-  while (second === first) second = await tokenTo(email)
-  t.match(await accept(first, undefined, newAccount), { status: 400, body: { code: 'invitation_invalid' } })
-  t.match(await accept(second, undefined, newAccount), { status: 200 })
-  t.match(await firm.owner.post(`${path}${made.id}/resend/`), {
-    status: 409,
-    body: { code: 'invalid_state', current_state: 'accepted' },
-  })
-})
+t.test(
+  'an address has one pending invitation, and resending it invalidates the previous token',
+  async (t) => {
+    const email = newAddress()
+    const { body: made } = await invite({ email })
+    t.match(await invite({ email }), { status: 409, body: { code: 'invitation_pending' } })
+    const first = await tokenTo(email)
+    await wait(day)
+    const resent = await firm.owner.post(`${path}${made.id}/resend/`)
+    t.match(resent, {
+      status: 200,
+      body: { send_count: 2, status: 'pending', expires_at: new Date(service.now() + 7 * day).toISOString() },
+    })
+    let second = first
+    while (second === first) second = await tokenTo(email)
+    t.match(await accept(first, undefined, newAccount), { status: 400, body: { code: 'invitation_invalid' } })
+    t.match(await accept(second, undefined, newAccount), { status: 200 })
+    t.match(await firm.owner.post(`${path}${made.id}/resend/`), {
+      status: 409,
+      body: { code: 'invalid_state', current_state: 'accepted' },
+    })
+  },
+)
 
-t.test('a cancelled invitation is dead, and cancelling it again tells nobody', async (t) => {
+t.test('a cancelled invitation cannot be used, and cancelling it again records no event', async (t) => {
   const email = newAddress()
   const { body: made } = await invite({ email })
   const token = await tokenTo(email)
@@ -192,10 +203,10 @@ t.test('a cancelled invitation is dead, and cancelling it again tells nobody', a
   t.same(await ofInvitations(made.id), ['tenant.invitation_created', 'tenant.invitation_cancelled'])
   t.match(await accept(token, undefined, newAccount), { status: 400, body: { code: 'invitation_invalid' } })
   t.match(await firm.owner.post(`${path}${made.id}/resend/`), { status: 409 })
-  t.equal((await invite({ email })).status, 201, 'the address can be invited anew')
+  t.equal((await invite({ email })).status, 201, 'the address can be invited again')
 })
 
-t.test('who may do what with invitations', async (t) => {
+t.test('what each role can do with invitations', async (t) => {
   const { body: made } = await invite({ email: newAddress() })
   const outsider = await service.signUp()
   for (const [role, list, create] of [
@@ -215,7 +226,7 @@ t.test('who may do what with invitations', async (t) => {
   t.equal((await firm.owner.post(`${path}${firm.id}/cancel/`)).status, 404)
 })
 
-t.test('a member who may not invite any more can still take back their own', async (t) => {
+t.test('a member who can no longer invite can still cancel their own invitations', async (t) => {
   const admin = await firm.hire('admin')
   const { body: own } = await invite({ email: newAddress() }, admin)
   const { body: others } = await invite({ email: newAddress() })
@@ -224,7 +235,7 @@ t.test('a member who may not invite any more can still take back their own', asy
   t.match(await admin.post(`${path}${own.id}/cancel/`), { status: 200, body: { status: 'cancelled' } })
 })
 
-t.test('nobody invites above their own roles, nor sends such an invitation again', async (t) => {
+t.test('a caller cannot invite with, or resend an invitation with, roles above their own', async (t) => {
   const admin = await firm.hire('admin')
   t.match(await invite({ email: newAddress(), roles: ['owner'] }, admin), {
     status: 403,
@@ -235,7 +246,7 @@ t.test('nobody invites above their own roles, nor sends such an invitation again
   t.equal((await firm.owner.post(`${path}${high.id}/resend/`)).status, 200)
 })
 
-t.test('a list of invitations filters by what time has made of them', async (t) => {
+t.test('a list of invitations filters by their present status, expired ones included', async (t) => {
   const house = await foundFirm(service)
   const at = `${house.path}/invitations/`
   const emails = [newAddress(), newAddress()].sort()
@@ -251,7 +262,7 @@ t.test('a list of invitations filters by what time has made of them', async (t) 
   t.equal((await house.owner.get(`${at}?ordering=-email`)).body.results[0].email, emails[1])
 })
 
-t.test('the events of a tenant name each turn of its invitations', async (t) => {
+t.test('the events of a tenant name each change of its invitations', async (t) => {
   const types = await eventsOf(service, firm.id, 'tenant.invitation')
   for (const type of ['created', 'resent', 'cancelled', 'accepted'])
     t.ok(types.includes(`tenant.invitation_${type}`), type)

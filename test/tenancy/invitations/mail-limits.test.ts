@@ -4,7 +4,7 @@ import { type Answer, startService } from '../../helpers/service.ts'
 import { env, throttled } from '../../identity/rate-limits/limits-logins.ts'
 import { type Firm, foundFirm, look } from '../staff.ts'
 
-// Whoever may invite could fill anybody's mailbox: an address is sent three mails a minute, whoever asks for them.
+// Inviting could be misused to flood a mailbox: an address receives at most three mails a minute, from all senders.
 
 const service = await startService(t, {
   env: {
@@ -23,7 +23,7 @@ const invite = ({ owner, path }: Firm, email: string, more: object = {}) =>
 const invitationsMailed = async () =>
   (await look(service, "select 1 from mails where template = 'invitation'")).length
 
-t.test('an invitation and its resending are mails to its address', async (t) => {
+t.test('invitations and their resends count as mails to the address', async (t) => {
   const email = 'wanted@example.com'
   const { body: invitation } = await invite(firm, email)
   const resend = () => firm.owner.post(`${firm.path}/invitations/${invitation.id}/resend/`)
@@ -32,9 +32,9 @@ t.test('an invitation and its resending are mails to its address', async (t) => 
   t.match(refused, throttled)
   t.equal(refused.headers.get('ratelimit-policy'), '"mail-minute";q=3;w=60')
   const kept = await firm.owner.get(`${firm.path}/invitations/${invitation.id}/`)
-  t.match(kept.body, { send_count: 3 }, 'the token that was sent last still is the one')
+  t.match(kept.body, { send_count: 3 }, 'the last token that was sent is still valid')
   const reset = await service.call('POST', '/api/v1/auth/password/reset/', { body: { email } })
-  t.equal(reset.status, 200, 'which spends nothing of what its owner needs')
+  t.equal(reset.status, 200, 'mails that the owner of the address requests have a limit of their own')
 
   const rival = await foundFirm(service)
   t.match(await invite(rival, email.toUpperCase()), throttled, 'from any tenant')
@@ -42,14 +42,14 @@ t.test('an invitation and its resending are mails to its address', async (t) => 
   t.equal(await invitationsMailed(), 3, 'nothing was sent')
 })
 
-t.test('what is refused for another reason counts for nothing', async (t) => {
+t.test('a request that is refused for another reason does not count', async (t) => {
   const email = 'refused@example.com'
   for (let n = 0; n < 4; n++) t.equal((await invite(firm, email, { roles: ['nobody'] })).status, 400)
   t.equal((await invite(firm, email)).status, 201)
   for (let n = 0; n < 4; n++) t.equal((await invite(firm, email)).status, 409)
 })
 
-t.test('so is being added to a tenant', async (t) => {
+t.test('adding a person to a tenant counts too', async (t) => {
   const person = await service.register()
   const add = () => firm.owner.post(`${firm.path}/members/`, { user_id: person.id })
   for (let n = 0; n < 3; n++) {
@@ -66,43 +66,46 @@ const policyOf = (answer: Answer) => answer.headers.get('ratelimit-policy')
 let strangers = 0
 const stranger = () => `stranger${++strangers}@example.com`
 
-t.test('a person, a tenant and an address of callers have so many strangers mailed a day', async (t) => {
-  service.advance(2 * dayMs)
-  const firm = await foundFirm(service)
-  const deputy = await firm.hire('owner') // 1 of the owner's 4
-  const invited = stranger()
-  const { body: invitation } = await invite(firm, invited) // 2
-  t.equal((await firm.owner.post(`${firm.path}/invitations/${invitation.id}/resend/`)).status, 200)
-  t.match(await invite(firm, invited.toUpperCase()), { status: 409 }, 'an address counts once')
-  for (let n = 0; n < 2; n++) t.equal((await invite(firm, stranger())).status, 201)
-  const refused = await invite(firm, stranger())
-  t.match(refused, throttled)
-  t.equal(policyOf(refused), '"strangers-person";q=4;w=86400')
-  t.equal(refused.headers.get('retry-after'), '86400')
-  const { id: user_id } = await service.register()
-  t.match(await firm.owner.post(`${firm.path}/members/`, { user_id }), throttled)
-  t.match(await firm.owner.patch('/api/v1/users/me/', { email: stranger() }), throttled)
-  t.equal((await firm.owner.post(`${firm.path}/invitations/${invitation.id}/resend/`)).status, 200)
+t.test(
+  'mails to people outside the tenant are limited per day by caller, tenant and IP address',
+  async (t) => {
+    service.advance(2 * dayMs)
+    const firm = await foundFirm(service)
+    const deputy = await firm.hire('owner') // 1 of the owner's 4
+    const invited = stranger()
+    const { body: invitation } = await invite(firm, invited) // 2
+    t.equal((await firm.owner.post(`${firm.path}/invitations/${invitation.id}/resend/`)).status, 200)
+    t.match(await invite(firm, invited.toUpperCase()), { status: 409 }, 'the same address counts once')
+    for (let n = 0; n < 2; n++) t.equal((await invite(firm, stranger())).status, 201)
+    const refused = await invite(firm, stranger())
+    t.match(refused, throttled)
+    t.equal(policyOf(refused), '"strangers-person";q=4;w=86400')
+    t.equal(refused.headers.get('retry-after'), '86400')
+    const { id: user_id } = await service.register()
+    t.match(await firm.owner.post(`${firm.path}/members/`, { user_id }), throttled)
+    t.match(await firm.owner.patch('/api/v1/users/me/', { email: stranger() }), throttled)
+    t.equal((await firm.owner.post(`${firm.path}/invitations/${invitation.id}/resend/`)).status, 200)
 
-  const byDeputy = () => invite({ ...firm, owner: deputy }, stranger())
-  for (let n = 0; n < 2; n++) t.equal((await byDeputy()).status, 201)
-  t.equal(policyOf(await byDeputy()), '"strangers-tenant";q=6;w=86400')
+    const byDeputy = () => invite({ ...firm, owner: deputy }, stranger())
+    for (let n = 0; n < 2; n++) t.equal((await byDeputy()).status, 201)
+    t.equal(policyOf(await byDeputy()), '"strangers-tenant";q=6;w=86400')
 
-  const elsewhere = await foundFirm(service)
-  for (let n = 0; n < 2; n++) t.equal((await invite(elsewhere, stranger())).status, 201)
-  t.equal(policyOf(await invite(elsewhere, stranger())), '"strangers-address";q=8;w=86400')
-  const from = { headers: { 'x-forwarded-for': '198.51.100.9' } }
-  const there = { email: stranger() }
-  t.equal((await elsewhere.owner.post(`${elsewhere.path}/invitations/`, there, from)).status, 201)
+    const elsewhere = await foundFirm(service)
+    for (let n = 0; n < 2; n++) t.equal((await invite(elsewhere, stranger())).status, 201)
+    t.equal(policyOf(await invite(elsewhere, stranger())), '"strangers-address";q=8;w=86400')
+    const from = { headers: { 'x-forwarded-for': '198.51.100.9' } }
+    const there = { email: stranger() }
+    t.equal((await elsewhere.owner.post(`${elsewhere.path}/invitations/`, there, from)).status, 201)
 
-  service.advance(dayMs)
-  const owner = await service.logIn(firm.owner)
-  await owner.switchTo(firm.id)
-  t.equal((await invite({ ...firm, owner }, stranger())).status, 201, 'the next day')
-})
+    service.advance(dayMs)
+    const owner = await service.logIn(firm.owner)
+    await owner.switchTo(firm.id)
+    t.equal((await invite({ ...firm, owner }, stranger())).status, 201, 'the next day')
+  },
+)
 
 t.test(
-  'an approver is mailed once an hour about one call, and so often about those of a person',
+  'an approver gets one mail an hour about the same call, and a limited number about the calls of one person',
   async (t) => {
     const office = await openOffice(service)
     const { asker, owner } = office
@@ -116,7 +119,7 @@ t.test(
       )[0].mails / 2 // the owner and the other admin
     const again = async (name: string) => cancel(asker, await ask(office, asker, { name }))
     for (let n = 0; n < 3; n++) t.match(await again('Legal'), { body: { status: 'cancelled' } })
-    t.equal(await mailed(), 1, 'to take back and ask again mails nothing more')
+    t.equal(await mailed(), 1, 'withdrawing and asking again sends no further mail')
     for (let n = 0; n < 3; n++) await again(`Desk ${n}`)
     t.equal(await mailed(), 3)
     const id = await ask(office, asker, { name: 'Last' })

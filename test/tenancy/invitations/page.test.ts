@@ -6,7 +6,7 @@ import { expect, foundFirm } from '../staff.ts'
 
 const service = await startService(t)
 
-/** The form for people with an account, as the script of the page sees it; `press` is its button. */
+/** The form for people with an account, as the script of the page uses it; `press` presses its button. */
 async function accountForm(token: string) {
   const page = await (await fetch(`${service.url}/accept-invitation?token=${token}`)).text()
   const [, post, done] = /<form data-log-in data-post="([^"]+)" data-done="([^"]+)">/.exec(page) ?? []
@@ -43,7 +43,7 @@ async function accountForm(token: string) {
   }
 }
 
-t.test('a person who has an account logs in on the page of the invitation, and joins', async (t) => {
+t.test('a person with an account logs in on the invitation page and joins', async (t) => {
   const { owner, path } = await foundFirm(service)
   const guest = await service.signUp()
   const { secret } = await enrol(service, guest)

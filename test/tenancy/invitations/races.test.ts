@@ -4,7 +4,7 @@ import { openWorkerDeps } from '../../../workers/deps.ts'
 import { type Client, startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look } from '../staff.ts'
 
-// What two do at once, and what changed between the mail and the click.
+// Concurrent requests, and changes between the mail and the click.
 
 const service = await startService(t)
 const { config, log, clock } = service.deps
@@ -29,7 +29,7 @@ const typesAbout = async (id: string) =>
   (await look(service, 'select type from events where subject = $1 order by id', [id])).map((row) => row.type)
 const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort()
 
-t.test('of many who accept with one token at once, one is taken in', async (t) => {
+t.test('of many concurrent accepts with one token, one succeeds', async (t) => {
   const { id, token } = await invited()
   const answers = await Promise.all(Array.from({ length: 6 }, () => accept(token)))
   t.equal(statuses(answers)[0], 200)
@@ -47,7 +47,7 @@ t.test('of many who accept with one token at once, one is taken in', async (t) =
   t.same(await typesAbout(second), ['tenant.invitation_created', 'tenant.invitation_accepted'])
 })
 
-t.test('accepting while it is cancelled: one of both happens', async (t) => {
+t.test('accepting and cancelling at once: exactly one succeeds', async (t) => {
   for (let round = 0; round < 4; round++) {
     const { id, token } = await invited()
     const [joined, cancelled] = await Promise.all([accept(token), firm.owner.post(`${path}${id}/cancel/`)])
@@ -60,7 +60,7 @@ t.test('accepting while it is cancelled: one of both happens', async (t) => {
   }
 })
 
-t.test('accepting while it is sent again: the token was used, or is dead', async (t) => {
+t.test('accepting and resending at once: the token is either used or invalid', async (t) => {
   for (let round = 0; round < 4; round++) {
     const { id, token } = await invited()
     const [joined, resent] = await Promise.all([accept(token), firm.owner.post(`${path}${id}/resend/`)])
@@ -68,13 +68,13 @@ t.test('accepting while it is sent again: the token was used, or is dead', async
   }
 })
 
-t.test('of many invitations to one address at once, one is made', async (t) => {
+t.test('of many concurrent invitations to one address, one is created', async (t) => {
   const email = newAddress()
   const answers = await Promise.all(Array.from({ length: 6 }, () => firm.owner.post(path, { email })))
   t.same(statuses(answers), [201, 409, 409, 409, 409, 409])
 })
 
-t.test('a token with any byte changed is no token', async (t) => {
+t.test('a token with one changed byte is invalid', async (t) => {
   const { token } = await invited()
   for (let at = 0; at < token.length - 1; at++) {
     const other = token[at] === 'A' ? 'B' : 'A'
@@ -85,7 +85,7 @@ t.test('a token with any byte changed is no token', async (t) => {
   t.equal((await accept('')).status, 400)
 })
 
-t.test('tokens for something else are no invitations, nor invitations those', async (t) => {
+t.test('tokens of one purpose are not accepted for another', async (t) => {
   const person = await service.signUp()
   const verify = tokenIn(await service.mailTo(person.email, 'Confirm'))
   t.match(await accept(verify, person), invalid)
@@ -98,7 +98,7 @@ t.test('tokens for something else are no invitations, nor invitations those', as
   t.equal((await service.call('GET', '/api/v1/users/me/', { token })).status, 401)
 })
 
-t.test('a role that is gone, or was raised above the inviter, voids the invitation', async (t) => {
+t.test('a role that was deleted, or raised above the inviter, invalidates the invitation', async (t) => {
   const name = await firm.role('member:list')
   const { token } = await invited({ roles: [name] })
   const roles = (await firm.owner.get(`${firm.path}/roles/?search=${encodeURIComponent(name)}`)).body.results
@@ -114,10 +114,10 @@ t.test('a role that is gone, or was raised above the inviter, voids the invitati
   await expect(200, firm.owner.put(`${firm.path}/roles/${target.id}/`, { permissions: ['member:delete'] }))
   t.match(await accept(raised.token), invalid)
   await expect(200, firm.owner.put(`${firm.path}/roles/${target.id}/`, { permissions: ['member:list'] }))
-  t.equal((await accept(raised.token)).status, 200, 'and lowered again it is good')
+  t.equal((await accept(raised.token)).status, 200, 'it is valid again when the role is lowered')
 })
 
-t.test('whom a policy lets invite, they come in, while the inviter is a member', async (t) => {
+t.test('invitations that a policy allowed stay valid while the inviter is a member', async (t) => {
   const policy = { name: 'All invite', effect: 'allow', actions: ['invitation:create'] }
   const { id } = await expect(201, firm.owner.post('/api/v1/policies/', policy))
   const inviter = await firm.hire('member')
@@ -125,12 +125,12 @@ t.test('whom a policy lets invite, they come in, while the inviter is a member',
   const [first, second] = [await invited({}, inviter), await invited({}, inviter)]
   t.match(await accept(first.token), { status: 200, body: { member: { roles: ['member'] } } })
   await expect(204, firm.owner.delete(`/api/v1/policies/${id}/`))
-  t.equal((await inviter.post(path, { email: newAddress() })).status, 403, 'they may no more')
-  t.equal((await accept(second.token)).status, 200, 'what they might is honoured')
+  t.equal((await inviter.post(path, { email: newAddress() })).status, 403, 'the inviter can no longer invite')
+  t.equal((await accept(second.token)).status, 200, 'the earlier invitation is still valid')
 })
 
 t.test(
-  'of an inviter who was demoted what they still could give counts, of one who is gone nothing',
+  'an invitation of a demoted inviter is valid for roles they can still give; of a removed inviter it is invalid',
   async (t) => {
     const demoted = await firm.hire('admin')
     const [high, low] = [await invited({ roles: ['admin'] }, demoted), await invited({}, demoted)]
@@ -146,12 +146,12 @@ t.test(
       const { token, id } = await invited({}, admin)
       await change(admin.memberId)
       t.match(await accept(token), invalid)
-      t.same(await typesAbout(id), ['tenant.invitation_created'], 'nothing of the attempt remains')
+      t.same(await typesAbout(id), ['tenant.invitation_created'], 'the attempt left no event')
     }
   },
 )
 
-t.test('a tenant that takes no such address, is closed or gone takes nobody in', async (t) => {
+t.test('nobody joins a tenant that does not accept the domain, is closed, or is deleted', async (t) => {
   const house = await foundFirm(service)
   const email = newAddress()
   await expect(201, house.owner.post(`${house.path}/invitations/`, { email }))
@@ -171,7 +171,7 @@ t.test('a tenant that takes no such address, is closed or gone takes nobody in',
   t.match(await accept(token), invalid)
 })
 
-t.test('one second too late is too late, though nobody has tidied up', async (t) => {
+t.test('an invitation expires on the second, before the worker marks it', async (t) => {
   const { id, email, token } = await invited()
   const expired = { status: 400, body: { code: 'invitation_expired' } }
   service.advance(7 * 86_400_000 + 1_000)
@@ -187,7 +187,7 @@ t.test('one second too late is too late, though nobody has tidied up', async (t)
   t.match((await firm.owner.get(`${path}${id}/`)).body, { status: 'expired' })
   t.match(await firm.owner.post(`${path}${id}/cancel/`), { status: 409, body: { current_state: 'expired' } })
 
-  t.test('another to the address takes its place, and tells of the end', async (t) => {
+  t.test('a new invitation to the address replaces an expired one and records its expiry', async (t) => {
     t.equal((await firm.owner.post(path, { email })).status, 201)
     t.same(await typesAbout(id), ['tenant.invitation_created', 'tenant.invitation_expired'])
     t.match(await firm.owner.post(`${path}${id}/resend/`), {
@@ -196,7 +196,7 @@ t.test('one second too late is too late, though nobody has tidied up', async (t)
     })
   })
 
-  t.test('the worker tells of each end once, in however many processes', async (t) => {
+  t.test('workers record each expiry once, however many processes run', async (t) => {
     const due = await look(
       service,
       "select id from invitations where status = 'pending' and expires_at <= $1",
@@ -213,7 +213,7 @@ t.test('one second too late is too late, though nobody has tidied up', async (t)
     t.equal(await expireInvitations(worker.db, clock()), 0)
   })
 
-  t.test('sent again it is pending, and its new token good', async (t) => {
+  t.test('a resent invitation is pending, and its new token is valid', async (t) => {
     const [old] = await look(
       service,
       "select id, email from invitations where status = 'expired' and id <> $1 and send_count = 1",
@@ -229,7 +229,7 @@ t.test('one second too late is too late, though nobody has tidied up', async (t)
   })
 })
 
-t.test('so many are pending at a time, and no more, however many ask', async (t) => {
+t.test('the limit of pending invitations holds for concurrent requests', async (t) => {
   const small = await startService(t, { env: { LIMIT_PENDING_INVITATIONS: '3' }, workers: false })
   const { owner, path: at } = await foundFirm(small)
   const answers = await Promise.all(

@@ -13,7 +13,7 @@ async function invited(email: string): Promise<string> {
   return tokenIn(await service.mailTo(email, 'invited'))
 }
 
-t.test('a newcomer to a tenant that requires a second factor joins, and enters with one', async (t) => {
+t.test('a new member of a tenant that requires a second factor joins, and enters with one', async (t) => {
   const email = 'newcomer@example.com'
   const token = await invited(email)
   await requireMfa(service, firm.id)
@@ -48,7 +48,7 @@ t.test('a newcomer to a tenant that requires a second factor joins, and enters w
   t.equal((await service.call('GET', `${firm.path}/members/`, { token: access })).status, 200)
 })
 
-t.test('whoever has an account is told to log in, and the link stays good', async (t) => {
+t.test('a person with an account is asked to log in, and the link stays valid', async (t) => {
   await requireMfa(service, firm.id, false)
   const person = await service.signUp()
   const token = await invited(person.email)

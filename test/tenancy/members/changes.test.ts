@@ -8,7 +8,7 @@ const service = await startService(t)
 const define = (owner: Client, key: string, data_type: string) =>
   expect(201, owner.post('/api/v1/attribute-definitions/', { key, data_type, category: 'subject' }))
 
-t.test('a member is read, changed field by field, and told of by one event per change', async (t) => {
+t.test('a member is read and changed field by field, with one event per change', async (t) => {
   const { owner, path, id, hire, role } = await foundFirm(service)
   const clerk = await hire('member')
   const at = `${path}/members/${clerk.memberId}/`
@@ -45,7 +45,7 @@ t.test('a member is read, changed field by field, and told of by one event per c
   t.same(events, ['tenant.member_added', ...Array(4).fill('tenant.member_updated'), 'tenant.member_removed'])
 })
 
-t.test('ended sessions of a member are over in this tenant alone, until the next login', async (t) => {
+t.test('sessions ended by an admin are over in this tenant only, until the next login', async (t) => {
   const { owner, path, id, hire } = await foundFirm(service)
   const admin = await hire('admin')
   const clerk = await hire('member')
@@ -64,12 +64,12 @@ t.test('ended sessions of a member are over in this tenant alone, until the next
   await expect(204, admin.delete(`${path}/members/${clerk.memberId}/sessions/`))
   t.match(await clerk.get('/api/v1/users/me/'), revoked, 'the access token, at the next request')
   t.match(await refresh(clerk.refresh), revoked)
-  t.match(await switchTo(own), revoked, 'nor does its token lead elsewhere')
+  t.match(await switchTo(own), revoked, 'its token does not lead to another tenant either')
   const me = await service.call('GET', '/api/v1/users/me/', { token: elsewhere.access })
-  t.equal(me.status, 200, 'the session lives on in another tenant')
+  t.equal(me.status, 200, 'the session continues in another tenant')
   t.equal((await refresh(elsewhere.refresh)).status, 200)
   const again = { status: 401, body: { code: 'insufficient_user_authentication' } }
-  t.match(await switchTo(id, elsewhere.access), again, 'but leads in no more')
+  t.match(await switchTo(id, elsewhere.access), again, 'but cannot enter this tenant')
   for (const method of ['GET', 'PUT'])
     t.match(
       await service.call(method, `${path}/`, {
@@ -103,7 +103,7 @@ t.test('ended sessions of a member are over in this tenant alone, until the next
   t.match(await stranger.delete(`${path}/members/${clerk.memberId}/sessions/`), { status: 404 })
 })
 
-t.test('a change counts at the next request of its person', async (t) => {
+t.test('a change takes effect at the next request of the member', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const admin = await hire('admin')
   const at = `${path}/members/${admin.memberId}/`
@@ -132,7 +132,7 @@ t.test('a change counts at the next request of its person', async (t) => {
 })
 
 t.test(
-  'a person is added with department and attributes, told by mail, and leaves on their own',
+  'a person is added with department and attributes, gets a mail, and leaves on their own',
   async (t) => {
     const { owner, path, hire } = await foundFirm(service)
     const guest = await service.signUp()
@@ -158,7 +158,7 @@ t.test(
   },
 )
 
-t.test('a person added unasked reads by whom, and leaves by the link in the mail, once', async (t) => {
+t.test('a person who was added without being asked reads who added them, and leaves with the link in the mail, once', async (t) => {
   const { owner, id } = await foundFirm(service)
   await expect(200, owner.patch('/api/v1/users/me/', { first_name: 'Ann', last_name: 'x'.repeat(100) }))
   const guest = await service.signUp()
@@ -186,9 +186,9 @@ t.test('a person added unasked reads by whom, and leaves by the link in the mail
     `select actor_id from audit_log where tenant_id = $1 and action = 'member:delete'`,
     [id],
   )
-  t.equal(row.actor_id, guest.id, 'it is their own deed')
+  t.equal(row.actor_id, guest.id, 'the person is the actor')
 
-  // The link of another tenant is not ended by it, and the last owner stays.
+  // The link of another tenant stays valid, and the last owner cannot leave.
   const link = tokenIn(await service.mailTo(guest.email, 'Second'))
   await guest.switchTo(second.id)
   const members = `/api/v1/tenants/${second.id}/members/`
@@ -203,7 +203,7 @@ t.test('a person added unasked reads by whom, and leaves by the link in the mail
   t.match(await leave(late), { status: 400, body: { code: 'token_expired' } })
 })
 
-t.test('bad values are refused by field', async (t) => {
+t.test('invalid values are refused by field', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const { memberId } = await hire('member')
   const { id: stranger } = await service.signUp()
@@ -237,7 +237,7 @@ t.test('bad values are refused by field', async (t) => {
   t.match(await owner.post(`${path}/members/`, { email: 'nobody@example.com' }), byMail)
 })
 
-t.test('an address outside of the domains a tenant takes is not added, nor moved to', async (t) => {
+t.test('an address outside the allowed domains of a tenant cannot be added, nor become a member's address', async (t) => {
   const { owner, path } = await foundFirm(service)
   const person = await service.signUp()
   const add = () => owner.post(`${path}/members/`, { user_id: person.id })
@@ -255,10 +255,10 @@ t.test('an address outside of the domains a tenant takes is not added, nor moved
   t.match(refused.body.detail, /“Firm” requires an address of example\.com/)
   t.equal((await move(`moved.${person.email}`)).status, 200)
   await expect(204, owner.delete(`${path}/members/${memberId}/`))
-  t.equal((await move(`${person.id}@elsewhere.example`)).status, 200, 'who left may go anywhere')
+  t.equal((await move(`${person.id}@elsewhere.example`)).status, 200, 'a person who left can use any address')
 })
 
-t.test('nobody gives what they lack, and nobody but owners touches owners', async (t) => {
+t.test('callers cannot grant permissions they lack, and only owners can change owners', async (t) => {
   const { owner, path, hire, role } = await foundFirm(service)
   const closer = await role('tenant:delete')
   const keeper = await role('member:update', 'member:create', 'member:list', 'member:delete')
@@ -290,20 +290,20 @@ t.test('nobody gives what they lack, and nobody but owners touches owners', asyn
       await staff.put(of(clerk), { roles: ['member', ...roles] }),
       roles[0] === 'member' ? { status: 200 } : denied,
     )
-  t.match(await staff.put(of(staff), { roles: [keeper, reader] }), denied, 'nobody raises themselves')
-  t.match(await staff.put(of(staff), { attributes: { clearance: 9 } }), denied, 'nor by what policies read')
+  t.match(await staff.put(of(staff), { roles: [keeper, reader] }), denied, 'members cannot raise themselves')
+  t.match(await staff.put(of(staff), { attributes: { clearance: 9 } }), denied, 'nor through attributes that policies read')
   t.match(await staff.put(of(staff), { attributes: {}, department_id: null, roles: [keeper] }), {
     status: 200,
   })
   t.match(await clerk.put(of(clerk), { roles: ['member'] }), denied)
 
-  t.match(await admin.put(of(admin), { roles: ['member'] }), { status: 200 }, 'anyone may lower themselves')
-  t.match(await admin.put(of(admin), { roles: ['admin'] }), denied, 'and not come back')
+  t.match(await admin.put(of(admin), { roles: ['member'] }), { status: 200 }, 'members can lower themselves')
+  t.match(await admin.put(of(admin), { roles: ['admin'] }), denied, 'and cannot undo it')
   t.match(await owner.put(of(clerk), { roles: ['owner'] }), { status: 200 })
   t.match(await second.delete(of(clerk)), { status: 204 })
 })
 
-t.test('the last owner stays, in whatever way they would go', async (t) => {
+t.test('the last owner cannot leave, be removed, demoted or suspended', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const mine = (await expect(200, owner.get(`${path}/members/`))).results[0].id
   const last = { status: 409, body: { code: 'last_owner' } }
@@ -315,13 +315,13 @@ t.test('the last owner stays, in whatever way they would go', async (t) => {
   for (const answer of await Promise.all(tries())) t.match(answer, last)
   const idle = await hire('owner')
   await expect(200, owner.put(`${path}/members/${idle.memberId}/`, { status: 'suspended' }))
-  for (const answer of await Promise.all(tries())) t.match(answer, last, 'a suspended owner is none')
+  for (const answer of await Promise.all(tries())) t.match(answer, last, 'a suspended owner does not count')
   await expect(200, owner.put(`${path}/members/${idle.memberId}/`, { status: 'active' }))
   t.equal((await owner.delete(`${path}/members/${mine}/`)).status, 204)
   t.match(await idle.delete(`${path}/members/${idle.memberId}/`), last)
 })
 
-t.test('of the last two owners one always remains, however they go at once', async (t) => {
+t.test('of the last two owners one always remains, also when both go at once', async (t) => {
   const { owner, path, id, hire } = await foundFirm(service)
   const second = await hire('owner')
   const spare = await hire('owner')

@@ -8,7 +8,7 @@ const revision = async (id: string) =>
   (await look(service, 'select policy_revision::int as r from tenants where id = $1', [id]))[0].r
 
 t.test(
-  'a role is made, read, listed, changed and deleted; policies see a new revision each time',
+  'a role is created, read, listed, changed and deleted, and each change raises the policy revision',
   async (t) => {
     const { owner, path, id } = await foundFirm(service)
     const before = await revision(id)
@@ -39,7 +39,7 @@ t.test(
       ],
     )
     t.equal(list.count, 5)
-    t.ok(list.results[0].permissions.includes('tenant:delete'), 'what a system role permits is shown')
+    t.ok(list.results[0].permissions.includes('tenant:delete'), 'the permissions of a system role are shown')
     t.equal(list.results[0].member_count, 1)
 
     service.advance(1000)
@@ -59,7 +59,7 @@ t.test(
   },
 )
 
-t.test('a change of permissions counts at the next request of who has the role', async (t) => {
+t.test('a change of permissions takes effect at the next request of the members with the role', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const role = await expect(
     201,
@@ -78,7 +78,7 @@ t.test('a change of permissions counts at the next request of who has the role',
   t.equal((await owner.get(`${path}/roles/${role.id}/`)).body.member_count, 1)
 })
 
-t.test('system roles are what they are', async (t) => {
+t.test('system roles cannot be changed or deleted', async (t) => {
   const { owner, path } = await foundFirm(service)
   for (const { id } of (await expect(200, owner.get(`${path}/roles/`))).results) {
     const refused = { status: 409, body: { code: 'system_role' } }
@@ -88,7 +88,7 @@ t.test('system roles are what they are', async (t) => {
   }
 })
 
-t.test('names are one whatever their case and composition, within one tenant', async (t) => {
+t.test('names are compared without case and in NFC, within one tenant', async (t) => {
   const { owner, path } = await foundFirm(service)
   const taken = { status: 409, body: { code: 'name_taken' } }
   await expect(201, owner.post(`${path}/roles/`, { name: 'Caf\u00e9' }))
@@ -104,7 +104,7 @@ t.test('names are one whatever their case and composition, within one tenant', a
   t.equal((await other.owner.post(`${other.path}/roles/`, { name: 'Café' })).status, 201)
 })
 
-t.test('bad values are refused by field', async (t) => {
+t.test('invalid values are refused by field', async (t) => {
   const { owner, path } = await foundFirm(service)
   const cases: [object, string][] = [
     [{}, 'name'],
@@ -146,7 +146,7 @@ t.test('bad values are refused by field', async (t) => {
   t.equal((await owner.post(`${path}/members/`, { user_id: guest.id, role: longest.name })).status, 201)
 })
 
-t.test('nobody grants a permission they lack', async (t) => {
+t.test('callers cannot grant a permission they lack', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const make = (permissions: string[], name = randomUUID().slice(0, 8)) => ({ name, permissions })
   const admin = await hire('admin')
@@ -169,24 +169,21 @@ t.test('nobody grants a permission they lack', async (t) => {
   t.equal(
     (await clerk.put(`${path}/roles/${maker.id}/`, { permissions: ['role:*'] })).status,
     200,
-    'taking away is free',
+    'removing permissions is always allowed',
   )
   t.equal((await admin.post(`${path}/roles/`, make(['document:read', 'policy:*']))).status, 201)
 })
 
-t.test(
-  'a tenant has as many roles of its own as the limit says, also when they are made at once',
-  async (t) => {
-    const { owner, path } = await foundFirm(service)
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, n) => owner.post(`${path}/roles/`, { name: `r${n}` })),
-    )
-    t.equal(answers.filter((answer) => answer.status === 201).length, 5)
-    t.ok(answers.every(({ status, body }) => status === 201 || body.code === 'limit_reached'))
-  },
-)
+t.test('the limit of custom roles holds, also for concurrent requests', async (t) => {
+  const { owner, path } = await foundFirm(service)
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, n) => owner.post(`${path}/roles/`, { name: `r${n}` })),
+  )
+  t.equal(answers.filter((answer) => answer.status === 201).length, 5)
+  t.ok(answers.every(({ status, body }) => status === 201 || body.code === 'limit_reached'))
+})
 
-t.test('a role that is given and deleted at once is either gone or in use', async (t) => {
+t.test('a role that is granted and deleted at once is either gone or in use', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const clerk = await hire('member')
   for (let round = 0; round < 8; round++) {

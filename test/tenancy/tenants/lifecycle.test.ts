@@ -6,31 +6,34 @@ import { eventsOf, expect, foundFirm } from '../staff.ts'
 const service = await startService(t)
 const events = async (id: string) => (await eventsOf(service, id, 'tenant.tenant_')).slice(1)
 
-t.test('a tenant is changed key by key, with one event per change and none for none', async (t) => {
-  const { owner, path, id } = await foundFirm(service)
-  const change = { name: ' New name ', settings: { require_mfa: true, theme: 'dark' } }
-  const first = await expect(200, owner.put(`${path}/`, change))
-  t.match(first, { name: 'New name', settings: { require_mfa: true, allowed_email_domains: [] } })
-  t.notOk('theme' in first.settings, 'unknown settings are ignored like unknown fields')
-  service.advance(1000)
-  const same = await expect(200, owner.patch(`${path}/`, change))
-  t.equal(same.updated_at, first.updated_at)
-  const domains = {
-    settings: { allowed_email_domains: ['Example.com', 'example.com.', 'other.example.org'] },
-  }
-  const second = await expect(200, owner.patch(`${path}/`, domains))
-  t.same(second.settings, {
-    require_mfa: true,
-    time_zone: 'UTC',
-    allowed_email_domains: ['example.com', 'other.example.org'],
-  })
-  await expect(200, owner.put(`${path}/`, {}))
-  await expect(200, owner.put(`${path}/`, { slug: 'another', id: randomUUID(), status: 'archived' }))
-  t.match(await owner.get(`${path}/`), { body: { slug: first.slug, id, status: 'active' } })
-  t.same(await events(id), ['tenant.tenant_updated', 'tenant.tenant_updated'])
-})
+t.test(
+  'a tenant is changed key by key, with one event per change and none when nothing changes',
+  async (t) => {
+    const { owner, path, id } = await foundFirm(service)
+    const change = { name: ' New name ', settings: { require_mfa: true, theme: 'dark' } }
+    const first = await expect(200, owner.put(`${path}/`, change))
+    t.match(first, { name: 'New name', settings: { require_mfa: true, allowed_email_domains: [] } })
+    t.notOk('theme' in first.settings, 'unknown settings are ignored like unknown fields')
+    service.advance(1000)
+    const same = await expect(200, owner.patch(`${path}/`, change))
+    t.equal(same.updated_at, first.updated_at)
+    const domains = {
+      settings: { allowed_email_domains: ['Example.com', 'example.com.', 'other.example.org'] },
+    }
+    const second = await expect(200, owner.patch(`${path}/`, domains))
+    t.same(second.settings, {
+      require_mfa: true,
+      time_zone: 'UTC',
+      allowed_email_domains: ['example.com', 'other.example.org'],
+    })
+    await expect(200, owner.put(`${path}/`, {}))
+    await expect(200, owner.put(`${path}/`, { slug: 'another', id: randomUUID(), status: 'archived' }))
+    t.match(await owner.get(`${path}/`), { body: { slug: first.slug, id, status: 'active' } })
+    t.same(await events(id), ['tenant.tenant_updated', 'tenant.tenant_updated'])
+  },
+)
 
-t.test('bad values are refused by field', async (t) => {
+t.test('invalid values are refused by field', async (t) => {
   const { owner, path } = await foundFirm(service)
   const cases: [unknown, string][] = [
     [{ name: '' }, 'name'],
@@ -65,7 +68,7 @@ t.test('bad values are refused by field', async (t) => {
   })
 })
 
-t.test('every move between the states answers as the contract says', async (t) => {
+t.test('every status change gets the answer that the API documents', async (t) => {
   const { owner, path, id } = await foundFirm(service)
   const move = (name: string) => owner.post(`${path}/${name}/`)
   const walk: [string, number, string][] = [
@@ -94,14 +97,14 @@ t.test('every move between the states answers as the contract says', async (t) =
   )
 })
 
-t.test('of twenty who suspend at once all succeed and one event tells of it', async (t) => {
+t.test('of twenty concurrent suspensions all succeed, and one event is recorded', async (t) => {
   const { owner, path, id } = await foundFirm(service)
   const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${path}/suspend/`)))
   t.ok(answers.every((answer) => answer.status === 200))
   t.same(await events(id), ['tenant.tenant_suspended'])
 })
 
-t.test('a deleted tenant is gone for everybody, and deleting it again finds nothing', async (t) => {
+t.test('a deleted tenant is gone for all, and deleting it again is a 404', async (t) => {
   const { owner, path, id, hire } = await foundFirm(service)
   const member = await hire('member')
   await expect(200, owner.post(`${path}/archive/`))
@@ -124,7 +127,7 @@ for (const [state, move] of [
   ['suspended', 'suspend'],
   ['archived', 'archive'],
 ] as const) {
-  t.test(`what a ${state} tenant still admits`, async (t) => {
+  t.test(`which requests a ${state} tenant still accepts`, async (t) => {
     const { owner, path, id, hire } = await foundFirm(service)
     const admin = await hire('admin')
     const code = `tenant_${state}`
@@ -151,22 +154,22 @@ for (const [state, move] of [
     const { email, password } = admin
     const login = { body: { email, password, tenant_id: id } }
     t.match(await service.call('POST', '/api/v1/auth/login/', login), { status: 403, body: { code } })
-    t.not((await service.logIn(admin)).tenantId, id, 'a login without a tenant takes the next one')
+    t.not((await service.logIn(admin)).tenantId, id, 'a login without a tenant enters the next one')
 
     t.equal((await owner.post('/api/v1/auth/refresh/', { refresh: owner.refresh })).status, 200)
     t.equal((await owner.post('/api/v1/auth/switch-tenant/', { tenant_id: id })).status, 200)
     t.match(await owner.post(`${path}/activate/`), { status: 200, body: { status: 'active' } })
-    t.equal((await admin.get(`${path}/members/`)).status, 200, 'the tokens of before work again')
+    t.equal((await admin.get(`${path}/members/`)).status, 200, 'earlier tokens work again')
     await expect(200, owner.post(`${path}/${move}/`))
     t.equal((await owner.delete(`${path}/`)).status, 204, 'and it can be deleted while closed')
   })
 }
 
-t.test('the tenant of the path counts, not that of the token', async (t) => {
+t.test('the tenant of the path decides, not that of the token', async (t) => {
   const { owner, path } = await foundFirm(service)
   const personal = (await expect(200, owner.get('/api/v1/tenants/'))).results[0].id
   await owner.switchTo(personal)
   t.match(await owner.put(`${path}/`, { name: 'From afar' }), { status: 200, body: { name: 'From afar' } })
   await expect(200, owner.post(`/api/v1/tenants/${personal}/suspend/`))
-  t.match(await owner.post(`${path}/suspend/`), { status: 200 }, 'though the token is for a closed tenant')
+  t.match(await owner.post(`${path}/suspend/`), { status: 200 }, 'also with a token of a closed tenant')
 })

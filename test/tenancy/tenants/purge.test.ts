@@ -20,7 +20,7 @@ async function workerOf(t: Test, urls: DatabaseUrls, clock: () => number) {
   return deps
 }
 
-t.test('thirty days after its deletion nothing of a tenant is left, and its people are', async (t) => {
+t.test('thirty days after its deletion no row of a tenant is left, but its people remain', async (t) => {
   const service = await startService(t)
   const { owner, path, id, hire, role } = await foundFirm(service)
   const clerk = await hire('member', await role('document:read'))
@@ -48,18 +48,18 @@ t.test('thirty days after its deletion nothing of a tenant is left, and its peop
 
   const worker = await workerOf(t, service.databases, service.now)
   service.advance(30 * day - 1000)
-  t.same(await purgeDeletedTenants(worker), [], 'not a second earlier')
+  t.same(await purgeDeletedTenants(worker), [], 'one second earlier it is kept')
   service.advance(2000)
   await expect(204, (await service.logIn(other.owner)).delete(`${other.path}/`))
   t.same((await purgeDeletedTenants(worker, { batch: 7 })).sort(), [home, id].sort())
   t.same(await purgeDeletedTenants(worker), [])
   t.same(await look(service, 'select id from departments where id = any ($1)', [[top.id, parent]]), [])
-  t.same(await rows(), before, 'what was deleted later is still there')
+  t.same(await rows(), before, 'a tenant that was deleted later is still there')
   t.same(await look(service, 'select count(*)::int as n from users'), [{ n: 4 }])
   t.not(
     (await service.logIn(only)).tenantId,
     home,
-    'somebody who belongs nowhere logs in, to a tenant of their own',
+    'a person without memberships logs in to a personal tenant',
   )
 })
 
@@ -84,7 +84,7 @@ t.test('no table with a tenant_id keeps a row of an erased tenant, or loses one 
   })
 
   const both = await Promise.all([purgeDeletedTenants(worker), purgeDeletedTenants(worker)])
-  t.same([...new Set(both.flat())], [gone], 'also when two processes are at it')
+  t.same([...new Set(both.flat())], [gone], 'also with two processes at once')
   const { rows: withTenant } = await client.query(
     `select table_name as name from information_schema.columns where column_name = 'tenant_id' and table_schema = 'public'`,
   )
@@ -102,7 +102,7 @@ t.test('no table with a tenant_id keeps a row of an erased tenant, or loses one 
 })
 
 t.test(
-  'the worker deletes no members, roles or departments of a tenant that lives, and reads nothing but keys',
+  'the worker cannot delete members, roles or departments of an existing tenant, and reads only keys',
   async (t) => {
     const { urls, drop } = await disposableDatabase()
     const superuser = new pg.Client({ connectionString: urls.superuser })
