@@ -5,8 +5,8 @@ import type { Route } from '../../src/platform/http/route.ts'
 import { startService } from '../helpers/service.ts'
 import { expect, foundFirm, look } from '../tenancy/staff.ts'
 
-// Who gets what of events, webhooks and the audit log: every route asked by everybody there is. UPDATE_MATRIX=1 writes
-// matrix.txt anew, for a review to see.
+// The access matrix of events, webhooks and the audit log: every route, requested by every kind of caller. UPDATE_MATRIX=1
+// writes matrix.txt again, so that a review shows changes.
 
 const service = await startService(t, { workers: false, env: { LIMIT_WEBHOOKS: '1000' } })
 const { path, owner, hire, role } = await foundFirm(service)
@@ -34,7 +34,7 @@ const routes = listRoutes(service.deps, {} as never).filter(({ path }) =>
   /^\/api\/v1\/(events|webhooks|audit-log)/.test(path),
 )
 
-/** The address of a route, below a webhook of the firm that nobody else asks about, whose delivery is dead. */
+/** The URL of a route, for a new webhook of the firm with a dead delivery. */
 async function addressOf({ path }: Route): Promise<string> {
   if (!path.includes(':')) return `${path}/`
   const { id } = await expect(201, owner.post(all, { url }))
@@ -51,7 +51,7 @@ async function ask(route: Route, asker: { access: string } | undefined): Promise
   return status < 300 ? `${status}` : `${status} ${answer.code}`
 }
 
-t.test('every route of events answers everybody as matrix.txt says', async (t) => {
+t.test('every route of events answers each caller as matrix.txt says', async (t) => {
   const lines: string[] = []
   for (const route of routes) {
     const answers = new Map<string, string[]>()
@@ -65,6 +65,6 @@ t.test('every route of events answers everybody as matrix.txt says', async (t) =
   const file = new URL('matrix.txt', import.meta.url)
   const found = `${lines.join('\n')}\n`
   if (process.env.UPDATE_MATRIX) await writeFile(file, found)
-  t.equal(found, await readFile(file, 'utf8'), 'UPDATE_MATRIX=1 writes matrix.txt anew')
+  t.equal(found, await readFile(file, 'utf8'), 'UPDATE_MATRIX=1 writes matrix.txt again')
   t.equal(routes.length, 12)
 })

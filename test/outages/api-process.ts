@@ -11,7 +11,7 @@ import { requestText } from '../helpers/raw-http.ts'
 
 export const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
-/** The API as a process of its own; `url` is empty where it ended before it listened. */
+/** The API in a separate process; `url` is empty when it ended before it listened. */
 export async function startApi(t: Test, settings: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, [entry, 'api'], {
     env: { ...bareEnv, ...settings },
@@ -27,7 +27,7 @@ export async function startApi(t: Test, settings: Record<string, string>) {
   return told
 }
 
-/** Settings of a small API on a database of tests. */
+/** Settings of a small API on a test database. */
 export const settingsOn = (urls: DatabaseUrls) => ({
   NODE_ENV: 'test',
   PORT: '0',
@@ -38,7 +38,7 @@ export const settingsOn = (urls: DatabaseUrls) => ({
   SECRET_KEYS: randomBytes(32).toString('base64url'),
 })
 
-/** A connection with what came over it; `ended` resolves when the server closes it. */
+/** A connection and the data it received; `ended` resolves when the server closes it. */
 export async function open(url: string) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   await once(socket, 'connect')
@@ -48,7 +48,7 @@ export async function open(url: string) {
   return connection
 }
 
-/** A connection over which /healthz was answered, and which is idle since. */
+/** A connection that has been idle since an answer from /healthz. */
 export async function asking(url: string) {
   const connection = await open(url)
   connection.socket.write(requestText('GET', '/healthz'))
@@ -56,7 +56,7 @@ export async function asking(url: string) {
   return connection
 }
 
-/** A request that is at work for a while: it hashes. */
+/** A slow request: it hashes a password. */
 export const register = (email: string) =>
   requestText(
     'POST',

@@ -18,7 +18,7 @@ const message = (webhookId: string) => ({ v: 1, webhook_id: webhookId, delivery_
 
 for (const { kind, skip } of backends)
   t.test(
-    `on ${kind} a message that is unreadable, one that always fails and one that kills end as dead letters, 200 others pass`,
+    `on ${kind} an unreadable message, one that always fails and one that kills the process become dead letters, and 200 others pass`,
     { skip },
     async (t) => {
       const stage = await openStage(t, { kind })

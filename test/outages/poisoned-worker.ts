@@ -7,7 +7,7 @@ import { defineActor } from '../../workers/actor.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { deadly, failing } from './poison.ts'
 
-// A worker process with one actor, that a message kills and another makes throw.
+// A worker process with one actor: one message kills it, another makes it throw.
 
 const actor = defineActor({
   name: 'webhook-once',
@@ -20,7 +20,7 @@ const actor = defineActor({
     const { webhook_id: id } = delivery.message
     if (id === failing) throw new Error('It fails each time')
     if (id === deadly) process.kill(process.pid, 'SIGKILL')
-    await sleep(100) // long enough to be in hand when the process dies
+    await sleep(100) // long enough to be in progress when the process dies
     await acknowledge(deps.db, delivery, async () => undefined)
   },
 })

@@ -16,7 +16,7 @@ import { useProductionTimeouts } from '../helpers/database.ts'
 import { claimsOf } from '../helpers/service.ts'
 import { seriesOf } from '../platform/metrics/series.ts'
 
-// A cluster of its own, which is stopped, frozen and started again under a service that goes on running.
+// A separate cluster is stopped, frozen and started again under a running service.
 
 useProductionTimeouts(t)
 const parent = await mkdtemp(join(tmpdir(), 'bailiwick-outage-'))
@@ -47,7 +47,7 @@ t.teardown(async () => {
 const api = '/api/v1'
 const person = { email: 'ada@example.com', password: 'a quiet harbour' }
 
-/** One request, its answer and how long it took (ms). */
+/** Sends one request; returns its answer and its duration (ms). */
 async function ask(
   method: string,
   path: string,
@@ -77,7 +77,7 @@ async function pair() {
   return body as { access: string; refresh: string }
 }
 
-/** The addresses and bodies of every route that needs Postgres, as a caller would fill them in. */
+/** Paths and valid bodies for every route that needs Postgres. */
 function everyRoute(access: string, refresh: string): [method: string, path: string, body: unknown][] {
   const tenantId = claimsOf(access).tenant_id
   const bodies: Record<string, unknown> = {
@@ -120,7 +120,7 @@ const backends = () =>
     return rows[0].count as number
   })
 
-/** Asks until an answer is of this status; gives the ms it took, at most 15,000. */
+/** Repeats a request until the answer has this status; returns the ms it took, at most 15,000. */
 async function until(status: number, method: string, path: string, more = {}): Promise<number> {
   const begun = performance.now()
   while (performance.now() - begun < 60_000) {
@@ -138,21 +138,21 @@ const refuses = async (t: Test, what: string) => {
   for (const [method, path, body] of everyRoute(live, refresh)) {
     const answer = await ask(method, path, { token: live, body })
     t.match(answer, { status: 503, body: { code: 'dependency_unavailable' } }, `${what}: ${method} ${path}`)
-    t.ok(answer.headers.get('retry-after'), 'says when to come back')
+    t.ok(answer.headers.get('retry-after'), 'the answer says when to try again')
     t.ok(answer.ms < 20_000, `${what}: ${method} ${path} took ${Math.round(answer.ms)} ms`)
     t.notMatch(JSON.stringify(answer.body), /ECONN|127\.0\.0\.1|postgres:|slonik|select/i)
   }
   t.equal((await ask('GET', '/healthz')).status, 200)
   t.equal((await ask('GET', '/.well-known/jwks.json')).status, 200)
-  await sleep(1_000) // readiness is remembered for a second
+  await sleep(1_000) // readiness is cached for a second
   const ready = await ask('GET', '/readyz')
   t.match(ready, { status: 503, body: { code: 'dependency_unavailable' } })
   t.ok(ready.ms < 10_000)
 }
 
-/** Scrapes what is known without Postgres: in time, and without what nobody could read. */
+/** A scrape without Postgres answers in time and leaves out the unavailable sources. */
 async function tellsOfTheOutage(t: Test) {
-  await sleep(3_000) // what was read before is remembered for as long
+  await sleep(3_000) // earlier readings are cached for this long
   for (let n = 0; n < 3; n++) {
     const begun = performance.now()
     const answer = await fetch(`${serving.url}/metrics`, { signal: AbortSignal.timeout(60_000) })
@@ -167,40 +167,37 @@ async function tellsOfTheOutage(t: Test) {
   }
 }
 
-t.test(
-  'while Postgres is stopped everything that needs it says so at once, and comes back with it',
-  async (t) => {
-    await development.stop()
-    await refuses(t, 'stopped')
-    const burst = await Promise.all(
-      Array.from({ length: 60 }, () => ask('GET', `${api}/users/me/`, { token: live })),
-    )
-    t.same([...new Set(burst.map(({ status }) => status))], [503])
-    t.ok(
-      Math.max(...burst.map(({ ms }) => ms)) < 20_000,
-      `the slowest of 60 took ${Math.round(Math.max(...burst.map(({ ms }) => ms)))} ms`,
-    )
+t.test('while Postgres is stopped, all routes that need it fail at once; they recover with it', async (t) => {
+  await development.stop()
+  await refuses(t, 'stopped')
+  const burst = await Promise.all(
+    Array.from({ length: 60 }, () => ask('GET', `${api}/users/me/`, { token: live })),
+  )
+  t.same([...new Set(burst.map(({ status }) => status))], [503])
+  t.ok(
+    Math.max(...burst.map(({ ms }) => ms)) < 20_000,
+    `the slowest of 60 took ${Math.round(Math.max(...burst.map(({ ms }) => ms)))} ms`,
+  )
 
-    await startEmbeddedPostgres({ dataDir })
-    const ms = await until(200, 'GET', `${api}/users/me/`, { token: live })
-    t.ok(ms < 20_000, `back after ${Math.round(ms)} ms`)
-    t.ok((await until(200, 'GET', '/readyz')) < 20_000)
-    t.equal(
-      (await ask('POST', `${api}/auth/refresh/`, { body: { refresh } })).status,
-      200,
-      'nothing was used up',
-    )
-    t.equal(
-      (await ask('POST', `${api}/auth/register/`, { body: { ...person, email: 'late@example.com' } })).status,
-      201,
-      'nor half made',
-    )
-    const now = await backends()
-    t.ok(now <= 2 * poolSize, `${now} backends`)
-  },
-)
+  await startEmbeddedPostgres({ dataDir })
+  const ms = await until(200, 'GET', `${api}/users/me/`, { token: live })
+  t.ok(ms < 20_000, `back after ${Math.round(ms)} ms`)
+  t.ok((await until(200, 'GET', '/readyz')) < 20_000)
+  t.equal(
+    (await ask('POST', `${api}/auth/refresh/`, { body: { refresh } })).status,
+    200,
+    'nothing was consumed',
+  )
+  t.equal(
+    (await ask('POST', `${api}/auth/register/`, { body: { ...person, email: 'late@example.com' } })).status,
+    201,
+    'nothing was partly written',
+  )
+  const now = await backends()
+  t.ok(now <= 2 * poolSize, `${now} backends`)
+})
 
-t.test('1,000 refused requests make no new backend', async (t) => {
+t.test('1,000 refused requests open no new database connection', async (t) => {
   const pids = () =>
     superuser(async (client) => {
       const { rows } = await client.query(
@@ -227,7 +224,7 @@ t.test('1,000 refused requests make no new backend', async (t) => {
 })
 
 t.test(
-  'while Postgres is frozen nobody waits longer than 5 s, and what was refused did not happen',
+  'while Postgres is frozen no request takes longer than 5 s, and refused requests changed nothing',
   async (t) => {
     live = (await pair()).access
     const postmaster = Number.parseInt(
@@ -266,7 +263,7 @@ t.test(
     t.ok((await until(200, 'GET', `${api}/users/me/`, { token: live })) < 20_000)
     await sleep(3_000)
     const series = seriesOf(await (await fetch(`${serving.url}/metrics`)).text())
-    t.equal(series.get('bailiwick_scrape_source_up{source="outbox"}'), 1, 'they come back with it')
+    t.equal(series.get('bailiwick_scrape_source_up{source="outbox"}'), 1, 'the sources recover with Postgres')
     const { body } = await ask('GET', `${api}/tenants/?page_size=100`, { token: live })
     t.same(
       body.results
@@ -279,7 +276,7 @@ t.test(
 )
 
 t.test(
-  'of everything that was acknowledged while Postgres went and came, every event is there, once and gapless',
+  'every request acknowledged during outages of Postgres has its event, once and without gaps',
   async (t) => {
     const acknowledged: string[] = []
     let running = true
@@ -296,7 +293,7 @@ t.test(
     const writers = [0, 1, 2, 3].map(write)
     for (let round = 0; round < 2; round++) {
       await sleep(400)
-      const { stop } = await startEmbeddedPostgres({ dataDir }) // adopts the one that runs
+      const { stop } = await startEmbeddedPostgres({ dataDir }) // adopts the running server
       await stop()
       await startEmbeddedPostgres({ dataDir })
       await until(200, 'GET', `${api}/users/me/`, { token: live })

@@ -5,11 +5,11 @@ import { hasRedis, openStage, startRedis, until } from '../workers/stage.ts'
 import { startWorker } from '../workers/worker-process.ts'
 import { startApi } from './api-process.ts'
 
-// API and worker as in production, queues and limits on a Redis that is stopped, gone, and back.
+// API and worker as in production, with queues and limits on a Redis that freezes, stops, and returns.
 
 const password = 'a quiet harbour'
 
-/** A production of API and worker; `walk` is what a new person does first, within which nothing may fail or wait. */
+/** API and worker in production mode. `walk` is the first requests of a new person; none of them can fail or wait. */
 async function openProduction(t: Test) {
   const server = await mailServer(t)
   await server.start()
@@ -55,25 +55,25 @@ async function openProduction(t: Test) {
     t.equal(read.status, 200, 'the feed')
     t.equal((await ask('GET', '/readyz')).status, 200, '/readyz')
   }
-  /** Waits until everything left, and compares it with what was done. */
+  /** Waits until mails and events are sent, and compares them with the requests made. */
   const arrived = async (t: Test) => {
     await until(async () => (await stage.count('outbox')) === 0)
     const mailed = new Map(server.received.map(({ raw, to }) => [header(raw, 'Message-ID'), to[0]!]))
     t.same([...mailed.values()].toSorted(), people.toSorted(), 'one mail to each')
-    t.equal(server.received.length, people.length, 'and no mail twice')
+    t.equal(server.received.length, people.length, 'no mail is sent twice')
     const gaps = await stage.rows(
       'select tenant_id from events group by tenant_id having count(*) <> max(sequence) or count(*) <> count(sequence)',
     )
     t.same(gaps, [], 'the events of each tenant are numbered without a gap')
     const founded = await stage.count(`events where type = 'tenant.tenant_created'`)
-    t.equal(founded, 2 * people.length, 'each has one of their own, and the one they founded')
+    t.equal(founded, 2 * people.length, 'each person has a personal tenant and the one they created')
     t.equal(await stage.count('dead_letters'), 0)
   }
   return { stage, api, worker, times, walk, arrived }
 }
 
 t.test(
-  'while Redis is silent or refuses, requests are answered as always, and mail and events come when it is back',
+  'while Redis hangs or refuses connections, requests are answered as usual, and mail and events follow when it is back',
   { skip: hasRedis ? false : 'no redis-server on this machine' },
   async (t) => {
     const { stage, api, worker, times, walk, arrived } = await openProduction(t)
@@ -86,8 +86,8 @@ t.test(
     try {
       for (const n of [1, 2, 3]) await walk(t, `silent${n}@example.com`)
       const ms = slowest()
-      t.ok(ms < 20_000, `the slowest request while Redis is silent took ${ms} ms`)
-      t.ok((await stage.count('outbox')) > 0, 'what is to leave waits')
+      t.ok(ms < 20_000, `the slowest request while Redis hangs took ${ms} ms`)
+      t.ok((await stage.count('outbox')) > 0, 'the messages wait')
     } finally {
       process.kill(stage.redis!.pid, 'SIGCONT')
     }
@@ -96,8 +96,8 @@ t.test(
     await stage.redis!.stop()
     for (const n of [1, 2, 3]) await walk(t, `refused${n}@example.com`)
     const ms = slowest()
-    t.ok(ms < 20_000, `the slowest request while Redis refuses took ${ms} ms`)
-    t.ok((await stage.count('outbox')) > 0, 'what is to leave waits')
+    t.ok(ms < 20_000, `the slowest request while Redis refuses connections took ${ms} ms`)
+    t.ok((await stage.count('outbox')) > 0, 'the messages wait')
     await startRedis(t, stage.redis!.port)
     await arrived(t)
     await walk(t, 'after@example.com')
@@ -112,7 +112,7 @@ t.test(
 )
 
 t.test(
-  'API and worker start while Redis is silent, and answer',
+  'API and worker start and answer while Redis hangs',
   { skip: hasRedis ? false : 'no redis-server on this machine' },
   async (t) => {
     const stopped = await startRedis(t)

@@ -7,13 +7,13 @@ import { disposableDatabase } from '../helpers/database.ts'
 import { requestText } from '../helpers/raw-http.ts'
 import { asking, entry, open, register, settingsOn, startApi } from './api-process.ts'
 
-// What a restart owes to a balancer, and to those who ask while no process runs.
+// Restarts behind a balancer, and requests that arrive while no process runs.
 
 const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
 const settings = settingsOn(urls)
 
-t.test('for SHUTDOWN_DELAY_SECONDS /readyz says no while requests are served', async (t) => {
+t.test('for SHUTDOWN_DELAY_SECONDS /readyz answers 503 while requests are still served', async (t) => {
   const { child, url, exit } = await startApi(t, { ...settings, SHUTDOWN_DELAY_SECONDS: '60' })
   const kept = await asking(url)
   child.kill('SIGTERM')
@@ -23,16 +23,20 @@ t.test('for SHUTDOWN_DELAY_SECONDS /readyz says no while requests are served', a
   await Promise.all([kept.ended, fresh.ended])
   for (const { received } of [kept, fresh]) {
     t.match(received, /HTTP\/1\.1 201 /, 'old and new connections are answered')
-    t.match(received, /connection: close/i, 'and closed, so that no balancer keeps one')
+    t.match(
+      received,
+      /connection: close/i,
+      'the answers close their connections, so that the balancer keeps none',
+    )
   }
   t.equal((await fetch(`${url}/readyz`)).status, 503)
-  await sleep(1_100) // sooner, it counts as the same signal
+  await sleep(1_100) // earlier, it counts as the same signal
   child.kill('SIGTERM')
   t.same(await exit, [130, null], 'a second signal ends the wait')
 })
 
-t.test('a socket that is handed over keeps the connections that come during a restart', async (t) => {
-  // As systemd does: opens the socket, keeps it, and starts the API anew on it whenever it ends.
+t.test('an inherited socket keeps connections that arrive during a restart', async (t) => {
+  // As systemd does: opens the socket, keeps it, and restarts the API on it whenever it ends.
   const keeper = `
     use Socket; $^F = 3;
     my $s; socket($s, PF_INET, SOCK_STREAM, 0) && bind($s, sockaddr_in(0, INADDR_LOOPBACK)) && listen($s, 511) or die;
@@ -63,7 +67,11 @@ t.test('a socket that is handed over keeps the connections that come during a re
   between.socket.write(requestText('GET', '/healthz'))
   await said(/Listening on[\s\S]*(Listening) on/)
   while (!between.received.includes('"ok"')) await sleep(10)
-  t.match(between.received, /^HTTP\/1\.1 200 /, 'asked while no process ran, answered by the next')
+  t.match(
+    between.received,
+    /^HTTP\/1\.1 200 /,
+    'the next process answers a request that was sent while none ran',
+  )
   child.kill('SIGTERM')
   t.same(await exit, [0, null])
 })

@@ -14,7 +14,7 @@ const settings = settingsOn(urls)
 const startProcess = (t: Test, more: Record<string, string> = {}) => startApi(t, { ...settings, ...more })
 
 t.test(
-  'on SIGTERM what is in flight is answered, idle connections close, new ones are refused, and it ends with 0',
+  'on SIGTERM requests in flight are answered, idle connections close, new ones are refused, and the exit code is 0',
   async (t) => {
     const { child, url, exit } = await startProcess(t)
     const idle = await asking(url)
@@ -23,12 +23,12 @@ t.test(
     const slow = await open(url)
     const request = register('slow@example.com')
     slow.socket.write(request.subarray(0, -10))
-    await asking(url) // accepted and read after those that are to be in flight
+    await asking(url) // accepted and read after the requests in flight
 
     const since = Date.now()
     child.kill('SIGTERM')
     await idle.ended
-    t.ok(Date.now() - since < 10_000, 'an idle connection is closed at once')
+    t.ok(Date.now() - since < 10_000, 'idle connections close at once')
     await t.rejects(open(url), { code: 'ECONNREFUSED' })
     slow.socket.write(request.subarray(-10))
     await Promise.all([...busy, slow].map(({ ended }) => ended))
@@ -37,14 +37,11 @@ t.test(
       t.match(received, /connection: close/i)
     }
     t.same(await exit, [0, null])
-    t.ok(
-      Date.now() - since < 25_000,
-      `${Date.now() - since} ms: nobody waits for connections that say no more`,
-    )
+    t.ok(Date.now() - since < 25_000, `${Date.now() - since} ms: it does not wait for idle connections`)
   },
 )
 
-t.test('a second signal ends it at once, whatever a client still holds open', async (t) => {
+t.test('a second signal ends it at once, also with open connections', async (t) => {
   const { child, url, exit } = await startProcess(t)
   const stuck = await open(url)
   stuck.socket.write(register('stuck@example.com').subarray(0, -10))
@@ -57,13 +54,13 @@ t.test('a second signal ends it at once, whatever a client still holds open', as
   t.ok(Date.now() - since < 20_000)
 })
 
-t.test('SIGINT is as good', async (t) => {
+t.test('SIGINT works like SIGTERM', async (t) => {
   const { child, exit } = await startProcess(t)
   child.kill('SIGINT')
   t.same(await exit, [0, null])
 })
 
-t.test('a port that is taken is named, with what to do', async (t) => {
+t.test('the error for a port in use names the port and says what to do', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.teardown(() => other.close())
@@ -77,7 +74,7 @@ t.test('a port that is taken is named, with what to do', async (t) => {
   )
 })
 
-t.test('production starts with nothing missing, and lists all that is', async (t) => {
+t.test('production does not start with missing settings, and lists them all', async (t) => {
   const bare = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
   for (const name of ['api', 'start', 'worker']) {
     const child = spawn(process.execPath, [entry, name], {
@@ -91,7 +88,7 @@ t.test('production starts with nothing missing, and lists all that is', async (t
       t.match(printed, `${setting} is missing`, `${name}: ${setting}`)
     const asked = [...printed.matchAll(/DATABASE_(\w+)_URL is missing/g)].map(([, role]) => role)
     const needed = { api: ['API', 'SYSTEM'], start: ['API', 'SYSTEM', 'WORKER'], worker: ['WORKER'] }[name]
-    t.strictSame(asked, needed, `${name} asks for the roles it acts as, and no other`)
+    t.strictSame(asked, needed, `${name} needs the settings of its own roles, and of no other`)
     t.notMatch(printed, /^\s+at /m, 'no stack')
   }
   const plain = await startProcess(t, {
@@ -102,15 +99,19 @@ t.test('production starts with nothing missing, and lists all that is', async (t
   })
   t.same(await plain.exit, [1, null])
   for (const name of ['DATABASE_API_URL', 'DATABASE_SYSTEM_URL', 'REDIS_URL'])
-    t.match(plain.printed, `${name} has no TLS: `, 'production sends nothing in clear')
-  t.notMatch(plain.printed, /DATABASE_WORKER_URL has no TLS|hush/, 'on this machine it may')
+    t.match(plain.printed, `${name} has no TLS: `, 'production requires TLS')
+  t.notMatch(
+    plain.printed,
+    /DATABASE_WORKER_URL has no TLS|hush/,
+    'connections on the same machine need none',
+  )
   const unknown = await startProcess(t, { OTP_REQUIRED_FOR_LOGN: 'true', PORT: 'x', LOG_LEVEL: 'loud' })
   t.same(await unknown.exit, [1, null])
   for (const fault of ['OTP_REQUIRED_FOR_LOGN is not a setting', 'PORT must be', 'LOG_LEVEL must be'])
     t.match(unknown.printed, fault)
 })
 
-t.test('a database that is away is said at the start, without its password', async (t) => {
+t.test('an unavailable database is reported at the start, without its password', async (t) => {
   const { exit, printed } = await startProcess(t, {
     DATABASE_API_URL: 'postgres://bailiwick_api:hush@127.0.0.1:9/x',
   })

@@ -11,7 +11,7 @@ import { removeEmbeddedPostgres } from '../../src/development/embedded-postgres.
 import { isAlive } from '../../src/development/instance-lock.ts'
 import { findClusters } from '../../src/development/postgres-cluster.ts'
 
-// npm start as a user runs it, in a folder that nobody but its owner may enter: also root's Postgres has to start.
+// npm start as a user runs it, in a folder that only its owner can enter: Postgres must start there for root too.
 
 const root = join(import.meta.dirname, '..', '..')
 const parent = await mkdtemp(join(tmpdir(), 'bailiwick-start-'))
@@ -37,7 +37,7 @@ function npmStart(t: Test, ...options: string[]) {
   return { child, lines, exit: once(child, 'exit') }
 }
 
-/** A login on a connection of its own, once its bytes have left; `status` is what it will be answered. */
+/** Sends a login on a separate connection; resolves once its bytes are sent. `status` resolves with the answer. */
 async function sentLogin(url: string) {
   const body = JSON.stringify(ada)
   const headers = { 'content-type': 'application/json', 'content-length': body.length }
@@ -63,12 +63,12 @@ const post = (url: string, path: string, body: object) =>
 const ada = { email: 'ada@example.com', password: 'a quiet harbour' }
 
 t.test(
-  'npm start prints one line of JSON when it is ready, makes no demo unless asked, and drains on a signal to npm',
+  'npm start prints one line of JSON when it is ready, creates the demo only on request, and drains on a signal to npm',
   async (t) => {
     const started = npmStart(t, '--json', '--no-demo')
     const told = await json(started)
     t.match(told, { url: /^http:\/\/127\.0\.0\.1:\d+$/, pid: Number, data_dir: dataDir })
-    t.equal((await fetch(`${told.url}/readyz`)).status, 200, 'ready means ready')
+    t.equal((await fetch(`${told.url}/readyz`)).status, 200, 'it is ready when it says so')
     t.equal((await post(told.url, '/auth/login/', { email: 'admin@demo.test', password: 'x' })).status, 401)
     t.equal((await post(told.url, '/auth/register/', ada)).status, 201)
     if (process.platform !== 'win32')
@@ -82,13 +82,13 @@ t.test(
     )
 
     const flying = await Promise.all(Array.from({ length: 20 }, () => sentLogin(told.url)))
-    await once(request(`${told.url}/readyz`, { agent: false }).end(), 'response') // accepted after those of the logins
+    await once(request(`${told.url}/readyz`, { agent: false }).end(), 'response') // accepted after the logins
     const since = Date.now()
     started.child.kill('SIGTERM')
     t.same(
       [...new Set(await Promise.all(flying.map((login) => login.status)))],
       [200],
-      'what was in flight is answered',
+      'requests in flight are answered',
     )
     t.same(await started.exit, [0, null])
     t.ok(Date.now() - since < 25_000, `${Date.now() - since} ms`)
@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test('after kill -9 it starts again on what it had, and tells a person what there is', async (t) => {
+t.test('after kill -9 it starts again with its data, and prints the addresses for a person', async (t) => {
   const killed = npmStart(t, '--json', '--no-demo')
   const told = await json(killed)
   process.kill(told.pid, 'SIGKILL')
@@ -109,11 +109,11 @@ t.test('after kill -9 it starts again on what it had, and tells a person what th
     await sleep(20)
   const text = again.lines.join('\n')
   const url = / at (http:\S+)$/m.exec(text)?.[1] ?? ''
-  t.equal((await post(url, '/auth/login/', ada)).status, 200, 'nothing acknowledged was lost')
+  t.equal((await post(url, '/auth/login/', ada)).status, 200, 'no acknowledged request was lost')
   const [, email, password] = /^Admin\s+(\S+)\s+(\S+)/m.exec(text) ?? []
-  t.equal((await post(url, '/auth/login/', { email, password })).status, 200, 'the admin that was printed')
+  t.equal((await post(url, '/auth/login/', { email, password })).status, 200, 'the printed admin can log in')
   for (const name of ['Database', 'Queues', 'Mail', 'API docs']) t.match(text, new RegExp(`^${name} `, 'm'))
-  // Ctrl-C: the terminal sends it to the group, and npm passes it on a second time.
+  // Ctrl-C: the terminal sends the signal to the process group, and npm forwards it a second time.
   const [cluster] = await findClusters(dataDir)
   const pid = Number.parseInt(await readFile(join(cluster!.data, 'postmaster.pid'), 'utf8'), 10)
   process.kill(-again.child.pid!, 'SIGINT')

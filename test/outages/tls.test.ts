@@ -13,11 +13,11 @@ import { productionSettings, startProcess } from '../helpers/production.ts'
 import { header, mailServer } from '../workers/mail-server.ts'
 import { hasRedis, startRedis, until } from '../workers/stage.ts'
 
-// API and worker with TLS to Postgres, Redis and the mail server, all of which show a certificate of one authority.
+// API and worker with TLS to Postgres, Redis and the mail server, whose certificates come from one authority.
 
 const run = promisify(execFile)
 
-/** A key, and a certificate for `localhost` that is its own authority. */
+/** A key and a self-signed certificate for `localhost`. */
 async function makeCertificate(folder: string) {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
   const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '2']
@@ -44,7 +44,7 @@ async function startPostgres(
 }
 
 t.test(
-  'in production everything goes over TLS, and certificates are checked',
+  'in production all connections use TLS, and certificates are checked',
   { skip: !hasRedis },
   async (t) => {
     const parent = await mkdtemp(join(tmpdir(), 'bailiwick-tls-'))
@@ -106,7 +106,7 @@ t.test(
     await t.rejects(
       startProcess(t, 'api', wrong),
       /DATABASE_API_URL: the certificate of Postgres at localhost:\d+ is not trusted/,
-      'an authority that nobody named',
+      'an authority that is not configured',
     )
   },
 )

@@ -8,18 +8,18 @@ import { findInstalled, runTool, startCluster, type Tool } from './installed-pos
 import { command, present, startRelease } from './release.ts'
 import { asking, expect, newPerson, walk } from './traffic.ts'
 
-// docs/how-to/backup-restore.md, done: a dump of a running service, restored into another cluster.
+// Runs docs/how-to/backup-restore.md: a dump of a running service, restored into another cluster.
 
 const bin = findInstalled()
 const skip = bin ? false : 'no Postgres with pg_dump is installed'
 const document = readFileSync(join(present, 'docs', 'how-to', 'backup-restore.md'), 'utf8')
 
-/** The SQL of the document's block that begins with `start`. */
+/** The SQL block of the document that starts with `start`. */
 function documented(start: string): string {
   const block = [...document.matchAll(/^```sql\n([\s\S]*?)^```/gm)]
     .map(([, text]) => text!)
     .find((text) => text.startsWith(start))
-  if (!block) throw new Error(`The document has no block of SQL that begins with: ${start}`)
+  if (!block) throw new Error(`The document has no SQL block that starts with: ${start}`)
   return block
 }
 
@@ -35,7 +35,7 @@ async function query(url: string, sql: string) {
 
 const roles = ['api', 'system', 'worker'] as const
 
-/** The addresses of a database for the service, with one password for its roles. */
+/** The database settings of the service, with one password for its roles. */
 function settingsFor(superuser: string, password: string) {
   const at = (role: string) => {
     const url = new URL(superuser)
@@ -57,7 +57,7 @@ const everyCount = async (url: string) => {
   return query(url, counts.join(' union all '))
 }
 
-t.test('what is dumped comes back whole in another cluster', { skip }, async (t) => {
+t.test('a dump restores completely in another cluster', { skip }, async (t) => {
   const tool = (name: Tool, ...args: string[]) => runTool(bin!, name, ...args)
   const [here, there] = [await startCluster(t, bin!), await startCluster(t, bin!)]
   const [from, to] = [here('bailiwick'), there('bailiwick')]
@@ -84,7 +84,7 @@ t.test('what is dumped comes back whole in another cluster', { skip }, async (t)
   const folder = t.testdir({})
   const file = join(folder, 'bailiwick.dump')
 
-  t.test('a role that is under row-level security dumps nothing, and says so', async (t) => {
+  t.test('a role under row-level security cannot dump, and pg_dump says so', async (t) => {
     const refused = await tool('pg_dump', '-Fc', '-f', `${file}.refused`, ofOwner.href)
     t.equal(refused.code, 1)
     t.match(refused.stderr, /query would be affected by row-level security policy/)
@@ -92,15 +92,15 @@ t.test('what is dumped comes back whole in another cluster', { skip }, async (t)
     t.equal(dumped.code, 0, dumped.stderr)
   })
 
-  t.test('the superuser dumps everything, and each row is there after restoring', async (t) => {
+  t.test('the superuser dumps everything, and every row is restored', async (t) => {
     const before = await everyCount(from)
     const dumped = await tool('pg_dump', '-Fc', '-f', file, from)
     t.equal(dumped.code, 0, dumped.stderr)
-    t.same(await everyCount(from), before, 'a quiet service')
+    t.same(await everyCount(from), before, 'the service is idle')
     const grants = await tool('pg_dumpall', '--roles-only', '-f', `${file}.roles`, '-d', here('postgres'))
     t.equal(grants.code, 0, grants.stderr)
 
-    // What a person does to their sessions after the backup is forgotten by it.
+    // The backup does not contain changes to sessions that happen after it.
     const out = { token: kept.access, body: { refresh: kept.refresh } }
     await expect(200, ask('POST', '/api/v1/auth/logout/', out))
     t.equal((await ask('GET', '/api/v1/users/me/', { token: kept.access })).status, 401)
@@ -125,19 +125,23 @@ t.test('what is dumped comes back whole in another cluster', { skip }, async (t)
     const discarded = await command(present, ofOwner, 'mails:discard', '--yes')
     t.match(discarded, { code: 0, output: /^Discarded: [1-9]/ })
     const left = "select from mails where status not in ('sent', 'failed') or content_sealed is not null"
-    t.same(await query(there('of_owner'), left), [], 'no mail is left to send')
+    t.same(await query(there('of_owner'), left), [], 'no mail waits to be sent')
   })
 
   const restored = { ...shared, ...settingsFor(to, 'a new password') }
-  t.test('the service starts on it once migrate has run, with nothing to apply', async (t) => {
-    for (const role of roles) await query(to, `alter role bailiwick_${role} login password 'a new password'`)
-    const again = await command(present, { ...restored, DATABASE_URL: to }, 'migrate')
-    t.same(again, { code: 0, output: 'Up to date\n' })
-    const { code, output } = await command(present, restored, 'doctor')
-    t.equal(code, 0, output)
-  })
+  t.test(
+    'the service starts on the restored database after migrate, which has nothing to apply',
+    async (t) => {
+      for (const role of roles)
+        await query(to, `alter role bailiwick_${role} login password 'a new password'`)
+      const again = await command(present, { ...restored, DATABASE_URL: to }, 'migrate')
+      t.same(again, { code: 0, output: 'Up to date\n' })
+      const { code, output } = await command(present, restored, 'doctor')
+      t.equal(code, 0, output)
+    },
+  )
 
-  t.test('sessions are as they were, ended ones alive again, until all are ended', async (t) => {
+  t.test('sessions are restored, ended ones work again, until all are ended', async (t) => {
     const { url, stop } = await startRelease(t, present, 'api', restored)
     const asked = asking(url)
     await expect(200, asked('GET', '/api/v1/users/me/', { token: kept.access }))
@@ -151,18 +155,18 @@ t.test('what is dumped comes back whole in another cluster', { skip }, async (t)
     const worker = await startRelease(t, present, 'worker', restored)
     const mails = `select from captured_mails where recipient = '${waiting.email}'`
     await until(async () => (await query(to, mails)).length === 1)
-    t.pass('mail that waited at the time of the backup is sent')
+    t.pass('mail that waited during the backup is sent')
     await until(async () => (await query(to, 'select from outbox')).length === 0)
     const faulty = await query(
       to,
       'select tenant_id from events group by tenant_id having count(*) <> max(sequence) or count(distinct sequence) <> count(*)',
     )
-    t.same(faulty, [], 'and events go on without a gap')
+    t.same(faulty, [], 'events continue without a gap')
     t.equal(await worker.stop(), 0)
     t.equal(await stop(), 0)
   })
 
-  t.test('without the keys that sealed it, nothing starts', async (t) => {
+  t.test('without the keys that sealed the data nothing starts', async (t) => {
     const SECRET_KEYS = randomBytes(32).toString('base64url')
     await t.rejects(
       startRelease(t, present, 'api', { ...restored, SECRET_KEYS }),

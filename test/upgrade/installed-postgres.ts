@@ -16,8 +16,8 @@ const run = promisify(execFile)
 const needed = ['initdb', 'postgres', 'psql', 'pg_dump', 'pg_dumpall', 'pg_restore']
 
 /**
- * The folder of a Postgres that is installed with server and tools of one version: the embedded one brings no
- * pg_dump, and pg_dump refuses a server that is newer than itself. Undefined where there is none.
+ * The folder of an installed Postgres with server and tools of the same version, or undefined. The embedded one has no
+ * pg_dump, and pg_dump refuses a server newer than itself.
  */
 export function findInstalled(): string | undefined {
   const debian = '/usr/lib/postgresql'
@@ -31,7 +31,7 @@ export function findInstalled(): string | undefined {
 
 export type Tool = 'psql' | 'pg_dump' | 'pg_dumpall' | 'pg_restore'
 
-/** Runs a tool to its end; gives its exit code and what it printed. */
+/** Runs a tool; returns its exit code and output. */
 export async function runTool(bin: string, tool: Tool, ...args: string[]) {
   return run(join(bin, tool), args, { maxBuffer: 1e8, env: { ...process.env, LC_ALL: 'C' } }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -39,7 +39,7 @@ export async function runTool(bin: string, tool: Tool, ...args: string[]) {
   )
 }
 
-/** A cluster of its own, ended with the test; gives the superuser's address of a database, by its name. */
+/** Starts a cluster that ends with the test; returns a function from a database name to the superuser's URL. */
 export async function startCluster(t: Test, bin: string): Promise<(database: string) => string> {
   const account = await chooseAccount()
   const home = mkdtempSync(join(tmpdir(), 'bailiwick-cluster-'))

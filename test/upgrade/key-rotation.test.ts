@@ -11,7 +11,7 @@ import { until } from '../workers/stage.ts'
 import { command, present, startRelease } from './release.ts'
 import { type Ask, asking, expect, newPerson, walk } from './traffic.ts'
 
-// docs/how-to/key-rotation.md, done: at every step processes of the step before and of the step after serve side by side.
+// Runs docs/how-to/key-rotation.md: at each step, processes with the previous and with the next settings serve together.
 
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
@@ -36,7 +36,7 @@ const env = {
 const me = '/api/v1/users/me/'
 const refresh = '/api/v1/auth/refresh/'
 
-/** Whoever signs in at one process is served by the other, and goes on there. */
+/** A person who signs in at one process can continue at the other. */
 async function serveTogether(one: Ask, other: Ask) {
   for (const [here, there] of [
     [one, other],
@@ -49,7 +49,7 @@ async function serveTogether(one: Ask, other: Ask) {
   }
 }
 
-t.test('SECRET_KEYS change in three steps without anybody noticing', async (t) => {
+t.test('SECRET_KEYS change in three steps without an effect on clients', async (t) => {
   const steps = [older, `${older},${newer}`, `${newer},${older}`]
   let before = await startRelease(t, present, 'api', env)
   for (const SECRET_KEYS of steps.slice(1)) {
@@ -103,7 +103,7 @@ t.test('a signing key that is deleted ends every token it signed', async (t) => 
   t.equal(await second.stop(), 0)
 })
 
-t.test('logins with new passwords take the place of those before, one process after the other', async (t) => {
+t.test('database logins with new passwords replace the previous ones, one process at a time', async (t) => {
   const password = newKey()
   const suffix = randomBytes(4).toString('hex')
   const [, statements = ''] = /```sql\n(create role bailiwick_api_2 [\s\S]*?)```/.exec(document) ?? []
@@ -132,7 +132,7 @@ t.test('logins with new passwords take the place of those before, one process af
   for (const running of [before, after, worker]) t.equal(await running.stop(), 0)
 })
 
-t.test('mail waits while the mail server refuses the password, and goes out with the next one', async (t) => {
+t.test('mail waits while the mail server refuses the password, and is sent with the next one', async (t) => {
   let received = 0
   let refused = 0
   const server = new SMTPServer({

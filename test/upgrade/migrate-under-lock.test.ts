@@ -6,8 +6,8 @@ import { startService } from '../helpers/service.ts'
 import { until } from '../workers/stage.ts'
 import { nextRelease } from './release.ts'
 
-// A migration needs a table for itself for an instant. While somebody holds it, whoever waits in line for that instant
-// stops all who come after, and a service whose requests wait in that line is down.
+// A migration needs an exclusive lock on a table for an instant. While it waits for that lock, all later queries on the
+// table wait behind it, and the service is down.
 
 const service = await startService(t)
 const folder = nextRelease(t, {
@@ -28,18 +28,22 @@ const columns = async () =>
     )
   ).rows.map(({ name }) => name)
 
-t.test('once its patience is over it ends, has changed nothing, and says what to look for', async (t) => {
-  await holder.query('begin; select from departments limit 1')
-  const { superuser } = service.databases
-  await t.rejects(migrate(superuser, service.databases, { maxWaitMs: 100 }), {
-    message: /^9998-first\.sql changed nothing, because it could not get a lock\. Long transactions: select /,
-  })
-  await holder.query('commit')
-  t.same(await columns(), [])
-})
+t.test(
+  'after its time limit the migration ends, has changed nothing, and says what to look for',
+  async (t) => {
+    await holder.query('begin; select from departments limit 1')
+    const { superuser } = service.databases
+    await t.rejects(migrate(superuser, service.databases, { maxWaitMs: 100 }), {
+      message:
+        /^9998-first\.sql changed nothing, because it could not get a lock\. Long transactions: select /,
+    })
+    await holder.query('commit')
+    t.same(await columns(), [])
+  },
+)
 
 t.test(
-  'while a long transaction holds a table, the service goes on, and the migration ends well',
+  'while a long transaction locks a table, the service continues, and the migration succeeds in the end',
   async (t) => {
     const lines: string[] = []
     let over = false

@@ -11,7 +11,7 @@ import { bareEnv } from '../helpers/bare-env.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
 
-/** The folder of the checkout itself: the present release. */
+/** The folder of this checkout: the present release. */
 export const present = root
 
 function temporaryFolder(t: Test): string {
@@ -21,7 +21,7 @@ function temporaryFolder(t: Test): string {
   return folder
 }
 
-/** The present release with more migrations, by name, as the next one would have them; gives its folder. */
+/** Copies the present release with additional migrations, as a next release would have; returns the folder. */
 export function nextRelease(t: Test, migrations: Record<string, string>): string {
   const folder = temporaryFolder(t)
   for (const part of ['package.json', 'src', 'workers', 'policies'])
@@ -33,7 +33,7 @@ export function nextRelease(t: Test, migrations: Record<string, string>): string
 
 export type Settings = Record<string, string>
 
-/** Runs a command of a release to its end. */
+/** Runs a command of a release. */
 export async function command(folder: string, env: Settings, ...args: string[]) {
   const options = { cwd: folder, env: { ...bareEnv, ...env } }
   return run(process.execPath, ['src/entry.cjs', 'cli', ...args], options).then(
@@ -46,13 +46,13 @@ export async function command(folder: string, env: Settings, ...args: string[]) 
 export interface Running {
   url: string
   printed(): string
-  /** SIGTERM; gives the exit code. */
+  /** Sends SIGTERM; returns the exit code. */
   stop(): Promise<number | null>
 }
 
 const ready = { api: /Listening on (http:\S+)/, worker: /actors started()/ }
 
-/** Starts an API or a worker of a release as production does, and waits until it serves; throws where it ends instead. */
+/** Starts an API or a worker of a release in production mode and waits until it serves; throws when it ends instead. */
 export async function startRelease(
   t: Test,
   folder: string,

@@ -1,4 +1,4 @@
-// biome-ignore lint/suspicious/noExplicitAny: answers of a release whose schemas are not at hand
+// biome-ignore lint/suspicious/noExplicitAny: answers of a release whose schemas are not available
 type Json = any
 
 /** Calls one process of the service. */
@@ -8,7 +8,7 @@ export type Ask = (
   more?: { token?: string; body?: unknown },
 ) => Promise<{ status: number; body: Json }>
 
-/** Makes the caller of the process at `url`. */
+/** Returns a function that calls the process at `url`. */
 export function asking(url: string): Ask {
   return async (method, path, { token = '', body } = {}) => {
     const response = await fetch(`${url}${path}`, {
@@ -31,15 +31,15 @@ export const newPerson = () => ({
   password: 'a quiet harbour',
 })
 
-/** Calls, and throws where the answer is not of the status that it has to be. */
+/** Calls and throws unless the answer has this status. */
 export async function expect(status: number, call: ReturnType<Ask>): Promise<Json> {
   const answer = await call
   if (answer.status !== status)
-    throw new Error(`${answer.status} in place of ${status}: ${JSON.stringify(answer.body)}`)
+    throw new Error(`${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`)
   return answer.body
 }
 
-/** One person's way through the service, from registration to a decision in a tenant of their own. */
+/** The requests of one person, from registration to a decision in their own tenant. */
 export async function walk(ask: Ask): Promise<{ tenantId: string; access: string; refresh: string }> {
   const api = '/api/v1'
   const [founder, guest] = [newPerson(), newPerson()]

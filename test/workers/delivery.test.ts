@@ -5,7 +5,7 @@ import { openStage, until, usualBackends } from './stage.ts'
 
 for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
-    t.test('a mail goes out once, under its own Message-ID, and its content is erased', async (t) => {
+    t.test('a mail is sent once, with its own Message-ID, and its content is erased', async (t) => {
       const server = await mailServer(t)
       await server.start()
       const stage = await openStage(t, { kind, smtpUrl: server.url })
@@ -26,7 +26,7 @@ for (const { kind, skip } of usualBackends)
       t.equal(await stage.count('outbox'), 0)
     })
 
-    t.test('a mail waits while the mail server is gone, and goes out when it is back', async (t) => {
+    t.test('a mail waits while the mail server is unavailable, and is sent when it is back', async (t) => {
       const server = await mailServer(t)
       const stage = await openStage(t, { kind, smtpUrl: server.url })
       const running = await startActors(stage.deps)
@@ -46,7 +46,7 @@ for (const { kind, skip } of usualBackends)
       t.equal(await stage.count('dead_letters'), 0)
     })
 
-    t.test('a message nobody can read becomes a dead letter, and the others pass', async (t) => {
+    t.test('an unreadable message becomes a dead letter, and the others pass', async (t) => {
       const stage = await openStage(t, { kind })
       await stage.root.query(
         `insert into outbox (tenant_id, id, queue, payload, created_at)

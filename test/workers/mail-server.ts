@@ -3,7 +3,7 @@ import { SMTPServer } from 'smtp-server'
 import type { Test } from 'tap'
 import { freePort } from './stage.ts'
 
-/** What a mail server received: recipients of the envelope and the message as it came. */
+/** A received mail: the recipients of the envelope and the raw message. */
 export interface Received {
   to: string[]
   from: string
@@ -11,8 +11,8 @@ export interface Received {
 }
 
 /**
- * A real mail server on 127.0.0.1 that starts and stops on one port; `answer` may refuse a message. It takes STARTTLS
- * where it has a certificate (PEM).
+ * A real mail server on 127.0.0.1 that starts and stops on one port; `answer` can refuse a message. It accepts STARTTLS
+ * when it has a certificate (PEM).
  */
 export async function mailServer(t: Test, certificate?: { key: string; cert: string }) {
   const port = await freePort()
@@ -22,7 +22,7 @@ export async function mailServer(t: Test, certificate?: { key: string; cert: str
     port,
     url: `smtp://127.0.0.1:${port}`,
     received,
-    /** Of each message, whether it came over TLS. */
+    /** For each message, whether it came over TLS. */
     secured: [] as boolean[],
     answer: (_mail: Received): Error | null => null,
     async start() {

@@ -6,17 +6,17 @@ import { addTest, addWebhook, startReceiver } from './receiver.ts'
 import { type BackendKind, hasRedis, openStage, type Stage, until } from './stage.ts'
 import { startWorker } from './worker-process.ts'
 
-// docs/reference/workers.md, "Moving": the service goes on writing, workers end in the middle of their work on one backend, others
-// begin on the other.
+// docs/reference/workers.md, "Moving": the service continues to write, workers end in the middle of their work on one
+// backend, and others start on the other.
 
 const { release } = await superuserUrl()
 t.teardown(release)
 
-/** In hand of a process that was killed: its mails may go out once more. */
+/** Messages in progress in a process that was killed: their mails can be sent again. */
 const inHand = 5
 const carried = ['email', 'event-fanout', 'webhook', 'webhook-once']
 
-/** What is on the queues of a backend, by queue and state. */
+/** The jobs on the queues of a backend, by queue and state. */
 async function jobsOn(t: Test, stage: Stage, kind: BackendKind) {
   const backend = stage.openBackend(kind)
   t.teardown(() => backend.close())
@@ -74,10 +74,10 @@ for (const [from, to] of [
       ended!.child.kill('SIGTERM')
       for (const { child } of [killed!, ended!])
         if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-      t.ok((await oldJobs(carried, ['waiting', 'active', 'delayed'])) > 0, 'jobs are left behind')
+      t.ok((await oldJobs(carried, ['waiting', 'active', 'delayed'])) > 0, 'jobs remain on the old backend')
       await write('between', 5, 5)
       await addTest(stage, webhookId)
-      // What it is tried again after, and the half minute for which an attempt counts as under way.
+      // The pause before the next attempt, plus the half minute of the claim.
       await stage.root.query(`update webhook_deliveries set next_attempt_at = now() where ended_at is null`)
 
       moved = true
@@ -85,7 +85,7 @@ for (const [from, to] of [
       const next = await Promise.all([startWorker(t, on[to]), startWorker(t, on[to])])
       await until(async () => (await stage.count('outbox')) === 0)
       t.comment(`all was done ${Date.now() - begun} ms after the first start on ${to}`)
-      t.ok(Date.now() - begun < 60_000, 'nobody waits for the look at what is overdue')
+      t.ok(Date.now() - begun < 60_000, 'nothing waits for the check of overdue messages')
       await until(() => next.some(({ printed }) => printed.includes('tidied up')))
       await until(async () => (await newJobs(['otp-expiry'], ['delayed'])) === 1)
 
@@ -97,7 +97,7 @@ for (const [from, to] of [
         { status: 'failed', count: 1 },
         { status: 'sent', count: 49 },
       ])
-      t.equal(await stage.count('dead_letters'), 1, 'what was refused for good, and nothing else')
+      t.equal(await stage.count('dead_letters'), 1, 'only the refused mail')
       const sequences = receiver.taken.flatMap(({ sequence = [] }) => sequence)
       // The last one is the event of the refused mail.
       const inOrder = Array.from({ length: 30 }, (_, n) => n + 1)
@@ -106,7 +106,7 @@ for (const [from, to] of [
         sequences,
         sequences.toSorted((a, b) => a - b),
       )
-      t.ok(sequences.length <= 31, 'once, but what was in hand when its process was killed')
+      t.ok(sequences.length <= 31, 'once, except for messages in progress when their process was killed')
       t.equal(receiver.taken.filter(({ sequence }) => sequence === undefined).length, 1, 'the test')
 
       const before = [server.received.length, receiver.received.length]

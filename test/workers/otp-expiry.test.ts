@@ -6,7 +6,7 @@ import { openStage, until, usualBackends } from './stage.ts'
 const day = 86_400_000
 const at = (ms: number) => `'${new Date(ms).toISOString()}'`
 
-t.test('what is over is deleted in batches, and what is not stays', async (t) => {
+t.test('expired rows are deleted in batches, and others stay', async (t) => {
   const { deps, root, rows, tenant } = await openStage(t)
   const now = Date.now()
   const user = '019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b'
@@ -50,7 +50,7 @@ for (const { kind, skip } of usualBackends)
       runs.push(performance.now())
       return Date.now()
     }
-    const steps = 5 // a run asks the clock once per table, where there is nothing to delete
+    const steps = 5 // a run reads the clock once per table when there is nothing to delete
     const every = 500
     const begin = async () => {
       const backend = openBackend()
@@ -68,7 +68,7 @@ for (const { kind, skip } of usualBackends)
     for (const stop of stops) await stop()
     const before = runs.length
     await sleep(2 * every)
-    t.equal(runs.length, before, 'nobody runs, nothing is done')
+    t.equal(runs.length, before, 'without a process nothing runs')
     const stop = await begin()
     await until(() => runs.length >= before + 2 * steps)
     await stop()

@@ -19,7 +19,7 @@ const relayOf = async (t: Test, stage: Stage, options = {}) => {
 for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
     t.test(
-      'three processes share the mails, send each once, and leave on SIGTERM with exit code 0',
+      'three processes share the mails, send each once, and end on SIGTERM with exit code 0',
       async (t) => {
         const server = await mailServer(t)
         await server.start()
@@ -41,34 +41,29 @@ for (const { kind, skip } of usualBackends)
       },
     )
 
-    t.test(
-      'a mail whose worker died after sending it is sent once more under the same Message-ID',
-      async (t) => {
-        const server = await mailServer(t)
-        await server.start()
-        const stage = await openStage(t, { kind, smtpUrl: server.url })
-        const worker = await startWorker(t, stage.env, 'email')
-        server.answer = () => {
-          worker.child.kill('SIGKILL')
-          return null
-        }
-        await relayOf(t, stage, { overdueAfter: 500 })
-        await stage.post(stage.tenant, 'ada@example.test')
-        await once(worker.child, 'exit')
-        server.answer = () => null
-        await emptyQueues(stage)
-        await startWorker(t, stage.env, 'email')
-        await until(async () => (await stage.count('outbox')) === 0)
-        t.equal(server.received.length, 2)
-        t.equal(header(server.received[0]!.raw, 'Message-ID'), header(server.received[1]!.raw, 'Message-ID'))
-        t.strictSame(await stage.rows('select status, attempts from mails'), [
-          { status: 'sent', attempts: 2 },
-        ])
-      },
-    )
+    t.test('a mail whose worker died after sending it is sent again with the same Message-ID', async (t) => {
+      const server = await mailServer(t)
+      await server.start()
+      const stage = await openStage(t, { kind, smtpUrl: server.url })
+      const worker = await startWorker(t, stage.env, 'email')
+      server.answer = () => {
+        worker.child.kill('SIGKILL')
+        return null
+      }
+      await relayOf(t, stage, { overdueAfter: 500 })
+      await stage.post(stage.tenant, 'ada@example.test')
+      await once(worker.child, 'exit')
+      server.answer = () => null
+      await emptyQueues(stage)
+      await startWorker(t, stage.env, 'email')
+      await until(async () => (await stage.count('outbox')) === 0)
+      t.equal(server.received.length, 2)
+      t.equal(header(server.received[0]!.raw, 'Message-ID'), header(server.received[1]!.raw, 'Message-ID'))
+      t.strictSame(await stage.rows('select status, attempts from mails'), [{ status: 'sent', attempts: 2 }])
+    })
   })
 
-t.test('an actor there is none of ends the process with the list of those there are', async (t) => {
+t.test('an unknown actor ends the process with the list of actors', async (t) => {
   const stage = await openStage(t)
   const { child, printed } = await startWorker(t, stage.env, 'letter-pigeon')
   if (child.exitCode === null) await once(child, 'exit')
@@ -77,7 +72,7 @@ t.test('an actor there is none of ends the process with the list of those there 
   t.ok(printed.includes(`Unknown actor letter-pigeon. The actors are: ${names}.`))
 })
 
-t.test('a worker names the setting where no Postgres answers', async (t) => {
+t.test('a worker without Postgres names the setting', async (t) => {
   const stage = await openStage(t)
   const DATABASE_WORKER_URL = 'postgres://bailiwick_worker:hush@127.0.0.1:9/x'
   const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL })
@@ -86,7 +81,7 @@ t.test('a worker names the setting where no Postgres answers', async (t) => {
   t.equal(printed.trim(), 'DATABASE_WORKER_URL: no Postgres answers at 127.0.0.1:9')
 })
 
-t.test('a worker refuses a role that row-level security does not bind', async (t) => {
+t.test('a worker refuses a role that bypasses row-level security', async (t) => {
   const stage = await openStage(t)
   const { child, printed } = await startWorker(t, { ...stage.env, DATABASE_WORKER_URL: stage.urls.superuser })
   if (child.exitCode === null) await once(child, 'exit')

@@ -5,8 +5,8 @@ import { superuserUrl } from '../helpers/cluster.ts'
 import { emptyQueues, markStalledForGood } from './queue-content.ts'
 import { backends, openStage, until } from './stage.ts'
 
-// What QueueBackend promises, on each backend. What is built on it (actors, relay, board) is tested on Postgres, and
-// in the nightly tests on both.
+// The contract of QueueBackend, on each backend. Code on top of it (actors, relay, board) is tested on Postgres, and in
+// the nightly tests on both.
 
 const { release } = await superuserUrl()
 t.teardown(release)
@@ -47,7 +47,7 @@ for (const { kind, skip } of backends)
       t.same(await waiting(), { waiting: 32 })
     })
 
-    await t.test('it comes as it was added, in order, and is gone afterwards', async (t) => {
+    await t.test('messages arrive as they were added, in order, and are gone afterwards', async (t) => {
       const got: [QueuedMessage, number][] = []
       const consumer = await consume(async (message, attempt) => void got.push([message, attempt]))
       await until(() => got.length === 32)
@@ -61,7 +61,7 @@ for (const { kind, skip } of backends)
       t.same(await waiting(), {})
     })
 
-    await t.test('no more than the concurrency are at hand, and a close waits for them', async (t) => {
+    await t.test('no more jobs than the concurrency run at once, and close waits for them', async (t) => {
       const begun: string[] = []
       const ended: string[] = []
       const gate = Promise.withResolvers<void>()
@@ -78,7 +78,7 @@ for (const { kind, skip } of backends)
       gate.resolve()
       await closed
       t.same(ended.sort(), begun.sort())
-      t.equal(begun.length, 2, 'the others stay for the next consumer')
+      t.equal(begun.length, 2, 'the others wait for the next consumer')
       const rest: string[] = []
       const next = await consume(async ({ id }) => void rest.push(id))
       await until(() => rest.length === 3)
@@ -89,7 +89,7 @@ for (const { kind, skip } of backends)
       )
     })
 
-    await t.test('what fails comes again after its delay, and its attempts are counted', async (t) => {
+    await t.test('a failed job comes again after its delay, and its attempts are counted', async (t) => {
       const attempts: number[] = []
       const delays: [number, unknown][] = []
       const failure = new Error('not now')
@@ -113,7 +113,7 @@ for (const { kind, skip } of backends)
       t.same(await waiting(), {})
     })
 
-    await t.test('what is put off comes again without a counted attempt', async (t) => {
+    await t.test('a delayed job comes again without a counted attempt', async (t) => {
       const attempts: number[] = []
       const consumer = await consume(async (_message, attempt) => {
         attempts.push(attempt)
@@ -125,7 +125,7 @@ for (const { kind, skip } of backends)
       t.same(attempts, [1, 1, 1])
     })
 
-    await t.test('what waits to be tried again can be had at once', async (t) => {
+    await t.test('a job that waits for its next attempt can be made due at once', async (t) => {
       const attempts: number[] = []
       const work: Work = async (_message, attempt) => {
         attempts.push(attempt)
@@ -163,7 +163,7 @@ for (const { kind, skip } of backends)
       t.same(begun, [])
     })
 
-    await t.test('a schedule is one, however often it is named', async (t) => {
+    await t.test('a schedule exists once, however often it is registered', async (t) => {
       const runs: unknown[] = []
       const name = 'otp-expiry'
       for (let n = 0; n < 3; n++) await backend.schedule(name, 200)
@@ -180,6 +180,6 @@ for (const { kind, skip } of backends)
       await backend.add(queue, [message('shared')])
       t.same(await other.findLost(queue, [message('shared')]), [])
       await other.close()
-      t.match(await waiting(), { waiting: 1 }, 'and closing it leaves the first one open')
+      t.match(await waiting(), { waiting: 1 }, 'closing it leaves the first one open')
     })
   })

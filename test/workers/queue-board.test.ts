@@ -47,7 +47,7 @@ for (const { kind, skip } of usualBackends)
         return queues.find((one: { name: string }) => one.name === queue).jobs
       }
 
-      // The board asks state by state, and a job that changes its own meanwhile is in none.
+      // The board reads state by state, so a job that changes its state meanwhile can be missing.
       const theMail = async () => {
         let job: { id: string; data: { payload: unknown } } | undefined
         await until(async () => {
@@ -57,7 +57,7 @@ for (const { kind, skip } of usualBackends)
         return job!
       }
 
-      // Mail and delivery failed once, and wait to be tried again.
+      // Mail and delivery failed once and wait for the next attempt.
       for (const queue of ['email', 'webhook'])
         await until(async () => (await jobsOf(queue, 'delayed')).length === 1)
 
@@ -86,7 +86,7 @@ for (const { kind, skip } of usualBackends)
         for (const { id } of await jobsOf(name, 'latest'))
           for (const what of ['', '/logs', '/flow']) {
             const { status } = await ask(`api/queues/${name}/${id}${what}`)
-            // A job of a schedule may have run meanwhile.
+            // A scheduled job can have run meanwhile.
             t.ok(status === 200 || (status === 404 && id.startsWith('repeat:')), `${name} ${id}${what}`)
           }
       }

@@ -3,7 +3,7 @@ import type { Stage } from './stage.ts'
 
 const bullmqTables = `select table_name from information_schema.tables where table_schema = 'bullmq' and table_type = 'BASE TABLE'`
 
-/** Everything the queues hold, as text. */
+/** The whole content of the queues, as text. */
 export async function dumpOfQueues(stage: Stage): Promise<string> {
   if (stage.redis) return onRedis(stage, async (redis) => JSON.stringify(await contentOf(redis)))
   const parts: unknown[] = []
@@ -12,13 +12,13 @@ export async function dumpOfQueues(stage: Stage): Promise<string> {
   return JSON.stringify(parts)
 }
 
-/** Loses every job, as a server without persistence does. */
+/** Deletes every job, as a server without persistence does. */
 export async function emptyQueues(stage: Stage): Promise<void> {
   if (stage.redis) await onRedis(stage, (redis) => redis.flushall())
   else await stage.root.query('delete from bullmq.job')
 }
 
-/** Leaves the jobs as BullMQ does once they stalled too often, which would take minutes to wait for. */
+/** Marks jobs as BullMQ does when they stalled too often, which would take minutes. */
 export async function markStalledForGood(stage: Stage): Promise<void> {
   const reason = 'job stalled more than allowable limit'
   if (!stage.redis) await stage.root.query('update bullmq.job set deferred_failure = $1', [reason])

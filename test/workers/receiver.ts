@@ -10,16 +10,16 @@ export interface Received {
   path: string
   headers: Record<string, string>
   body: string
-  /** The event's id, and its place among those of its tenant; undefined for a test. */
+  /** The id of the event and its sequence; undefined for a test. */
   id: string
   sequence: number | undefined
   tenantId: string
 }
 
-/** What a receiver does with a request: a status, or its own way to answer. */
+/** How a receiver answers: a status, or a function. */
 type Answering = (received: Received, response: ServerResponse) => number | undefined
 
-/** A receiver of webhooks on 127.0.0.1, ended with the test; it takes everything until told otherwise. */
+/** A webhook receiver on 127.0.0.1 that ends with the test. It accepts everything by default. */
 export async function startReceiver(t: Test, answer: Answering = () => 204) {
   const receiver = {
     url: '',
@@ -59,14 +59,14 @@ async function read(request: IncomingMessage): Promise<Received> {
   return { path: request.url!, headers, body, id, sequence: sequence ?? undefined, tenantId: tenantid }
 }
 
-/** What a webhook is, but for what a test says of it. */
+/** The default fields of a webhook. */
 interface Wanted {
   tenantId?: string
   eventTypes?: string[]
   columns?: Record<string, unknown>
 }
 
-/** Registers a webhook as its owner; gives its id and secret. */
+/** Registers a webhook as its owner; returns its id and secret. */
 export async function addWebhook(
   stage: Stage,
   url: string,
@@ -95,11 +95,11 @@ export async function addWebhook(
 
 export const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`
 
-/** A secret as the table holds it. */
+/** A secret as it is stored. */
 export const seal = (stage: Stage, tenantId: string, webhookId: string, secret: string) =>
   stage.deps.sealer.seal('webhook', secret, secretContext(tenantId, webhookId))
 
-/** Leaves a test ping, as the route does; gives the delivery's id. */
+/** Inserts a test, as the route does; returns the id of the delivery. */
 export async function addTest(stage: Stage, webhookId: string, tenantId = stage.tenant): Promise<string> {
   const [id, eventId] = [timeOrderedId(Date.now()), timeOrderedId(Date.now())]
   await stage.root.query(
@@ -112,7 +112,7 @@ export async function addTest(stage: Stage, webhookId: string, tenantId = stage.
   return id
 }
 
-/** Leaves the message of a test or a replay. */
+/** Inserts the message of a test or a replay. */
 export const sendOnce = (stage: Stage, webhookId: string, deliveryId: string, tenantId = stage.tenant) =>
   stage.root.query(
     `insert into outbox (tenant_id, id, queue, payload, created_at)
@@ -120,6 +120,6 @@ export const sendOnce = (stage: Stage, webhookId: string, deliveryId: string, te
     [tenantId, webhookId, deliveryId],
   )
 
-/** Has what was put off looked at now: the message gets a new job, the old one finds its row gone. */
+/** Makes a delayed message due now: it gets a new job, and the old job finds its row gone. */
 export const wake = (stage: Stage) =>
   stage.root.query(`update outbox set id = gen_random_uuid(), enqueued_at = null where queue like 'webhook%'`)

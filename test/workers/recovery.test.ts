@@ -8,7 +8,7 @@ import { backends, openStage, startRedis, until } from './stage.ts'
 
 for (const { kind, skip } of backends)
   t.test(`on ${kind}`, { skip }, async (t) => {
-    t.test('a message whose job was lost is put on its queue again, a waiting one is not', async (t) => {
+    t.test('a message whose job was lost is enqueued again, a waiting one is not', async (t) => {
       const stage = await openStage(t, { kind })
       const backend = stage.openBackend()
       t.teardown(() => backend.close())
@@ -29,7 +29,7 @@ for (const { kind, skip } of backends)
     })
 
     t.test(
-      'an event whose relay dies between queue and commit is handed on once it has its number',
+      'an event whose relay dies between enqueueing and commit is fanned out once it has its sequence',
       async (t) => {
         const stage = await openStage(t, { kind })
         const backend = stage.openBackend()
@@ -73,30 +73,27 @@ for (const { kind, skip } of backends)
       ])
     })
 
-    t.test(
-      'after all its Postgres connections were ended, a worker handles the next message soon',
-      async (t) => {
-        const stage = await openStage(t, { kind })
-        const running = await startActors(stage.deps)
-        t.teardown(() => running.stop())
-        await stage.append(stage.tenant)
-        await until(async () => (await stage.count('outbox')) === 0)
-        for (let round = 0; round < 3; round++) {
-          await stage.root.query(
-            `select pg_terminate_backend(pid) from pg_stat_activity
+    t.test('a worker whose Postgres connections were all ended soon handles the next message', async (t) => {
+      const stage = await openStage(t, { kind })
+      const running = await startActors(stage.deps)
+      t.teardown(() => running.stop())
+      await stage.append(stage.tenant)
+      await until(async () => (await stage.count('outbox')) === 0)
+      for (let round = 0; round < 3; round++) {
+        await stage.root.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
            where datname = current_database() and pid <> pg_backend_pid() and usename = 'bailiwick_worker'`,
-          )
-          await stage.append(stage.tenant)
-          await until(async () => (await stage.count('outbox')) === 0, 10_000)
-        }
-        const lines = stage.logged.filter((line) => line.includes('cannot be reached'))
-        t.ok(lines.length <= 4, `an outage is one line per part that noticed: ${lines.length} lines`)
-      },
-    )
+        )
+        await stage.append(stage.tenant)
+        await until(async () => (await stage.count('outbox')) === 0, 10_000)
+      }
+      const lines = stage.logged.filter((line) => line.includes('cannot be reached'))
+      t.ok(lines.length <= 4, `an outage is one line per part that noticed it: ${lines.length} lines`)
+    })
   })
 
 t.test(
-  'a worker outlives its Redis and handles what waited soon after its return',
+  'a worker survives an outage of Redis and handles waiting messages soon after its return',
   { skip: backends[1]!.skip },
   async (t) => {
     const stage = await openStage(t, { kind: 'redis' })

@@ -7,7 +7,7 @@ import { openStage, type Stage, until, usualBackends } from './stage.ts'
 
 const day = 86_400_000
 const at = (ms: number) => `'${new Date(ms).toISOString()}'::timestamptz`
-/** The id of the nth row of one moment, as it is made of it. */
+/** The id of the nth row at one time, in the format of time-ordered ids. */
 const idAt = (ms: number, n = 'n') =>
   `('${earliestId(ms).slice(0, 24)}' || lpad(to_hex(${n}), 12, '0'))::uuid`
 
@@ -47,7 +47,7 @@ const events = (tenant: string, first: number, last: number, ms: number) => `
 const webhook = (tenant: string, id: string) => `
   insert into webhooks (tenant_id, id, url, secret_sealed, created_at, updated_at)
   values ('${tenant}', '${id}', 'https://receiver.example/', '', now(), now());`
-/** Keeps `count` deliveries for a webhook, that ended at `ms`, or are open where that is null, of events of `of`. */
+/** Inserts `count` deliveries of a webhook, of events at `of`, which ended at `ms` or, with null, are open. */
 const deliveries = (tenant: string, webhookId: string, count: number, ms: number | null, of = Date.now()) => `
   insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, sequence, in_order, status, next_attempt_at,
                                   retry_until, created_at, ended_at)
@@ -55,14 +55,14 @@ const deliveries = (tenant: string, webhookId: string, count: number, ms: number
          ${ms === null ? "'pending', now()" : "'dead', null"}, now(), '2026-01-01', ${ms === null ? 'null' : at(ms)}
   from generate_series((select count(*) + 1 from webhook_deliveries), (select count(*) + ${count} from webhook_deliveries)) n;`
 
-/** Where each kind stands by count, of each tenant in turn. */
+/** The number of rows of each kind, for each tenant. */
 const left = async ({ tenants, count }: Stage, table: string) => {
   const counts: number[] = []
   for (const tenant of tenants) counts.push(await count(`${table} where tenant_id = '${tenant}'`))
   return counts
 }
 
-t.test('what is older than its setting says is deleted in batches, of all tenants', async (t) => {
+t.test('rows older than their retention are deleted in batches, in all tenants', async (t) => {
   const stage = await openStage(t, { tenants: 2 })
   const { deps, root, rows, tenants } = stage
   const [one, other] = tenants as [string, string]
@@ -85,7 +85,11 @@ t.test('what is older than its setting says is deleted in batches, of all tenant
     insert into sign_in_places (user_id, address, device, first_at, last_at)
     values ('${user}', 'a', '', now(), ${at(now - 180 * day)}), ('${user}', 'b', '', now(), ${at(now - 180 * day + 2)})`)
 
-  t.same(await deleteOutdated({ ...deps, clock: () => now - 1 }), ofNothing, 'not a millisecond earlier')
+  t.same(
+    await deleteOutdated({ ...deps, clock: () => now - 1 }),
+    ofNothing,
+    'one millisecond earlier nothing is deleted',
+  )
   const deleted = {
     decisions: 2_503,
     events: 1_203,
@@ -99,7 +103,7 @@ t.test('what is older than its setting says is deleted in batches, of all tenant
   t.same(
     (await rows('select deleted_up_to::int as n from event_sequences order by 1')).map(({ n }) => n),
     [3, 1_200],
-    'readers of the feed can tell what they missed',
+    'readers of the feed can see what they missed',
   )
   t.same(await rows('select address from sign_in_places'), [{ address: 'b' }])
   t.same(await deleteOutdated({ ...deps, clock: () => now }), ofNothing)
@@ -120,7 +124,7 @@ t.test('what is older than its setting says is deleted in batches, of all tenant
   t.throws(() => readConfig({ AUDIT_RETENTION: '7' }), /AUDIT_RETENTION is not a setting/)
 })
 
-t.test('an event that has no number yet is kept, however old', async (t) => {
+t.test('an event without a sequence is kept, however old', async (t) => {
   const { deps, root, tenant, count } = await openStage(t)
   const now = Date.now()
   await root.query(events(tenant, 1, 1, now - 100 * day))
@@ -129,7 +133,7 @@ t.test('an event that has no number yet is kept, however old', async (t) => {
   t.equal(await count('events'), 1)
 })
 
-t.test('deliveries that ended are kept for 30 days, and open ones as long as their events', async (t) => {
+t.test('ended deliveries are kept for 30 days, and open ones as long as their events', async (t) => {
   const { deps, root, rows, tenants } = await openStage(t, { tenants: 2 })
   const [one, other] = tenants as [string, string]
   const [a, b] = [randomUUID(), randomUUID()]
@@ -162,7 +166,7 @@ t.test('deliveries that ended are kept for 30 days, and open ones as long as the
   t.throws(() => readConfig({ WEBHOOK_ALLOW: 'true' }), /WEBHOOK_ALLOW is not a setting/)
 })
 
-t.test('deliveries of a webhook that is gone go, too, open or not, and no others', async (t) => {
+t.test('deliveries of a deleted webhook are deleted, open or not, and no others', async (t) => {
   const { deps, root, rows, tenants } = await openStage(t, { tenants: 2 })
   const [one, other] = tenants as [string, string]
   const [gone, kept, elsewhere] = [randomUUID(), randomUUID(), randomUUID()]
@@ -192,7 +196,7 @@ t.test('deliveries of a webhook that is gone go, too, open or not, and no others
 })
 
 for (const { kind, skip } of usualBackends)
-  t.test(`on ${kind} the schedule calls it`, { skip }, async (t) => {
+  t.test(`on ${kind} the schedule runs the retention`, { skip }, async (t) => {
     const { deps, root, rows, tenant, openBackend } = await openStage(t, { kind })
     await root.query(decisions(tenant, 1, Date.now() - 91 * day))
     const backend = openBackend()

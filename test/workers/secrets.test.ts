@@ -9,13 +9,13 @@ const canary = 'canary-6f1d2c'
 
 for (const { kind, skip } of usualBackends)
   t.test(
-    `a token in a mail is in no queue, table or log line on ${kind}, failing or not`,
+    `the token of a mail is in no queue, table or log line on ${kind}, whether it fails or not`,
     { skip },
     async (t) => {
       const server = await mailServer(t)
       await server.start()
       let answers = 0
-      // A mail server may repeat what it was given, and so would the error made of its answer.
+      // A mail server can repeat its input, and then an error with its answer would repeat it too.
       server.answer = ({ raw }) => {
         const code = ['later', 'never'][answers++] === 'later' ? 451 : 550
         return Object.assign(new Error(`${canary} ${raw.slice(-80).replaceAll(/\s+/g, ' ')}`), {
@@ -44,7 +44,7 @@ for (const { kind, skip } of usualBackends)
 
 for (const { kind, skip } of usualBackends)
   t.test(
-    `a webhook's secrets, its URL and what the receiver says are in no queue, delivery or log line on ${kind}`,
+    `a webhook's secrets, its URL and the receiver's answer are in no queue, delivery or log line on ${kind}`,
     { skip },
     async (t) => {
       let answers = 0
@@ -80,7 +80,7 @@ for (const { kind, skip } of usualBackends)
       t.match(all, /webhook_id/)
       t.match(all, /event not delivered/)
       for (const hidden of [canary, secret, previous, broken.secret])
-        t.notOk(all.includes(hidden.replace('whsec_', '')), 'nothing of it is there')
+        t.notOk(all.includes(hidden.replace('whsec_', '')), 'no part of it is stored')
       t.notMatch(all, 'v1,')
       const sealed = await stage.rows('select secret_sealed, previous_secret_sealed from webhooks')
       t.notMatch(sealed.map((row) => String(row.secret_sealed)).join(), 'whsec_')

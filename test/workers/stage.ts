@@ -25,11 +25,11 @@ export const backends: { kind: BackendKind; skip: string | false }[] = [
   { kind: 'postgres', skip: false },
   { kind: 'redis', skip: hasRedis ? false : 'no redis-server on this machine' },
 ]
-/** For what is built on queues: the nightly tests run it on both, the others where test/workers/queue-backend is enough. */
+/** For code on top of queues: nightly tests use both backends, the others only Postgres (see queue-backend.test.ts). */
 export const usualBackends = backends.slice(0, rounds(1, 2))
 export type Stage = Awaited<ReturnType<typeof openStage>>
 
-/** A port of 127.0.0.1 that nobody listened on a moment ago. */
+/** A port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
@@ -38,7 +38,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** A Redis that keeps nothing, ended with the test; with files of a certificate and its key, it speaks TLS alone. */
+/** A Redis without persistence that ends with the test. With the files of a certificate and its key it accepts only TLS. */
 export async function startRedis(t: Test, port?: number, tls?: { key: string; certificate: string }) {
   const chosen = port ?? (await freePort())
   const files = tls && [
@@ -69,7 +69,7 @@ export async function startRedis(t: Test, port?: number, tls?: { key: string; ce
   return { url, port: chosen, pid: child.pid!, stop }
 }
 
-/** A database with tenants, the pools of API and worker, and one log whose lines are kept. */
+/** A database with tenants, the pools of API and worker, and a log that keeps its lines. */
 export async function openStage(
   t: Test,
   {
@@ -155,10 +155,10 @@ export async function openStage(
 }
 
 /**
- * Waits until `question` is answered with something true; throws after `limit` ms, which is long by default because a
- * slow machine is no fault.
+ * Waits until `question` returns a true value; throws after `limit` ms, which is long by default because a slow machine
+ * is not a failure.
  */
 export async function until(question: () => Promise<unknown> | unknown, limit = 300_000): Promise<void> {
   for (const end = Date.now() + limit; !(await question()); await sleep(10))
-    if (Date.now() > end) throw new Error(`Still not so after ${limit} ms: ${question}`)
+    if (Date.now() > end) throw new Error(`Still false after ${limit} ms: ${question}`)
 }

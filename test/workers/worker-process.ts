@@ -5,11 +5,11 @@ import { until } from './stage.ts'
 
 const main = new URL('../../workers/main.ts', import.meta.url).pathname
 
-/** A worker process, with what it printed; it is ready once its actors are started. */
+/** A worker process and its output; it is ready once its actors have started. */
 export const startWorker = (t: Test, env: Record<string, string>, ...names: string[]) =>
   startProcess(t, env, main, ...names)
 
-/** The same of another file, that prints the same once it is ready. */
+/** The same for another file that prints the same line when it is ready. */
 export async function startProcess(t: Test, env: Record<string, string>, file: string, ...names: string[]) {
   const child: ChildProcess = spawn(process.execPath, [file, ...names], {
     env: { ...bareEnv, ...env },

@@ -46,19 +46,19 @@ t.test('a deed is told with who, what, when, from where and by which decision', 
     permissions: { before: ['member:list'], after: ['member:list', 'role:list'] },
   })
   await firm.owner.put(`${firm.path}/roles/${role.id}/`, { permissions: ['member:list', 'role:list'] })
-  t.equal((await entries('action=role:update')).length, 1, 'what changes nothing is no deed')
+  t.equal((await entries('action=role:update')).length, 1, 'a request that changes nothing leaves no entry')
   await firm.owner.delete(`${firm.path}/roles/${role.id}/`)
   t.equal((await entries(`target_id=${role.id}`)).length, 3)
 })
 
-t.test('what was refused or rolled back is not in it', async (t) => {
+t.test('refused and rolled-back requests are not in the audit log', async (t) => {
   const before = (await entries()).length
   await expect(409, firm.owner.post(`${firm.path}/roles/`, { name: 'owner', permissions: [] }))
   await expect(400, firm.owner.post(`${firm.path}/members/`, { user_id: firm.id }))
   t.equal((await entries()).length, before)
 })
 
-t.test('every deed of a tenant leaves its line', async (t) => {
+t.test('every change of a tenant leaves an entry', async (t) => {
   const { owner, path } = firm
   const clerk = await firm.hire('member')
   await expect(200, owner.put(`${path}/members/${clerk.memberId}/`, { roles: ['auditor'] }))
@@ -92,7 +92,7 @@ t.test('every deed of a tenant leaves its line', async (t) => {
   t.same(roles, { roles: { before: ['member'], after: ['auditor'] } })
 })
 
-t.test('what people do about themselves is told in the tenant they are in', async (t) => {
+t.test('changes of a person to their own account appear in the log of their present tenant', async (t) => {
   const person = await service.signUp()
   await person.patch('/api/v1/users/me/', { first_name: 'Other' })
   const own = (await person.get(`${log}?page_size=100`)).body.results.map(({ action }: Entry) => action)
@@ -102,7 +102,7 @@ t.test('what people do about themselves is told in the tenant they are in', asyn
   t.equal((await person.get(`${log}?action=session:logout`)).body.results.length, 1)
 })
 
-t.test('it is read by owner, admin and auditor, of their own tenant', async (t) => {
+t.test('owners, admins and auditors read the audit log of their own tenant', async (t) => {
   for (const [role, status] of [
     ['admin', 200],
     ['auditor', 200],
@@ -115,7 +115,7 @@ t.test('it is read by owner, admin and auditor, of their own tenant', async (t) 
   t.same((await stranger.get(`${log}?actor_id=${firm.owner.id}`)).body.results, [])
 })
 
-t.test('it is listed newest first, page by page, and not counted', async (t) => {
+t.test('the audit log is listed newest first, in pages, without a count', async (t) => {
   const first = (await firm.owner.get(`${log}?page_size=5`)).body
   t.notOk('count' in first)
   const met: Entry[] = [...first.results]
@@ -148,19 +148,22 @@ t.test('it is listed newest first, page by page, and not counted', async (t) => 
     t.equal((await firm.owner.get(`${log}?${wrong}`)).status, 400, wrong)
 })
 
-t.test('nobody changes or removes a line', async (t) => {
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
-    t.equal((await service.call(method, log, { token: firm.owner.access, body: {} })).status, 405, method)
-  const [row] = await look(
-    service,
-    `select string_agg(grantee || ' ' || privilege_type, ',' order by grantee, privilege_type) as all
+t.test(
+  'no database role can change or truncate the log, and only the worker can delete from it',
+  async (t) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      t.equal((await service.call(method, log, { token: firm.owner.access, body: {} })).status, 405, method)
+    const [row] = await look(
+      service,
+      `select string_agg(grantee || ' ' || privilege_type, ',' order by grantee, privilege_type) as all
      from information_schema.role_table_grants where table_name = 'audit_log' and grantee like 'bailiwick\\_%'
        and grantee <> 'bailiwick_owner' and privilege_type in ('UPDATE', 'TRUNCATE', 'DELETE')`,
-  )
-  t.equal(row.all, 'bailiwick_worker DELETE', 'which sees those of deleted tenants alone')
-})
+    )
+    t.equal(row.all, 'bailiwick_worker DELETE', 'the worker sees only entries of deleted tenants')
+  },
+)
 
-t.test('no secret is in it, and a field that is named like one cannot be', async (t) => {
+t.test('the log contains no secret, and rejects fields that are named like one', async (t) => {
   const password = 'canary-9f3a harbour'
   const person = await service.signUp({ password })
   await firm.owner.post(`${firm.path}/invitations/`, { email: person.email })
@@ -185,7 +188,7 @@ t.test('no secret is in it, and a field that is named like one cannot be', async
     )
 })
 
-t.test('changes are the fields that differ, whatever their order', async (t) => {
+t.test('changes are the fields that differ, independent of order', async (t) => {
   t.same(changesBetween({ a: 1, b: { x: 1, y: 2 } }, { b: { y: 2, x: 1 }, a: 2 }), {
     a: { before: 1, after: 2 },
   })

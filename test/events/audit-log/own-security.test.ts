@@ -3,7 +3,7 @@ import { type Client, claimsOf, startService, tokenIn } from '../../helpers/serv
 import { attemptLogin, codeAt, codeIn, enrol, requireMfa } from '../../identity/otp/authenticator.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
-// What people do to what they log in with: passwords, addresses, sessions, second factors.
+// The audit entries about credentials: passwords, addresses, sessions, second factors.
 
 const service = await startService(t)
 const auth = '/api/v1/auth'
@@ -19,7 +19,7 @@ interface Entry {
 const lines = async (reader: Client, action: string): Promise<Entry[]> =>
   (await expect(200, reader.get(`/api/v1/audit-log/?page_size=100&action=${action}`))).results
 
-t.test('passwords, addresses and sessions leave their lines', async (t) => {
+t.test('changes of passwords, addresses and sessions leave entries', async (t) => {
   const person = await service.signUp()
   const other = await service.logIn(person)
   const sid = claimsOf(other.access).sid
@@ -35,7 +35,7 @@ t.test('passwords, addresses and sessions leave their lines', async (t) => {
   const newPassword = 'another quiet harbour'
   const change = { current_password: person.password, new_password: newPassword }
   await expect(400, person.post(`${auth}/password/change/`, { ...change, current_password: 'not this one' }))
-  t.same(await lines(person, 'password:change'), [], 'a refusal is no deed')
+  t.same(await lines(person, 'password:change'), [], 'a refused request leaves no entry')
   await expect(200, person.post(`${auth}/password/change/`, change))
   t.match(await lines(person, 'password:change'), [{ target: { type: 'user', id: person.id }, changes: {} }])
 
@@ -51,7 +51,7 @@ t.test('passwords, addresses and sessions leave their lines', async (t) => {
       decision_id: null,
     },
   ])
-  t.equal((await lines(again, 'email_verification:confirm')).length, 1, 'a reset proves the address')
+  t.equal((await lines(again, 'email_verification:confirm')).length, 1, 'a reset verifies the address')
 
   const email = `moved.${person.email}`
   await expect(200, again.patch('/api/v1/users/me/', { email }))
@@ -61,7 +61,7 @@ t.test('passwords, addresses and sessions leave their lines', async (t) => {
   for (const canary of [token, newPassword, body.password, '$argon2']) t.notMatch(all, canary)
 })
 
-t.test('every change and use of a second factor leaves its line', async (t) => {
+t.test('every change and use of a second factor leaves an entry', async (t) => {
   const person = await service.signUp()
   const { secret, deviceId } = await enrol(service, person)
   const device = { type: 'otp_device', id: deviceId }
@@ -77,7 +77,7 @@ t.test('every change and use of a second factor leaves its line', async (t) => {
   service.advance(30_000)
   await expect(200, person.post(`${auth}/otp/verify/`, { code: codeAt(secret, service.now()) }))
   await expect(400, person.post(`${auth}/otp/verify/`, { code: codeAt(secret, service.now()) }))
-  t.match(await lines(person, 'otp:verify'), [{ target: device }], 'a refused code is no deed')
+  t.match(await lines(person, 'otp:verify'), [{ target: device }], 'a refused code leaves no entry')
 
   await expect(200, person.post(`${auth}/otp/email/send/`))
   const code = codeIn(await service.mailTo(person.email, 'sign-in code'))
@@ -94,7 +94,7 @@ t.test('every change and use of a second factor leaves its line', async (t) => {
   for (const canary of [secret, code, ...made.codes]) t.notMatch(all, canary)
 })
 
-t.test('so does what is done between password and second factor', async (t) => {
+t.test('requests between password and second factor leave entries too', async (t) => {
   const person = await service.signUp()
   await requireMfa(service, person.tenantId)
   const { temporary_token: token } = await expect(200, attemptLogin(service, person))

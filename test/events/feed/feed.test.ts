@@ -23,7 +23,7 @@ const page = (reader: Client, query = '') => expect(200, reader.get(`${feed}?${q
 const sequences = ({ results }: { results: Event[] }) => results.map(({ sequence }) => sequence)
 const upTo = (last: number, from = 1) => Array.from({ length: last - from + 1 }, (_, n) => from + n)
 
-t.test('an event stands in the feed as a CloudEvent with all its fields', async (t) => {
+t.test('an event is in the feed as a CloudEvent with all its fields', async (t) => {
   const owner = await service.signUp()
   const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
   const path = `/api/v1/tenants/${owner.tenantId}/departments/`
@@ -52,7 +52,7 @@ t.test('an event stands in the feed as a CloudEvent with all its fields', async 
   t.match(results[0].id, /^[0-9a-f-]{36}$/)
 })
 
-t.test('what nobody did, and was in no trace, has null there', async (t) => {
+t.test('an event without actor and trace has null in these fields', async (t) => {
   const owner = await service.signUp()
   await eventsOf(database, owner.tenantId)
   const { results } = await page(owner)
@@ -65,7 +65,7 @@ t.test('what nobody did, and was in no trace, has null there', async (t) => {
   t.strictSame(created.data, { user_id: owner.id, email: owner.email })
 })
 
-t.test('it is read page by page in the order of the sequence, on and back', async (t) => {
+t.test('the feed is read in pages, in the order of the sequence, forwards and backwards', async (t) => {
   const owner = await service.signUp()
   for (let n = 0; n < 12; n++) await found(owner, `Department ${n}`)
   const last = (await eventsOf(database, owner.tenantId)).length
@@ -97,7 +97,7 @@ t.test('it is read page by page in the order of the sequence, on and back', asyn
   t.strictSame((await page(owner, `after=${Number.MAX_SAFE_INTEGER}`)).results, [])
 })
 
-t.test('whoever polls while others write meets every event once, in order', async (t) => {
+t.test('a client that polls while others write sees every event once, in order', async (t) => {
   const owner = await service.signUp()
   const seen: Event[] = []
   let writing = true
@@ -124,7 +124,7 @@ t.test('whoever polls while others write meets every event once, in order', asyn
   t.equal(seen.filter(({ type }) => type === 'tenant.department_created').length, 60)
 })
 
-t.test('it shows the events of the token’s tenant and of no other', async (t) => {
+t.test('the feed shows only the events of the token’s tenant', async (t) => {
   const [one, other] = [await service.signUp(), await service.signUp()]
   await found(one, 'Secret')
   await eventsOf(database, one.tenantId)
@@ -133,7 +133,7 @@ t.test('it shows the events of the token’s tenant and of no other', async (t) 
   t.notMatch(JSON.stringify(results), one.tenantId)
 })
 
-t.test('owners, admins and auditors read it, and members where a policy lets them', async (t) => {
+t.test('owners, admins and auditors read the feed, and members if a policy allows it', async (t) => {
   const owner = await service.signUp()
   for (const [role, status] of [
     ['admin', 200],
@@ -147,7 +147,7 @@ t.test('owners, admins and auditors read it, and members where a policy lets the
   t.equal((await (await colleague(service, owner)).get(feed)).status, 200)
 })
 
-t.test('a place that is none is refused, and the field named', async (t) => {
+t.test('an invalid position is refused with the name of the field', async (t) => {
   const owner = await service.signUp()
   for (const after of [
     '-1',
@@ -172,7 +172,7 @@ t.test('a place that is none is refused, and the field named', async (t) => {
 })
 
 t.test(
-  'events are kept for 90 days: a place behind which some are gone is 410, with where to go on',
+  'events are kept for 90 days: a position before deleted events is 410, with the position to continue from',
   async (t) => {
     const days = (n: number) => service.advance(n * 86_400_000)
     const owner = await service.signUp()
@@ -182,7 +182,7 @@ t.test(
     await found(later, 'Sales')
     const last = (await eventsOf(database, owner.tenantId)).length
     await deleteOutdated(service.worker!)
-    t.same(sequences(await page(later)), upTo(last), 'all of them until then')
+    t.same(sequences(await page(later)), upTo(last), 'all events until then')
 
     days(2)
     await deleteOutdated(service.worker!)
@@ -192,7 +192,7 @@ t.test(
     const rest = await page(reader, `after=${gone}&page_size=1`)
     t.same(sequences(rest), [gone + 1])
     t.equal(rest.previous, null)
-    t.match(sequences(await page(reader)), [gone + 1], 'without a place it begins with the oldest there is')
+    t.match(sequences(await page(reader)), [gone + 1], 'without a position it starts with the oldest event')
     t.match(await page(reader, `after=${gone + 1}`), {
       previous: `${service.url}${feed}?after=${gone}&page_size=1`,
     })
@@ -210,12 +210,12 @@ t.test(
     t.match(
       await much.get(`${feed}?after=${last}`),
       { status: 410, body: { oldest: all } },
-      'also where none is left',
+      'also when no event is left',
     )
   },
 )
 
-t.test('an event that has no number yet is not in the feed', async (t) => {
+t.test('an event without a sequence is not in the feed', async (t) => {
   const still = await startService(t, { workers: false })
   const owner = await still.signUp()
   const before = (await owner.get(feed)).body

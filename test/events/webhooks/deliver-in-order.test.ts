@@ -7,11 +7,11 @@ import { superuserUrl } from '../../helpers/cluster.ts'
 import { addWebhook, newSecret, seal, startReceiver } from '../../workers/receiver.ts'
 import { happenAndHandOn, hour, minute, openPostRoom, second } from './post-room.ts'
 
-// Held by the file, the cluster is not made anew for each test.
+// Kept open for the whole file, so that the cluster is not created for each test.
 const { release } = await superuserUrl()
 t.teardown(release)
 
-t.test('what fails is tried after 5 s, 30 s, 2 min, 10 min, then every 30 to 60 min', async (t) => {
+t.test('a failed delivery is tried after 5 s, 30 s, 2 min, 10 min, then every 30 to 60 min', async (t) => {
   const receiver = await startReceiver(t, () => 500)
   const room = await openPostRoom(t)
   const { id } = await addWebhook(room.stage, receiver.url)
@@ -28,27 +28,31 @@ t.test('what fails is tried after 5 s, 30 s, 2 min, 10 min, then every 30 to 60 
     const wait = await room.run(id)
     const due = await room.dueIn(id)
     t.ok(due! >= least && due! <= most, `${due} ms`)
-    t.equal(wait, Math.min(due!, minute), 'the message comes again when it is due, or looks after a minute')
+    t.equal(
+      wait,
+      Math.min(due!, minute),
+      'the message comes again when the delivery is due, or after a minute',
+    )
     t.equal(receiver.received.length, before + 1)
     room.now += due! - 1
     await room.run(id)
-    t.equal(receiver.received.length, before + 1, 'not a moment earlier')
+    t.equal(receiver.received.length, before + 1, 'not earlier')
     room.now += 1
   }
   t.same(
     new Set(receiver.received.map(({ sequence }) => sequence)),
     new Set([1]),
-    'the first holds up the second',
+    'the first delivery blocks the second',
   )
   const times = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))
-  t.equal(new Set(times).size, times.length, 'each attempt is signed anew')
+  t.equal(new Set(times).size, times.length, 'each attempt has a new signature')
   t.same(await room.statuses(id), ['failed', 'pending'])
   receiver.answer = () => 200
   t.equal(await room.run(id), null)
   t.same(
     receiver.taken.map(({ sequence }) => sequence),
     [1, 2],
-    'a success closes the circuit, all goes on at once',
+    'a success closes the circuit, and the rest is delivered at once',
   )
   t.match(await room.stage.rows('select failures, failing_since from webhooks'), [
     { failures: 0, failing_since: null },
@@ -56,7 +60,7 @@ t.test('what fails is tried after 5 s, 30 s, 2 min, 10 min, then every 30 to 60 
   t.equal(await room.stage.count('outbox'), 0)
 })
 
-t.test('a receiver that is gone or answers with a redirect is one that failed', async (t) => {
+t.test('an unreachable receiver and a redirect count as failures', async (t) => {
   const other = await startReceiver(t)
   const receiver = await startReceiver(t, (_received, response) => {
     response.writeHead(307, { location: other.url }).end()
@@ -78,7 +82,7 @@ t.test('a receiver that is gone or answers with a redirect is one that failed', 
   t.equal(other.received.length, 0)
 })
 
-t.test('Retry-After of a 429 or 503 is honoured up to an hour, of others not', async (t) => {
+t.test('Retry-After is honoured up to an hour for 429 and 503, and ignored for other statuses', async (t) => {
   const answers: [number, string, number, number][] = [
     [503, '900', 15 * minute, 15 * minute],
     [429, '86400', hour, hour],
@@ -102,7 +106,7 @@ t.test('Retry-After of a 429 or 503 is honoured up to an hour, of others not', a
 })
 
 t.test(
-  'after 24 hours an event is dead, with all that are as old, and the next is tried after 5 s',
+  'after 24 hours an event is dead, with all others as old, and the next is tried after 5 s',
   async (t) => {
     const receiver = await startReceiver(t, () => 500)
     const room = await openPostRoom(t)
@@ -134,7 +138,7 @@ t.test(
 )
 
 t.test(
-  'a 410 ends it: the event is dead, the webhook disabled, the rest waits until it is activated anew',
+  'after a 410 the event is dead, the webhook is disabled, and the rest waits until it is activated again',
   async (t) => {
     const receiver = await startReceiver(t, () => 410)
     const room = await openPostRoom(t)
@@ -154,7 +158,7 @@ t.test(
     ])
     t.equal(room.stage.logged.filter((line) => line.includes('a webhook was disabled')).length, 1)
     await happenAndHandOn(room)
-    t.equal((await room.statuses(id)).length, 3, 'what happens meanwhile is in the feed alone')
+    t.equal((await room.statuses(id)).length, 3, 'events while it is disabled are only in the feed')
     t.equal(await room.run(id), 'nothing')
     receiver.answer = () => 200
     await room.stage.root.query(
@@ -169,7 +173,7 @@ t.test(
   },
 )
 
-t.test('five days of failures disable a webhook, one success begins them anew', async (t) => {
+t.test('five days of failures disable a webhook, and a success restarts the five days', async (t) => {
   const receiver = await startReceiver(t, () => 500)
   const room = await openPostRoom(t)
   const { id } = await addWebhook(room.stage, receiver.url)
@@ -203,48 +207,48 @@ t.test('five days of failures disable a webhook, one success begins them anew', 
   t.equal(await room.stage.count(`outbox where queue = 'webhook'`), 0)
 })
 
-t.test('a suspended tenant waits, an active one goes on, a deleted one ends', async (t) => {
-  const receiver = await startReceiver(t)
-  const room = await openPostRoom(t)
-  const { id } = await addWebhook(room.stage, receiver.url)
-  for (const status of ['suspended', 'archived']) {
-    await room.stage.root.query('update tenants set status = $1', [status])
-    await happenAndHandOn(room)
-    t.equal(await room.run(id), minute)
-    t.equal(receiver.received.length, 0)
-  }
-  await room.stage.root.query(`update tenants set status = 'active'`)
-  t.equal(await room.run(id), null)
-  t.equal(receiver.taken.length, 2)
-  await happenAndHandOn(room)
-  await room.stage.root.query('update tenants set deleted_at = now()')
-  t.equal(await room.run(id), null)
-  t.equal(receiver.taken.length, 2)
-  t.equal(await room.stage.count('outbox'), 0)
-})
-
 t.test(
-  'an inactive webhook gets nothing, and its message is settled; so is that of one that is deleted',
+  'deliveries of a suspended tenant wait, of an active one continue, of a deleted one end',
   async (t) => {
     const receiver = await startReceiver(t)
     const room = await openPostRoom(t)
     const { id } = await addWebhook(room.stage, receiver.url)
-    await happenAndHandOn(room)
-    await room.stage.root.query('update webhooks set is_active = false')
+    for (const status of ['suspended', 'archived']) {
+      await room.stage.root.query('update tenants set status = $1', [status])
+      await happenAndHandOn(room)
+      t.equal(await room.run(id), minute)
+      t.equal(receiver.received.length, 0)
+    }
+    await room.stage.root.query(`update tenants set status = 'active'`)
     t.equal(await room.run(id), null)
-    t.same(await room.statuses(id), ['pending'])
-    await room.stage.root.query('update webhooks set is_active = true')
+    t.equal(receiver.taken.length, 2)
     await happenAndHandOn(room)
-    const message = await room.message(id)
-    await room.stage.root.query('delete from webhooks')
-    t.ok(message)
+    await room.stage.root.query('update tenants set deleted_at = now()')
     t.equal(await room.run(id), null)
+    t.equal(receiver.taken.length, 2)
     t.equal(await room.stage.count('outbox'), 0)
-    t.equal(receiver.received.length, 0)
   },
 )
 
-t.test('the previous secret signs, too, until it expires', async (t) => {
+t.test('an inactive or deleted webhook gets nothing, and its message is deleted', async (t) => {
+  const receiver = await startReceiver(t)
+  const room = await openPostRoom(t)
+  const { id } = await addWebhook(room.stage, receiver.url)
+  await happenAndHandOn(room)
+  await room.stage.root.query('update webhooks set is_active = false')
+  t.equal(await room.run(id), null)
+  t.same(await room.statuses(id), ['pending'])
+  await room.stage.root.query('update webhooks set is_active = true')
+  await happenAndHandOn(room)
+  const message = await room.message(id)
+  await room.stage.root.query('delete from webhooks')
+  t.ok(message)
+  t.equal(await room.run(id), null)
+  t.equal(await room.stage.count('outbox'), 0)
+  t.equal(receiver.received.length, 0)
+})
+
+t.test('the previous secret also signs until it expires', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const { id, secret } = await addWebhook(room.stage, receiver.url)
@@ -265,7 +269,7 @@ t.test('the previous secret signs, too, until it expires', async (t) => {
   t.match(one!.headers['webhook-signature'], /^v1,\S+$/)
 })
 
-t.test('a secret that no key opens is the failure of its webhook alone', async (t) => {
+t.test('a secret that no key opens is a failure of its webhook only', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const broken = await addWebhook(room.stage, receiver.url, { columns: { secret_sealed: Buffer.alloc(48) } })
@@ -300,39 +304,36 @@ t.test('a later event waits for the deliveries of an earlier one', async (t) => 
   )
 })
 
-t.test(
-  'an attempt whose process died is made again after 30 s, and what it found out late counts for nothing',
-  async (t) => {
-    const receiver = await startReceiver(t)
-    const room = await openPostRoom(t)
-    const { id, tenantId } = await addWebhook(room.stage, receiver.url)
-    const webhook = { tenantId, webhookId: id }
-    await happenAndHandOn(room, 2)
-    const { db } = room.stage.deps
-    const claimed = await asWorker(db, (tx) => claimHead(tx, webhook, 100, room.now))
-    t.ok(claimed)
-    t.equal(await asWorker(db, (tx) => claimHead(tx, webhook, 100, room.now)), null)
-    t.equal(await room.run(id), 30 * second)
-    t.equal(receiver.received.length, 0)
-    room.now += 30 * second
-    t.equal(await room.run(id), null)
-    t.same(
-      receiver.taken.map(({ sequence }) => sequence),
-      [1, 2],
+t.test('an attempt whose process died is repeated after 30 s, and its late result is ignored', async (t) => {
+  const receiver = await startReceiver(t)
+  const room = await openPostRoom(t)
+  const { id, tenantId } = await addWebhook(room.stage, receiver.url)
+  const webhook = { tenantId, webhookId: id }
+  await happenAndHandOn(room, 2)
+  const { db } = room.stage.deps
+  const claimed = await asWorker(db, (tx) => claimHead(tx, webhook, 100, room.now))
+  t.ok(claimed)
+  t.equal(await asWorker(db, (tx) => claimHead(tx, webhook, 100, room.now)), null)
+  t.equal(await room.run(id), 30 * second)
+  t.equal(receiver.received.length, 0)
+  room.now += 30 * second
+  t.equal(await room.run(id), null)
+  t.same(
+    receiver.taken.map(({ sequence }) => sequence),
+    [1, 2],
+  )
+  for (const status of [500, 410, 200]) {
+    const answer = { status, reason: null, retryAfter: null, duration: 1 }
+    await t.rejects(
+      asWorker(db, (tx) => concludeAttempt(tx, webhook, claimed!, answer, room.now)),
+      AttemptOutdated,
     )
-    for (const status of [500, 410, 200]) {
-      const answer = { status, reason: null, retryAfter: null, duration: 1 }
-      await t.rejects(
-        asWorker(db, (tx) => concludeAttempt(tx, webhook, claimed!, answer, room.now)),
-        AttemptOutdated,
-      )
-    }
-    t.match(await room.stage.rows('select * from webhooks'), [{ failures: 0, disabled_reason: null }])
-    t.same(await room.statuses(id), ['succeeded', 'succeeded'])
-  },
-)
+  }
+  t.match(await room.stage.rows('select * from webhooks'), [{ failures: 0, disabled_reason: null }])
+  t.same(await room.statuses(id), ['succeeded', 'succeeded'])
+})
 
-t.test('runs at the same time send each event once and keep the order', async (t) => {
+t.test('concurrent runs send each event once and keep the order', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const { id } = await addWebhook(room.stage, receiver.url)
@@ -345,7 +346,7 @@ t.test('runs at the same time send each event once and keep the order', async (t
   t.equal(await room.stage.count('outbox'), 0)
 })
 
-t.test('a run ends after a hundred deliveries, so that others have their turn', async (t) => {
+t.test('a run ends after a hundred deliveries, so that other webhooks have their turn', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const { id } = await addWebhook(room.stage, receiver.url)

@@ -7,7 +7,7 @@ import { happenAndHandOn, hour, minute, openPostRoom, second } from './post-room
 const { release } = await superuserUrl()
 t.teardown(release)
 
-t.test('a test names its webhook, is signed like an event, and has no place in the order', async (t) => {
+t.test('a test has its webhook as subject, is signed like an event, and has no sequence', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const { id, secret } = await addWebhook(room.stage, receiver.url)
@@ -33,7 +33,7 @@ t.test('a test names its webhook, is signed like an event, and has no place in t
   t.equal(await room.stage.count('outbox'), 0)
 })
 
-t.test('a test that fails is dead at once, and says nothing about the order', async (t) => {
+t.test('a failed test is dead at once, and does not count against the ordered deliveries', async (t) => {
   const receiver = await startReceiver(t, () => 410)
   const room = await openPostRoom(t)
   const { id } = await addWebhook(room.stage, receiver.url)
@@ -47,7 +47,7 @@ t.test('a test that fails is dead at once, and says nothing about the order', as
   t.equal(receiver.received.length, 1)
 })
 
-t.test('a test goes to an inactive and to a disabled webhook, too', async (t) => {
+t.test('a test is sent also to an inactive or disabled webhook', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   for (const columns of [{ is_active: false }, { disabled_reason: 'gone' }]) {
@@ -58,32 +58,35 @@ t.test('a test goes to an inactive and to a disabled webhook, too', async (t) =>
   }
 })
 
-t.test('a test that is taken while the circuit is open closes it: what waits is tried at once', async (t) => {
-  const receiver = await startReceiver(t, () => 500)
-  const room = await openPostRoom(t)
-  const { id } = await addWebhook(room.stage, receiver.url)
-  await happenAndHandOn(room, 2)
-  for (let n = 0; n < 5; n++) {
+t.test(
+  'a test that succeeds while the circuit is open closes it: waiting deliveries are tried at once',
+  async (t) => {
+    const receiver = await startReceiver(t, () => 500)
+    const room = await openPostRoom(t)
+    const { id } = await addWebhook(room.stage, receiver.url)
+    await happenAndHandOn(room, 2)
+    for (let n = 0; n < 5; n++) {
+      await room.run(id)
+      room.now += (await room.dueIn(id))!
+    }
     await room.run(id)
-    room.now += (await room.dueIn(id))!
-  }
-  await room.run(id)
-  t.ok((await room.dueIn(id))! >= 30 * minute)
-  await addTest(room.stage, id)
-  await room.runOnce(id)
-  t.ok((await room.dueIn(id))! >= 30 * minute, 'one that fails leaves it as it is')
-  receiver.answer = () => 200
-  await addTest(room.stage, id)
-  await room.runOnce(id)
-  t.equal(await room.dueIn(id), 0)
-  t.equal(await room.run(id), null)
-  t.same(
-    receiver.taken.map(({ sequence }) => sequence),
-    [undefined, 1, 2],
-  )
-})
+    t.ok((await room.dueIn(id))! >= 30 * minute)
+    await addTest(room.stage, id)
+    await room.runOnce(id)
+    t.ok((await room.dueIn(id))! >= 30 * minute, 'a failed test changes nothing')
+    receiver.answer = () => 200
+    await addTest(room.stage, id)
+    await room.runOnce(id)
+    t.equal(await room.dueIn(id), 0)
+    t.equal(await room.run(id), null)
+    t.same(
+      receiver.taken.map(({ sequence }) => sequence),
+      [undefined, 1, 2],
+    )
+  },
+)
 
-t.test('a replay sends the same event under the same id, once, beside the order', async (t) => {
+t.test('a replay sends the same event with the same id, once, outside the order', async (t) => {
   const receiver = await startReceiver(t, () => 500)
   const room = await openPostRoom(t)
   const { id } = await addWebhook(room.stage, receiver.url)
@@ -109,43 +112,42 @@ t.test('a replay sends the same event under the same id, once, beside the order'
   t.same(await room.statuses(id), ['dead', 'failed'], 'one attempt')
   receiver.answer = () => 200
   t.equal(await replay(), null)
-  t.equal(await replay(), null, 'also of what was taken')
+  t.equal(await replay(), null, 'also of a delivered event')
   t.same(await room.statuses(id), ['succeeded', 'failed'])
   const bodies = receiver.received.map(({ body }) => body).filter((body) => body.includes(event!))
-  t.equal(new Set(bodies).size, 1, 'the same to the byte')
+  t.equal(new Set(bodies).size, 1, 'the same bytes')
   t.equal(receiver.received.length, before + 3)
   for (const { headers } of receiver.received.slice(before)) t.equal(headers['webhook-id'], event)
 
   await room.stage.root.query('delete from events where id = $1', [event])
   await replay()
-  t.equal(
-    receiver.received.length,
-    before + 3,
-    'an event that is no longer kept is not sent as something else',
-  )
+  t.equal(receiver.received.length, before + 3, 'a replay whose event was deleted is not sent')
 })
 
-t.test('a test of a suspended tenant waits, of a deleted one ends; two at a time send it once', async (t) => {
-  const receiver = await startReceiver(t)
-  const room = await openPostRoom(t)
-  const { id } = await addWebhook(room.stage, receiver.url)
-  await addTest(room.stage, id)
-  await room.stage.root.query(`update tenants set status = 'suspended'`)
-  t.equal(await room.runOnce(id), minute)
-  await room.stage.root.query(`update tenants set status = 'active'`)
-  const waits = await Promise.all([room.runOnce(id), room.runOnce(id), room.runOnce(id)])
-  t.equal(waits.filter((wait) => wait === null).length >= 1, true)
-  for (const wait of waits) t.ok(wait === null || wait === 'nothing' || wait <= 30 * second, `${wait}`)
-  t.equal(receiver.received.length, 1)
-  await addTest(room.stage, id)
-  await room.stage.root.query('update tenants set deleted_at = now()')
-  room.now += hour
-  t.equal(await room.runOnce(id), null)
-  t.equal(receiver.received.length, 1)
-  t.equal(await room.stage.count('outbox'), 0)
-})
+t.test(
+  'a test of a suspended tenant waits, of a deleted one ends; two concurrent runs send it once',
+  async (t) => {
+    const receiver = await startReceiver(t)
+    const room = await openPostRoom(t)
+    const { id } = await addWebhook(room.stage, receiver.url)
+    await addTest(room.stage, id)
+    await room.stage.root.query(`update tenants set status = 'suspended'`)
+    t.equal(await room.runOnce(id), minute)
+    await room.stage.root.query(`update tenants set status = 'active'`)
+    const waits = await Promise.all([room.runOnce(id), room.runOnce(id), room.runOnce(id)])
+    t.equal(waits.filter((wait) => wait === null).length >= 1, true)
+    for (const wait of waits) t.ok(wait === null || wait === 'nothing' || wait <= 30 * second, `${wait}`)
+    t.equal(receiver.received.length, 1)
+    await addTest(room.stage, id)
+    await room.stage.root.query('update tenants set deleted_at = now()')
+    room.now += hour
+    t.equal(await room.runOnce(id), null)
+    t.equal(receiver.received.length, 1)
+    t.equal(await room.stage.count('outbox'), 0)
+  },
+)
 
-t.test('a test of a webhook that is deleted meanwhile ends', async (t) => {
+t.test('a test ends when its webhook is deleted', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const { id } = await addWebhook(room.stage, receiver.url)

@@ -24,12 +24,12 @@ const deliver = (id: string, status: string) =>
      where id = '${id}'`,
   )
 
-t.test('a test is a delivery of its own, of no event, and a message that it is to be made', async (t) => {
+t.test('a test creates a delivery without an event, and a message for it', async (t) => {
   const owner = await service.signUp()
   const id = await webhookOf(owner)
   const { delivery_id: did } = await expect(200, owner.post(`${all}${id}/test/`))
   const { results, ...page } = await expect(200, owner.get(`${all}${id}/deliveries/`))
-  t.strictSame(page, { next: null, previous: null }, 'and they are not counted')
+  t.strictSame(page, { next: null, previous: null }, 'deliveries are not counted')
   t.strictSame(results, [
     {
       id: did,
@@ -54,7 +54,7 @@ t.test('a test is a delivery of its own, of no event, and a message that it is t
   await expect(200, owner.post(`${all}${id}/test/`))
 })
 
-t.test('of one webhook 20 tests and replays wait at most, however many are asked for at once', async (t) => {
+t.test('at most 20 tests and replays of a webhook wait, also after concurrent requests', async (t) => {
   const owner = await service.signUp()
   const [id, other] = [await webhookOf(owner), await webhookOf(owner)]
   const asked = await Promise.all(Array.from({ length: 25 }, () => owner.post(`${all}${id}/test/`)))
@@ -70,7 +70,7 @@ t.test('of one webhook 20 tests and replays wait at most, however many are asked
   await expect(200, owner.post(`${all}${other}/test/`))
 })
 
-t.test('a replay makes one delivery of those that have ended pending, once', async (t) => {
+t.test('a replay reopens an ended delivery, once', async (t) => {
   const owner = await service.signUp()
   const id = await webhookOf(owner)
   const { delivery_id: did } = await expect(200, owner.post(`${all}${id}/test/`))
@@ -92,7 +92,7 @@ t.test('a replay makes one delivery of those that have ended pending, once', asy
   t.match(results, [{ id: did, status: 'pending', attempt: 1, next_attempt_at: moment() }])
 })
 
-t.test('nothing is replayed to a webhook that is inactive or disabled', async (t) => {
+t.test('an inactive or disabled webhook gets no replay', async (t) => {
   const owner = await service.signUp()
   const id = await webhookOf(owner)
   const { delivery_id: did } = await expect(200, owner.post(`${all}${id}/test/`))
@@ -106,12 +106,16 @@ t.test('nothing is replayed to a webhook that is inactive or disabled', async (t
   await expect(200, replay())
   await deliver(did, 'dead')
   await look(service, `update webhook_deliveries set sequence = 7 where id = '${did}'`)
-  t.match(await replay(), { status: 410, body: { code: 'gone' } }, 'nor an event that is no longer kept')
+  t.match(
+    await replay(),
+    { status: 410, body: { code: 'gone' } },
+    'an event that is no longer kept cannot be replayed',
+  )
   t.equal((await owner.post(`${all}${id}/deliveries/${randomUUID()}/replay/`)).status, 404)
   t.equal((await owner.post(`${all}${await webhookOf(owner)}/deliveries/${did}/replay/`)).status, 404)
 })
 
-t.test('they are listed newest first, page by page, by status and type', async (t) => {
+t.test('deliveries are listed newest first, in pages, by status and type', async (t) => {
   const owner = await service.signUp()
   const id = await webhookOf(owner)
   const made: string[] = []
@@ -155,5 +159,5 @@ t.test('they are listed newest first, page by page, by status and type', async (
     })
   const cursor = new URL((await owner.get(`${path}?page_size=1`)).body.next).searchParams.get('cursor')
   const other = `${all}${await webhookOf(owner)}/deliveries/?cursor=${cursor}`
-  t.equal((await owner.get(other)).status, 400, 'the place in another list is none')
+  t.equal((await owner.get(other)).status, 400, 'a cursor of another list is refused')
 })

@@ -10,7 +10,7 @@ import { happenAndHandOn, openPostRoom } from './post-room.ts'
 const { release } = await superuserUrl()
 t.teardown(release)
 
-t.test('an event goes to the webhooks of its tenant that are active and named its type', async (t) => {
+t.test('an event goes to the active webhooks of its tenant that subscribe to its type', async (t) => {
   const room = await openPostRoom(t, { tenants: 2 })
   const { stage } = room
   const url = 'http://127.0.0.1:9/'
@@ -52,12 +52,16 @@ t.test('an event goes to the webhooks of its tenant that are active and named it
     })
   t.equal(await stage.count(`outbox where queue = 'webhook'`), wanting.length)
   await room.handOn([event!])
-  t.equal(await stage.count('webhook_deliveries'), wanting.length, 'handed on twice, it is delivered once')
+  t.equal(
+    await stage.count('webhook_deliveries'),
+    wanting.length,
+    'an event that is fanned out twice is delivered once',
+  )
   t.equal(await stage.count(`outbox where queue = 'webhook'`), wanting.length)
 })
 
 t.test(
-  'a tenant that had its deliveries of the day gets no more, which is told, and events stay in the feed',
+  'a tenant at its daily limit gets no more deliveries, the audit log says so, and events stay in the feed',
   async (t) => {
     const room = await openPostRoom(t, { tenants: 2 })
     const { stage } = room
@@ -75,13 +79,13 @@ t.test(
     t.same(
       (await made()).map(({ n }) => n),
       [1, 1, 2, 2, 3],
-      'the latest are left out',
+      'the latest events are dropped',
     )
     t.match(await stage.rows("select * from audit_log where action = 'webhook:throttle'"), [
       { tenant_id: tenantId },
     ])
     t.equal(await stage.count('events'), 5)
-    t.same(await room.handOn(await room.happen(1, other), other, 5), [], 'others have their own')
+    t.same(await room.handOn(await room.happen(1, other), other, 5), [], 'other tenants have their own limit')
     room.now += 86_400_000
     t.same(await room.handOn(await room.happen(), tenantId, 5), [])
     t.equal((await made()).length, 8)
@@ -89,7 +93,7 @@ t.test(
   },
 )
 
-t.test('a message that is settled leaves nothing open behind, however events come meanwhile', async (t) => {
+t.test('a message that is deleted leaves no open delivery behind, also with concurrent events', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const { stage } = room
@@ -109,7 +113,7 @@ t.test('a message that is settled leaves nothing open behind, however events com
     if (open > 0 && messages !== 1) t.fail(`round ${round}: ${open} open, ${messages} messages`)
     for (let wait = await room.run(id); wait !== null && wait !== 'nothing'; ) wait = await room.run(id)
   }
-  t.ok(settled > 0, `${settled} of ${times} rounds settled meanwhile`)
+  t.ok(settled > 0, `${settled} of ${times} rounds deleted the message concurrently`)
   t.same(
     receiver.received.map(({ sequence }) => sequence),
     Array.from({ length: 2 * times }, (_, n) => n + 1),
@@ -117,7 +121,7 @@ t.test('a message that is settled leaves nothing open behind, however events com
   t.equal(await stage.count('outbox'), 0)
 })
 
-t.test('an activation while the message is settled leaves a message where something is open', async (t) => {
+t.test('an activation while the message is deleted leaves a message if a delivery is open', async (t) => {
   const receiver = await startReceiver(t)
   const room = await openPostRoom(t)
   const { stage } = room
@@ -148,7 +152,7 @@ t.test('an activation while the message is settled leaves a message where someth
   t.equal(receiver.taken.length, times)
 })
 
-t.test('webhooks that are deleted while events are handed on break nobody’s events', async (t) => {
+t.test('deleting a webhook during the fan-out does not break the fan-out of others', async (t) => {
   const room = await openPostRoom(t)
   const { stage } = room
   const url = 'http://127.0.0.1:9/'
@@ -161,7 +165,7 @@ t.test('webhooks that are deleted while events are handed on break nobody’s ev
   t.equal((await room.statuses(kept.id)).length, 20)
 })
 
-t.test('a message over which processes died is made anew, once', async (t) => {
+t.test('a message over which processes died is replaced, once', async (t) => {
   const room = await openPostRoom(t)
   const { id, tenantId } = await addWebhook(room.stage, 'http://127.0.0.1:9/')
   await happenAndHandOn(room)

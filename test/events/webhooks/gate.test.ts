@@ -9,7 +9,7 @@ const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'
 
 t.test(
-  'a gate lets one webhook be made, and led elsewhere, with the approval of somebody else',
+  'a gate allows one webhook to be created, and its URL to be changed, with another person’s approval',
   async (t) => {
     const owner = await service.signUp()
     const other = await colleague(service, owner, 'admin')
@@ -31,7 +31,7 @@ t.test(
     })
     const answers = await Promise.all([1, 2, 3, 4].map(() => owner.post(all, { url }, { headers })))
     const made = answers.filter(({ status }) => status === 201)
-    t.equal(made.length, 1, 'the approval is used up with its effect')
+    t.equal(made.length, 1, 'the approval is consumed by the change')
     const { id: webhookId, secret } = made[0]!.body
     t.equal((await expect(200, owner.get(all))).count, 1)
     t.notMatch(JSON.stringify(await expect(200, other.get('/api/v1/approval-requests/'))), secret)
@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-t.test('no policy gates what is not a change of where events go', async (t) => {
+t.test('no policy gates requests that do not change where events go', async (t) => {
   const owner = await service.signUp()
   const actions = ['webhook:rotate', 'webhook:delete', 'webhook:test', 'webhook:replay', 'webhook:list']
   const policy = { name: 'All', effect: 'require_approval', actions }

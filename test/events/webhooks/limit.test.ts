@@ -6,7 +6,7 @@ const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'
 const full = { status: 409, body: { code: 'limit_reached' } }
 
-t.test('a tenant has 20 webhooks at most, however many are created at once', async (t) => {
+t.test('a tenant has at most 20 webhooks, also after concurrent requests', async (t) => {
   const service = await startService(t, { workers: false })
   const owner = await service.signUp()
   for (let n = 0; n < 17; n++) await expect(201, owner.post(all, { url }))
@@ -30,7 +30,7 @@ t.test('a tenant has 20 webhooks at most, however many are created at once', asy
   await expect(201, (await service.signUp()).post(all, { url }))
 })
 
-t.test('a test is a delivery of the day, too', async (t) => {
+t.test('a test counts as a delivery of the day', async (t) => {
   const service = await startService(t, { workers: false, env: { LIMIT_DELIVERIES_PER_DAY: '2' } })
   const owner = await service.signUp()
   const { id } = await expect(201, owner.post(all, { url }))
@@ -40,7 +40,7 @@ t.test('a test is a delivery of the day, too', async (t) => {
   await expect(200, (await service.logIn(owner)).post(`${all}${id}/test/`))
 })
 
-t.test('LIMIT_WEBHOOKS says how many', async (t) => {
+t.test('LIMIT_WEBHOOKS sets the limit', async (t) => {
   const service = await startService(t, { workers: false, env: { LIMIT_WEBHOOKS: '0' } })
   t.match(await (await service.signUp()).post(all, { url }), full)
 })

@@ -18,9 +18,9 @@ t.teardown(release)
 
 for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
-    t.jobs = 3 // they wait for most of their time
+    t.jobs = 3 // most of their time they wait
     const test = (name: string, run: (t: Test) => Promise<void>) => t.test(name, { buffered: true }, run)
-    test('events arrive once, in order, signed so that a library of others believes them', async (t) => {
+    test('events arrive once, in order, with signatures that an independent library accepts', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
       const running = await startActors(stage.deps)
@@ -57,7 +57,7 @@ for (const { kind, skip } of usualBackends)
       t.match(await stage.rows('select * from webhooks'), [{ id, failures: 0, last_success_at: Date }])
     })
 
-    test('several processes and a receiver that fails now and then keep the order', async (t) => {
+    test('the order holds with several processes and a receiver that sometimes fails', async (t) => {
       const failing = new Set([4, 17])
       const times: Record<number, number[]> = {}
       const receiver = await startReceiver(t, ({ sequence }) => {
@@ -74,14 +74,14 @@ for (const { kind, skip } of usualBackends)
         receiver.taken.map(({ sequence }) => sequence),
         Array.from({ length: 30 }, (_, n) => n + 1),
       )
-      t.equal(receiver.received.length, 32, 'nothing is sent twice but what failed')
+      t.equal(receiver.received.length, 32, 'only failed deliveries are sent twice')
       for (const [first = 0, again = 0] of [times[4]!, times[17]!])
         t.ok(again - first >= 4_900 && again - first < 20_000, `tried again after ${again - first} ms`)
       t.match(await stage.rows('select * from webhooks'), [{ id, failures: 0 }])
       for (const { child } of workers) child.kill('SIGTERM')
     })
 
-    test('a webhook that takes nothing holds up no other, of its tenant or of another', async (t) => {
+    test('a webhook that accepts nothing blocks no other, of its tenant or of another', async (t) => {
       const silent = await startReceiver(t, () => undefined)
       const broken = await startReceiver(t, () => 500)
       const receiver = await startReceiver(t)
@@ -107,7 +107,7 @@ for (const { kind, skip } of usualBackends)
       for (const { sequence } of broken.received) t.equal(sequence, 1)
     })
 
-    test('a worker killed amid a delivery loses none, keeps the order and repeats under the same id', async (t) => {
+    test('a worker killed during a delivery loses none, keeps the order, and the repeat has the same id', async (t) => {
       const stage = await openStage(t, { kind })
       const worker = await startWorker(t, stage.env)
       let killed = false
@@ -130,7 +130,7 @@ for (const { kind, skip } of usualBackends)
       t.equal(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size, 12)
     })
 
-    test('a suspended tenant waits, and goes on when it is active; a test goes out beside the order', async (t) => {
+    test('deliveries of a suspended tenant wait and continue when it is active; a test is sent outside the order', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
       const running = await startActors(stage.deps)
@@ -156,12 +156,12 @@ for (const { kind, skip } of usualBackends)
       t.notMatch(
         stage.logged.join(''),
         /"error":"DelayedError/,
-        'what is put off is no failure of the worker',
+        'a delayed message is not a failure of the worker',
       )
       t.equal(await stage.count('dead_letters'), 0)
     })
 
-    test('a message over which processes kept dying is begun anew and is no dead letter', async (t) => {
+    test('a message over which processes kept dying is started again and is not a dead letter', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
       const backend = stage.openBackend()
@@ -182,7 +182,7 @@ for (const { kind, skip } of usualBackends)
       t.match(await stage.rows('select * from webhook_deliveries'), [{ webhook_id: id, status: 'succeeded' }])
     })
 
-    test('events that come at any moment are all delivered, and nothing open is left behind', async (t) => {
+    test('events at random moments are all delivered, and no open delivery is left', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
       const running = await Promise.all([startActors(stage.deps), startActors(stage.deps)])

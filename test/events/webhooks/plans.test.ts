@@ -8,7 +8,8 @@ import { plansOf } from '../../helpers/explain.ts'
 import { startService } from '../../helpers/service.ts'
 import { look } from '../../tenancy/staff.ts'
 
-// As bailiwick_api, and so below row-level security: with an index led by tenant_id, and nothing endless sorted.
+// Query plans of bailiwick_api, under row-level security: each uses an index that begins with tenant_id, and sorts no unlimited set.
+// unlimited set.
 
 const service = await startService(t, { workers: false })
 const owner = await service.signUp()
@@ -29,7 +30,7 @@ await look(
 )
 await look(service, 'analyze webhook_deliveries')
 
-t.test('the feed is read along the sequence', async (t) => {
+t.test('the feed is read in the order of the sequence index', async (t) => {
   for (const after of [0, 10]) {
     const [plan] = await plansOf(db, scope, (tx) => listEventsAfter(tx, id, after, 21))
     t.same(plan!.faults, [])
@@ -56,7 +57,7 @@ t.test('deliveries and webhooks are listed by age', async (t) => {
       }
 })
 
-t.test('so is what a change asks first', async (t) => {
+t.test('the queries before a change use such an index too', async (t) => {
   const asked = { tenantId: id, webhookId: somewhere, id: somewhere, at: service.now() }
   const plans = await plansOf(db, scope, async (tx) => {
     await webhooks.findWebhook(tx, id, somewhere)

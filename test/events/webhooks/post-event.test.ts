@@ -24,7 +24,7 @@ async function listen<S extends net.Server>(t: Test, server: S): Promise<S> {
 const serve = async (t: Test, answer: RequestListener) =>
   `http://127.0.0.1:${portOf(await listen(t, createServer(answer)))}/`
 
-/** A server that speaks no HTTP of its own; `answer` gets each connection once something was sent. */
+/** A server without HTTP; `answer` gets each connection once the client has sent something. */
 const serveRaw = async (t: Test, answer: (socket: net.Socket, nth: number) => void) => {
   let nth = 0
   const server = net.createServer((socket) => {
@@ -40,7 +40,7 @@ function poster(t: Test, options: Partial<PosterOptions> = {}) {
   return (url: string, body = '{}') => opened.post(url, { 'content-type': 'text/plain' }, body)
 }
 
-/** A resolver that answers each question with the next of `answers`. */
+/** A resolver that answers each lookup with the next of `answers`. */
 function resolver(...answers: string[][]) {
   const asked: string[] = []
   const resolve: Resolve = (host, _options, done) => {
@@ -54,7 +54,7 @@ function resolver(...answers: string[][]) {
   return { asked, resolve }
 }
 
-t.test('what is answered is told by its status, whatever it is', async (t) => {
+t.test('every answer is reported with its status', async (t) => {
   const url = await serve(t, (request, response) => {
     response.writeHead(Number(request.url!.slice(1)), { 'retry-after': '7' }).end('thanks')
   })
@@ -63,7 +63,7 @@ t.test('what is answered is told by its status, whatever it is', async (t) => {
     t.match(await post(url + status), { status, reason: null, retryAfter: 7_000 })
 })
 
-t.test('a receiver may ask for a wait in seconds or until a date', async (t) => {
+t.test('a receiver can request a wait in seconds or until a date', async (t) => {
   const asked = ['120', new Date(1_060_000).toUTCString(), new Date(0).toUTCString(), 'soon', '-5', '1e9']
   const url = await serve(t, (_request, response) =>
     response.writeHead(503, { 'retry-after': asked.shift()! }).end(),
@@ -73,7 +73,7 @@ t.test('a receiver may ask for a wait in seconds or until a date', async (t) => 
 })
 
 t.test(
-  'whoever never answers, drips headers or is silent after the connection is given up in time',
+  'a receiver that never answers, sends headers slowly, or is silent after connecting, ends at the time limit',
   async (t) => {
     const dripping = await serveRaw(t, (socket) => {
       socket.write('HTTP/1.1 200 OK\r\n')
@@ -114,7 +114,7 @@ t.test('an endless answer is cut off after 64 KiB, and its status counts', async
   t.ok(written < 16 * 1024 * 1024, `${written} bytes were written`)
 })
 
-t.test('an answer that drips for ever is left when the time is over, and its status counts', async (t) => {
+t.test('an answer with an endless slow body ends at the time limit, and its status counts', async (t) => {
   const url = await serve(t, (_request, response) => {
     const timer = setInterval(() => response.write('x'), 20)
     response.on('close', () => clearInterval(timer))
@@ -122,7 +122,7 @@ t.test('an answer that drips for ever is left when the time is over, and its sta
   t.match(await poster(t, { limit: 400 })(url), { status: 200, reason: null })
 })
 
-t.test('a redirect is an answer, not a way', async (t) => {
+t.test('a redirect is an answer and is not followed', async (t) => {
   let arrived = 0
   const other = await serve(t, (_request, response) => {
     arrived++
@@ -136,7 +136,7 @@ t.test('a redirect is an answer, not a way', async (t) => {
   t.equal(arrived, 0)
 })
 
-t.test('who is gone, unknown or speaks something else is told apart', async (t) => {
+t.test('unreachable hosts, unknown hosts and other protocols have different reasons', async (t) => {
   const closed = await listen(t, net.createServer())
   const gone = `http://127.0.0.1:${portOf(closed)}/`
   closed.close()
@@ -166,7 +166,7 @@ t.test('who is gone, unknown or speaks something else is told apart', async (t) 
   })
 })
 
-t.test('a certificate has to be trusted, and to be that of the host', async (t) => {
+t.test('a certificate must be trusted and match the host', async (t) => {
   let arrived = 0
   const server = await listen(
     t,
@@ -187,7 +187,7 @@ t.test('a certificate has to be trusted, and to be that of the host', async (t) 
   t.match(await poster(t, { resolve })(`https://receiver.test:${plain.port}/`), { reason: 'tls' })
 })
 
-t.test('nothing is connected to that is private, by address or by name', async (t) => {
+t.test('private hosts are never connected to, by address or by name', async (t) => {
   let connections = 0
   const server = await listen(
     t,
@@ -216,24 +216,24 @@ t.test('nothing is connected to that is private, by address or by name', async (
   t.equal(connections, 0)
 })
 
-t.test('a name that is public at first and private later leads nowhere', async (t) => {
+t.test('a name that is public first and private later is refused', async (t) => {
   let connections = 0
   const server = await listen(
     t,
     net.createServer(() => connections++),
   )
-  // Of the part of IPv6 that is global and given to nobody: there is no way to it.
+  // A global IPv6 address in an unassigned block: it cannot be reached.
   const { resolve, asked } = resolver(['2d00::1'], ['127.0.0.1'])
   const post = poster(t, { allowPrivate: false, resolve, limit: 400 })
   const url = `https://rebound.test:${portOf(server)}/`
-  t.match(await post(url), { status: null, reason: /^(connection|timeout)$/ }, 'judged public, and tried')
-  t.equal(asked.length, 1, 'what was judged is what is connected to, without asking again')
+  t.match(await post(url), { status: null, reason: /^(connection|timeout)$/ }, 'it is public, so it is tried')
+  t.equal(asked.length, 1, 'the connection uses the checked address, without a second lookup')
   t.match(await post(url), { status: null, reason: 'private_address' })
   t.equal(asked.length, 2)
   t.equal(connections, 0)
 })
 
-t.test('connections are kept, and one that was closed meanwhile is no failure', async (t) => {
+t.test('connections are kept, and one that the server closed is not a failure', async (t) => {
   const seen: number[] = []
   const url = await serveRaw(t, (socket, nth) => {
     seen.push(nth)

@@ -14,7 +14,7 @@ export const hour = 60 * minute
 
 export type PostRoom = Awaited<ReturnType<typeof openPostRoom>>
 
-/** A stage without queues, on which events are handed on and delivered when the test says so, at the hour it says. */
+/** A stage without queues: the test decides when events are fanned out and delivered, and moves the clock. */
 export async function openPostRoom(t: Test, options: { tenants?: number } = {}) {
   const stage = await openStage(t, options)
   const room = { now: Date.now() }
@@ -32,7 +32,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
   return Object.assign(room, {
     stage,
     deps,
-    /** Events that have their number and no deliveries yet; their ids. */
+    /** Appends events with a sequence and without deliveries; returns their ids. */
     async happen(count = 1, tenantId = stage.tenant): Promise<string[]> {
       const ids: string[] = []
       for (let n = 0; n < count; n++) ids.push(await stage.append(tenantId))
@@ -40,7 +40,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
       await asWorker(stage.deps.db, (tx) => numberEvents(tx, [{ tenantId, eventId: newest }]))
       return ids
     },
-    /** What the fan-out does, in its transaction. */
+    /** Fans events out, in one transaction. */
     async handOn(ids: string[], tenantId = stage.tenant, maxPerDay = 100_000) {
       await stage.root.query('delete from outbox where id = any($1)', [ids])
       return asWorker(stage.deps.db, (tx) =>
@@ -53,7 +53,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
       )
     },
     message: (webhookId: string) => idOf('webhook', webhookId),
-    /** One run for a webhook; 'nothing' where it has no message. */
+    /** Runs deliveries for a webhook once; 'nothing' without a message. */
     async run(webhookId: string): Promise<number | null | 'nothing'> {
       const found = await idOf('webhook', webhookId)
       if (!found) return 'nothing'
@@ -65,7 +65,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
       const { tenant_id: tenantId, id, payload } = found
       return deliverOnce(deps, { tenantId, id, webhookId, deliveryId: payload.delivery_id })
     },
-    /** ms until the first open delivery is due; null where none is open. */
+    /** ms until the first open delivery is due, or null. */
     async dueIn(webhookId: string): Promise<number | null> {
       const { rows } = await stage.root.query(
         `select next_attempt_at from webhook_deliveries where webhook_id = $1 and in_order
@@ -74,7 +74,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
       )
       return rows[0] ? rows[0].next_attempt_at.getTime() - room.now : null
     },
-    /** Statuses of a webhook's deliveries, in order. */
+    /** The statuses of a webhook's deliveries, in order. */
     async statuses(webhookId: string): Promise<string[]> {
       const { rows } = await stage.root.query(
         'select status from webhook_deliveries where webhook_id = $1 order by sequence, created_at',
@@ -85,7 +85,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
   })
 }
 
-/** The same, handed on at once. */
+/** Appends events and fans them out. */
 export async function happenAndHandOn(room: PostRoom, count = 1): Promise<string[]> {
   const ids = await room.happen(count)
   await room.handOn(ids)

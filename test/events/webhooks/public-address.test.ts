@@ -3,7 +3,7 @@ import { isPublicAddress, whyRefused } from '../../../src/events/webhooks/public
 
 const addresses = (text: string) => text.trim().split(/\s+/)
 
-t.test('what is globally reachable is public', async (t) => {
+t.test('globally reachable addresses are public', async (t) => {
   const reachable = addresses(`
     1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255
     172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0 223.255.255.255
@@ -13,7 +13,7 @@ t.test('what is globally reachable is public', async (t) => {
   for (const address of reachable) t.ok(isPublicAddress(address), address)
 })
 
-t.test('what is private, local, reserved, shared or made for documents is not', async (t) => {
+t.test('private, local, reserved, shared and documentation addresses are not public', async (t) => {
   const others = addresses(`
     0.0.0.0 0.1.2.3 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.1 127.255.255.255 169.254.169.254
     172.16.0.0 172.31.255.255 192.0.0.1 192.0.2.1 192.88.99.1 192.168.0.0 192.168.255.255 198.18.0.0 198.19.255.255
@@ -24,21 +24,21 @@ t.test('what is private, local, reserved, shared or made for documents is not', 
   for (const address of others) t.notOk(isPublicAddress(address), address)
 })
 
-t.test('an IPv4 address inside an IPv6 one is no way in', async (t) => {
+t.test('an IPv4 address embedded in an IPv6 address is checked too', async (t) => {
   const disguised = addresses(`
     ::ffff:127.0.0.1 ::ffff:7f00:1 ::ffff:8.8.8.8 ::ffff:0:127.0.0.1 ::127.0.0.1 ::8.8.8.8 64:ff9b::127.0.0.1 64:ff9b::7f00:1
     64:ff9b::a9fe:a9fe 64:ff9b::10.0.0.1 64:ff9b::1 64:ff9b:: 64:ff9b:0:0:0:0:c0a8:1`)
   for (const address of disguised) t.notOk(isPublicAddress(address), address)
 })
 
-t.test('an address is judged whatever its spelling', async (t) => {
+t.test('an address is checked in every spelling', async (t) => {
   const loopback = addresses(`
     127.1 127.0.1 0x7f000001 0x7F.1 2130706433 0177.0.0.1 017700000001 127.0.0.1. [::1] 0:0:0:0:0:0:0:1 0000::0001
     [::ffff:127.0.0.1] 0xa9fea9fe 2852039166 0`)
   for (const address of loopback) t.notOk(isPublicAddress(address), address)
 })
 
-t.test('what is no address is not public', async (t) => {
+t.test('a text that is not an address is not public', async (t) => {
   const odd = [
     '',
     ' ',
@@ -54,7 +54,7 @@ t.test('what is no address is not public', async (t) => {
     t.notOk(isPublicAddress(address), address)
 })
 
-t.test('a URL that events may go to has nothing said against it', async (t) => {
+t.test('a URL to which events can be sent is accepted', async (t) => {
   for (const url of [
     'https://example.com',
     'https://hooks.example.com:8443/in?key=1#x',
@@ -67,7 +67,7 @@ t.test('a URL that events may go to has nothing said against it', async (t) => {
     t.equal(whyRefused(url, false), undefined, url)
 })
 
-t.test('a URL is refused with what to do instead', async (t) => {
+t.test('a URL is refused with a message that says what to do', async (t) => {
   const cases: [string, RegExp][] = [
     ['', /complete URL/],
     ['example.com/events', /complete URL/],
@@ -89,7 +89,7 @@ t.test('a URL is refused with what to do instead', async (t) => {
   for (const [url, reason] of cases) t.match(whyRefused(url, false), reason, url)
 })
 
-t.test('a URL into the own network is refused, unless that is allowed', async (t) => {
+t.test('a URL into the private network is refused, unless it is allowed', async (t) => {
   for (const url of [
     'https://localhost/',
     'https://LOCALHOST:8443/',

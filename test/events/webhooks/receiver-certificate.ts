@@ -1,4 +1,4 @@
-/** Of `receiver.test`, signed by itself, until 2126; made for tests, it protects nothing. */
+/** A self-signed test certificate for `receiver.test`, valid until 2126. It protects nothing. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBoTCCAUegAwIBAgIUDIw6VjtOstouBaXtyWE7jf2qtxowCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNcmVjZWl2ZXIudGVzdDAgFw0yNjExMjExNzEzMTVaGA8yMTI2

@@ -20,7 +20,7 @@ const lists = ['audit-log', 'events', 'decisions']
 const day = 86_400_000
 
 const create = async (owner: Client) => expect(201, owner.post(all, { url }))
-/** The secrets of a webhook, opened, and until when (ms) the one before counts. */
+/** The opened secrets of a webhook, and the expiry (ms) of the previous one. */
 async function secretsOf(id: string, by: Sealer = sealer) {
   const [row] = await look(
     service,
@@ -31,33 +31,26 @@ async function secretsOf(id: string, by: Sealer = sealer) {
   return { now: open(row.now), before: open(row.before), until: row.until?.getTime() ?? null }
 }
 
-t.test(
-  'a rotation keeps the secret and the one before, for 24 hours, and tells the new one once',
-  async (t) => {
-    const owner = await service.signUp()
-    const { id, secret: first } = await create(owner)
-    t.match(await secretsOf(id), { now: first, before: null, until: null })
-    const answer = await owner.post(`${all}${id}/rotate-secret/`)
-    t.equal(answer.headers.get('cache-control'), 'no-store')
-    const { secret: second } = answer.body
-    t.match(second, /^whsec_[A-Za-z0-9+/]{43}=$/)
-    t.strictSame(answer.body, {
-      secret: second,
-      previous_secret_expires_at: new Date(service.now() + day).toISOString(),
-    })
-    t.match(await secretsOf(id), { now: second, before: first, until: service.now() + day })
-    const { secret: third } = await expect(200, owner.post(`${all}${id}/rotate-secret/`))
-    t.match(await secretsOf(id), { now: third, before: second })
-    t.equal(new Set([first, second, third]).size, 3)
-    t.equal(
-      (await owner.get(`${all}${id}/`)).headers.get('etag'),
-      '"1"',
-      'what is not shown is not part of the tag',
-    )
-  },
-)
+t.test('a rotation keeps the previous secret for 24 hours and shows the new one once', async (t) => {
+  const owner = await service.signUp()
+  const { id, secret: first } = await create(owner)
+  t.match(await secretsOf(id), { now: first, before: null, until: null })
+  const answer = await owner.post(`${all}${id}/rotate-secret/`)
+  t.equal(answer.headers.get('cache-control'), 'no-store')
+  const { secret: second } = answer.body
+  t.match(second, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  t.strictSame(answer.body, {
+    secret: second,
+    previous_secret_expires_at: new Date(service.now() + day).toISOString(),
+  })
+  t.match(await secretsOf(id), { now: second, before: first, until: service.now() + day })
+  const { secret: third } = await expect(200, owner.post(`${all}${id}/rotate-secret/`))
+  t.match(await secretsOf(id), { now: third, before: second })
+  t.equal(new Set([first, second, third]).size, 3)
+  t.equal((await owner.get(`${all}${id}/`)).headers.get('etag'), '"1"', 'secrets are not part of the ETag')
+})
 
-t.test('rotations at once leave two secrets that were told, the newest among them', async (t) => {
+t.test('concurrent rotations leave two secrets that were shown, the newest among them', async (t) => {
   const owner = await service.signUp()
   const { id } = await create(owner)
   const answers = await Promise.all(
@@ -69,7 +62,7 @@ t.test('rotations at once leave two secrets that were told, the newest among the
   t.ok(told.has(now) && told.has(before) && now !== before)
 })
 
-t.test('a secret is in no other answer, no table, no log line', async (t) => {
+t.test('no other answer, table or log line contains a secret', async (t) => {
   const owner = await service.signUp()
   const { id, secret } = await create(owner)
   const { secret: next } = await expect(200, owner.post(`${all}${id}/rotate-secret/`))
@@ -105,7 +98,7 @@ t.test('a secret is in no other answer, no table, no log line', async (t) => {
   t.notMatch(text, /whsec_/)
 })
 
-t.test('both secrets are sealed anew by a new key', async (t) => {
+t.test('both secrets are sealed again with a new key', async (t) => {
   const owner = await service.signUp()
   const { id, secret: first } = await create(owner)
   const { secret: second } = await expect(200, owner.post(`${all}${id}/rotate-secret/`))

@@ -7,12 +7,12 @@ import t from 'tap'
 import { type Client, startService } from '../../helpers/service.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
-// From the call that makes a webhook to what its receiver gets, through every part as it runs.
+// From the request that creates a webhook to what its receiver gets, through all real parts.
 
 const service = await startService(t, { actors: [], env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
 const all = '/api/v1/webhooks/'
 
-/** A receiver that answers with `status`, and what it got. */
+/** A receiver that answers with `status`, and the requests it received. */
 const received: { headers: IncomingHttpHeaders; text: string }[] = []
 let status = 204
 const receiver = createServer(async (request, response) => {
@@ -28,11 +28,11 @@ const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/events
 /** Resolves once `holds`; throws after five minutes. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 6_000; tries++, await sleep(50)) if (await holds()) return
-  throw new Error('It did not come about in time')
+  throw new Error('The condition did not become true in time')
 }
 const found = (owner: Client, name: string) =>
   expect(201, owner.post(`/api/v1/tenants/${owner.tenantId}/departments/`, { name }))
-/** Resolves once every event was handed on: whom it is for is settled by then. */
+/** Resolves once every event was fanned out, so its deliveries exist. */
 const handedOn = () =>
   until(async () => (await look(service, "select from outbox where queue = 'event-fanout'")).length === 0)
 const deliveries = async (owner: Client, id: string, query = '') =>
@@ -42,14 +42,14 @@ await handedOn()
 const made = await expect(201, owner.post(all, { url, event_types: ['tenant.*'] }))
 const one = `${all}${made.id}/`
 const verify = (secret: string, { headers, text }: (typeof received)[number]) => {
-  // The service's clock stands still, and the library looks at the machine's.
+  // The service's clock stands still, but the library reads the machine's.
   const at = Number(headers['webhook-timestamp'])
   const id = String(headers['webhook-id'])
   const signature = new Webhook(secret).sign(id, new Date(at * 1_000), text)
   return String(headers['webhook-signature']).split(' ').includes(signature)
 }
 
-t.test('what happens is posted as it stands in the feed, in order and signed', async (t) => {
+t.test('events are posted as they are in the feed, in order and signed', async (t) => {
   for (let n = 0; n < 10; n++) await found(owner, `Department ${n}`)
   await until(() => received.length >= 10)
   const { results } = await expect(200, owner.get('/api/v1/events/?page_size=100'))
@@ -74,7 +74,7 @@ t.test('what happens is posted as it stands in the feed, in order and signed', a
   t.match((await expect(200, owner.get(one))).last_success_at, /Z$/)
 })
 
-t.test('a rotated secret and the one before both sign, a test and a replay come at once', async (t) => {
+t.test('the new and the previous secret both sign, and a test and a replay are sent at once', async (t) => {
   const { secret } = await expect(200, owner.post(`${one}rotate-secret/`))
   received.length = 0
   const { delivery_id: tested } = await expect(200, owner.post(`${one}test/`))
@@ -101,27 +101,30 @@ t.test('a rotated secret and the one before both sign, a test and a replay come 
   await expect(200, again.post(`${one}test/`))
   await until(() => received.length === 3)
   t.ok(verify(secret, received[2]!))
-  t.notOk(verify(made.secret, received[2]!), 'after 24 hours the old one is over')
-})
-
-t.test('one that is gone is disabled, and goes on in order once it is activated anew', async (t) => {
-  const again = await service.logIn(owner)
-  received.length = 0
-  status = 410
-  await found(again, 'Lost')
-  await until(async () => (await expect(200, again.get(one))).disabled_reason === 'gone')
-  await expect(409, again.post(`${one}deliveries/${(await deliveries(again, made.id))[0].id}/replay/`))
-  await found(again, 'In the feed alone')
-  await handedOn()
-  status = 204
-  await expect(200, again.patch(one, { is_active: true }))
-  await found(again, 'Back')
-  await until(() => received.length === 2)
-  t.same((await deliveries(again, made.id, 'status=dead')).length, 1)
+  t.notOk(verify(made.secret, received[2]!), 'after 24 hours the old one no longer signs')
 })
 
 t.test(
-  'one that was put off is tried at once when it is activated anew, and what waited follows in order',
+  'a webhook that answers 410 is disabled, and continues in order once it is activated again',
+  async (t) => {
+    const again = await service.logIn(owner)
+    received.length = 0
+    status = 410
+    await found(again, 'Lost')
+    await until(async () => (await expect(200, again.get(one))).disabled_reason === 'gone')
+    await expect(409, again.post(`${one}deliveries/${(await deliveries(again, made.id))[0].id}/replay/`))
+    await found(again, 'In the feed alone')
+    await handedOn()
+    status = 204
+    await expect(200, again.patch(one, { is_active: true }))
+    await found(again, 'Back')
+    await until(() => received.length === 2)
+    t.same((await deliveries(again, made.id, 'status=dead')).length, 1)
+  },
+)
+
+t.test(
+  'a delayed delivery is tried at once when its webhook is activated again, and the waiting ones follow in order',
   async (t) => {
     const again = await service.logIn(owner)
     received.length = 0
@@ -142,7 +145,7 @@ t.test(
   },
 )
 
-t.test('one that is deleted gets nothing more', async (t) => {
+t.test('a deleted webhook gets nothing more', async (t) => {
   const again = await service.logIn(owner)
   status = 500
   await found(again, 'Waits')

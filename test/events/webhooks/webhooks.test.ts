@@ -7,7 +7,7 @@ import { expect, look } from '../../tenancy/staff.ts'
 const service = await startService(t, { workers: false })
 const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'
-/** In the audit log: an auditor reads no webhooks, and the rest of a URL may be a secret of its receiver's. */
+/** The URL in the audit log: auditors cannot read webhooks, and the rest of a URL can be a secret of its receiver. */
 const shown = /^https:\/\/receiver\.example\/… \(sha256 [0-9a-f]{16}\)$/
 const owner = await service.signUp()
 const audited = async (action: string) =>
@@ -45,7 +45,7 @@ t.test('a webhook is created with its secret, and read without', async (t) => {
   ])
 })
 
-t.test('a type that matches no event of today is stored with a warning', async (t) => {
+t.test('a type that matches no event of the service is stored with a warning', async (t) => {
   const event_types = ['identity.*', 'tenants.*', 'tenant.member_added', 'foo']
   const { body } = await owner.post(all, { url, event_types })
   const warnings = [1, 3].map((n) => ({ code: 'unknown_event_type', pointer: `/event_types/${n}` }))
@@ -58,7 +58,7 @@ t.test('a type that matches no event of today is stored with a warning', async (
   t.equal((await owner.delete(`${all}${body.id}/`)).status, 204)
 })
 
-t.test('it is changed in part by PUT and PATCH, under the tag that was read', async (t) => {
+t.test('PUT and PATCH change single fields of a webhook, if its ETag matches', async (t) => {
   const { id } = (await owner.post(all, { url, event_types: ['identity.*', 'app.order_paid', 'identity.*'] }))
     .body
   const one = `${all}${id}/`
@@ -103,11 +103,11 @@ t.test('it is changed in part by PUT and PATCH, under the tag that was read', as
     (await owner.put(one, { is_active: false, event_types: ['identity.*', 'app.order_paid'] })).body,
     patched.body,
   )
-  t.equal((await owner.get(one)).headers.get('etag'), '"3"', 'what changes nothing changes nothing')
+  t.equal((await owner.get(one)).headers.get('etag'), '"3"', 'a change without effect keeps the version')
   t.equal((await audited('webhook:update')).length, lines)
 })
 
-t.test('of many that hold the same tag one changes it', async (t) => {
+t.test('of many changes with the same ETag one succeeds', async (t) => {
   const { id } = (await owner.post(all, { url })).body
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, n) =>
@@ -117,7 +117,7 @@ t.test('of many that hold the same tag one changes it', async (t) => {
   t.same(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(412)])
 })
 
-t.test('deleted it is gone, with its deliveries', async (t) => {
+t.test('a deleted webhook is gone, with its deliveries', async (t) => {
   const { id } = (await owner.post(all, { url })).body
   await expect(200, owner.post(`${all}${id}/test/`))
   t.equal((await owner.delete(`${all}${id}/`, { headers: { 'if-match': '"1"' } })).status, 204)
@@ -128,63 +128,56 @@ t.test('deleted it is gone, with its deliveries', async (t) => {
   ])
 })
 
-t.test(
-  'the service wakes up one that it disabled when it is activated anew, and tries what waits at once',
-  async (t) => {
-    const { id } = (await owner.post(all, { url })).body
-    const later = new Date(service.now() + 3_600_000).toISOString()
-    await look(
-      service,
-      `update webhooks set disabled_reason = 'gone', failures = 3, failing_since = created_at where id = '${id}'`,
-    )
-    await look(
-      service,
-      `insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, sequence, in_order, status, attempt,
+t.test('activating a disabled webhook again makes its waiting deliveries due at once', async (t) => {
+  const { id } = (await owner.post(all, { url })).body
+  const later = new Date(service.now() + 3_600_000).toISOString()
+  await look(
+    service,
+    `update webhooks set disabled_reason = 'gone', failures = 3, failing_since = created_at where id = '${id}'`,
+  )
+  await look(
+    service,
+    `insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, sequence, in_order, status, attempt,
        next_attempt_at, retry_until, created_at)
      select '${owner.tenantId}', gen_random_uuid(), '${id}', gen_random_uuid(), 'x', n, true, 'pending', 1, '${later}', '${later}', '${later}'
      from generate_series(1, 3) n`,
-    )
-    const waiting = () =>
-      look(
-        service,
-        `select id, enqueued_at from outbox where queue = 'webhook' and payload ->> 'webhook_id' = '${id}'`,
-      )
-    const read = await owner.get(`${all}${id}/`)
-    t.match(read.body, { is_active: true, status: 'disabled', disabled_reason: 'gone' })
-    t.equal(read.headers.get('etag'), '"2"')
-    await expect(200, owner.patch(`${all}${id}/`, { description: 'Still' }))
-    t.match((await owner.get(`${all}${id}/`)).body, { disabled_reason: 'gone' }, 'by is_active alone')
-    t.same(await waiting(), [])
-
-    const opened = await expect(200, owner.patch(`${all}${id}/`, { is_active: true }))
-    t.match(opened, { status: 'active', disabled_reason: null })
-    const [row] = await look(service, `select failures, failing_since from webhooks where id = '${id}'`)
-    t.same(row, { failures: 0, failing_since: null })
-    const due = await look(
+  )
+  const waiting = () =>
+    look(
       service,
-      `select sequence::int from webhook_deliveries where webhook_id = '${id}' and next_attempt_at <= '${new Date(service.now()).toISOString()}'`,
+      `select id, enqueued_at from outbox where queue = 'webhook' and payload ->> 'webhook_id' = '${id}'`,
     )
-    t.same(due, [{ sequence: 1 }], 'the first in order')
-    const [first, ...others] = await waiting()
-    t.same(others, [])
+  const read = await owner.get(`${all}${id}/`)
+  t.match(read.body, { is_active: true, status: 'disabled', disabled_reason: 'gone' })
+  t.equal(read.headers.get('etag'), '"2"')
+  await expect(200, owner.patch(`${all}${id}/`, { description: 'Still' }))
+  t.match((await owner.get(`${all}${id}/`)).body, { disabled_reason: 'gone' }, 'only is_active enables it')
+  t.same(await waiting(), [])
 
-    await look(service, `update outbox set enqueued_at = created_at where id = '${first.id}'`)
-    await expect(200, owner.patch(`${all}${id}/`, { is_active: true }))
-    t.same(
-      await waiting(),
-      [{ id: first.id, enqueued_at: (await waiting())[0].enqueued_at }],
-      'it was active',
-    )
-    await look(service, `update webhooks set failures = 1, failing_since = created_at where id = '${id}'`)
-    await expect(200, owner.patch(`${all}${id}/`, { is_active: true }))
-    const [second, ...more] = await waiting()
-    t.same(more, [])
-    t.not(second.id, first.id, 'a message that waits is not waited for')
-    t.equal(second.enqueued_at, null)
-  },
-)
+  const opened = await expect(200, owner.patch(`${all}${id}/`, { is_active: true }))
+  t.match(opened, { status: 'active', disabled_reason: null })
+  const [row] = await look(service, `select failures, failing_since from webhooks where id = '${id}'`)
+  t.same(row, { failures: 0, failing_since: null })
+  const due = await look(
+    service,
+    `select sequence::int from webhook_deliveries where webhook_id = '${id}' and next_attempt_at <= '${new Date(service.now()).toISOString()}'`,
+  )
+  t.same(due, [{ sequence: 1 }], 'the first in order')
+  const [first, ...others] = await waiting()
+  t.same(others, [])
 
-t.test('what is no webhook is refused, and the field named', async (t) => {
+  await look(service, `update outbox set enqueued_at = created_at where id = '${first.id}'`)
+  await expect(200, owner.patch(`${all}${id}/`, { is_active: true }))
+  t.same(await waiting(), [{ id: first.id, enqueued_at: (await waiting())[0].enqueued_at }], 'it was active')
+  await look(service, `update webhooks set failures = 1, failing_since = created_at where id = '${id}'`)
+  await expect(200, owner.patch(`${all}${id}/`, { is_active: true }))
+  const [second, ...more] = await waiting()
+  t.same(more, [])
+  t.not(second.id, first.id, 'the message is replaced, so that its delay does not matter')
+  t.equal(second.enqueued_at, null)
+})
+
+t.test('an invalid webhook is refused with the name of the field', async (t) => {
   const long = 'x'.repeat(10_000)
   const wrong: [string, object][] = [
     ['url', {}],
@@ -244,7 +237,7 @@ t.test('what is no webhook is refused, and the field named', async (t) => {
     const title = JSON.stringify(body).slice(0, 80)
     const answer = await owner.post(all, body)
     t.match(answer, { status: 400, body: { code: 'validation_error', errors: [{ field }] } }, title)
-    t.ok(JSON.stringify(answer.body).length < 2_000, 'and nothing of it is repeated at length')
+    t.ok(JSON.stringify(answer.body).length < 2_000, 'the error does not repeat the input')
     if (Object.keys(body).length > 0)
       t.match(await owner.put(`${all}${id}/`, body), { status: 400, body: { errors: [{ field }] } }, title)
   }
@@ -262,7 +255,7 @@ const wrongUrl = (given: unknown): [string, object] => ['url', { url: given }]
 const wrongHost = (host: string): [string, object] => ['url', { url: `https://${host}/events` }]
 
 t.test(
-  'where WEBHOOK_ALLOW_PRIVATE is set, the own network may be named, and credentials may not',
+  'with WEBHOOK_ALLOW_PRIVATE, URLs into the private network are allowed, and credentials are not',
   async (t) => {
     const inside = await startService(t, { workers: false, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
     const admin = await inside.signUp()
@@ -278,7 +271,7 @@ t.test(
   },
 )
 
-t.test('webhooks are the owner’s and admins’, and of another tenant they are unknown', async (t) => {
+t.test('only owners and admins manage webhooks, and those of another tenant are unknown', async (t) => {
   const { id } = (await owner.post(all, { url })).body
   const { delivery_id: did } = (await owner.post(`${all}${id}/test/`)).body
   const paths: ['get' | 'post' | 'put' | 'patch' | 'delete', string][] = [
@@ -306,7 +299,11 @@ t.test('webhooks are the owner’s and admins’, and of another tenant they are
       await ask(method, `${all}${randomUUID()}/${path}`),
       `${method} ${path}`,
     )
-  t.equal((await stranger.post(`${all}${own}/deliveries/${did}/replay/`)).status, 404, 'nor below an own one')
+  t.equal(
+    (await stranger.post(`${all}${own}/deliveries/${did}/replay/`)).status,
+    404,
+    'also below a webhook of the caller',
+  )
   t.strictSame((await stranger.get(all)).body.results.length, 1)
   for (const role of ['member', 'auditor']) {
     const person = await colleague(service, owner, role)

@@ -158,50 +158,53 @@ t.test(
   },
 )
 
-t.test('a person who was added without being asked reads who added them, and leaves with the link in the mail, once', async (t) => {
-  const { owner, id } = await foundFirm(service)
-  await expect(200, owner.patch('/api/v1/users/me/', { first_name: 'Ann', last_name: 'x'.repeat(100) }))
-  const guest = await service.signUp()
-  const add = (tenantId: string, roles: string[]) =>
-    expect(201, owner.post(`/api/v1/tenants/${tenantId}/members/`, { user_id: guest.id, roles }))
-  await add(id, ['member'])
-  const mail = await service.mailTo(guest.email, owner.email)
-  t.match(mail.text, `Ann ${'x'.repeat(59)}… (${owner.email}) made you a member of “Firm”`)
-  t.match(mail.text, `${service.url}/leave-tenant?token=`)
-  t.equal(mail.subject, 'You were added to an organisation')
-  const second = await expect(201, owner.post('/api/v1/tenants/', { name: 'Second' }))
-  await owner.switchTo(second.id)
-  await add(second.id, ['owner'])
-  await guest.switchTo(id)
+t.test(
+  'a person who was added without being asked reads who added them, and leaves with the link in the mail, once',
+  async (t) => {
+    const { owner, id } = await foundFirm(service)
+    await expect(200, owner.patch('/api/v1/users/me/', { first_name: 'Ann', last_name: 'x'.repeat(100) }))
+    const guest = await service.signUp()
+    const add = (tenantId: string, roles: string[]) =>
+      expect(201, owner.post(`/api/v1/tenants/${tenantId}/members/`, { user_id: guest.id, roles }))
+    await add(id, ['member'])
+    const mail = await service.mailTo(guest.email, owner.email)
+    t.match(mail.text, `Ann ${'x'.repeat(59)}… (${owner.email}) made you a member of “Firm”`)
+    t.match(mail.text, `${service.url}/leave-tenant?token=`)
+    t.equal(mail.subject, 'You were added to an organisation')
+    const second = await expect(201, owner.post('/api/v1/tenants/', { name: 'Second' }))
+    await owner.switchTo(second.id)
+    await add(second.id, ['owner'])
+    await guest.switchTo(id)
 
-  const leave = (token: unknown) => service.call('POST', '/api/v1/tenants/leave/', { body: { token } })
-  t.match(await leave('no such token'), { status: 400, body: { code: 'token_invalid' } })
-  const answers = await Promise.all([leave(tokenIn(mail)), leave(tokenIn(mail))])
-  t.same(answers.map(({ status }) => status).sort(), [200, 400])
-  t.same(answers.find(({ status }) => status === 200)?.body, { message: 'You have left the tenant' })
-  t.match(await guest.get('/api/v1/users/'), { status: 403, body: { code: 'no_active_membership' } })
-  t.equal((await eventsOf(service, id, 'tenant.member_')).at(-1), 'tenant.member_removed')
-  const [row] = await look(
-    service,
-    `select actor_id from audit_log where tenant_id = $1 and action = 'member:delete'`,
-    [id],
-  )
-  t.equal(row.actor_id, guest.id, 'the person is the actor')
+    const leave = (token: unknown) => service.call('POST', '/api/v1/tenants/leave/', { body: { token } })
+    t.match(await leave('no such token'), { status: 400, body: { code: 'token_invalid' } })
+    const answers = await Promise.all([leave(tokenIn(mail)), leave(tokenIn(mail))])
+    t.same(answers.map(({ status }) => status).sort(), [200, 400])
+    t.same(answers.find(({ status }) => status === 200)?.body, { message: 'You have left the tenant' })
+    t.match(await guest.get('/api/v1/users/'), { status: 403, body: { code: 'no_active_membership' } })
+    t.equal((await eventsOf(service, id, 'tenant.member_')).at(-1), 'tenant.member_removed')
+    const [row] = await look(
+      service,
+      `select actor_id from audit_log where tenant_id = $1 and action = 'member:delete'`,
+      [id],
+    )
+    t.equal(row.actor_id, guest.id, 'the person is the actor')
 
-  // The link of another tenant stays valid, and the last owner cannot leave.
-  const link = tokenIn(await service.mailTo(guest.email, 'Second'))
-  await guest.switchTo(second.id)
-  const members = `/api/v1/tenants/${second.id}/members/`
-  const { results } = await expect(200, owner.get(members))
-  const own = results.find((member: { user_id: string }) => member.user_id === owner.id)
-  await expect(204, owner.delete(`${members}${own.id}/`))
-  t.match(await leave(link), { status: 409, body: { code: 'last_owner' } })
-  await expect(201, guest.post(members, { user_id: owner.id, roles: ['owner'] }))
-  t.equal((await leave(link)).status, 200)
-  const late = tokenIn(await service.mailTo(owner.email, 'Second'))
-  service.advance(7 * 24 * 3_600_000)
-  t.match(await leave(late), { status: 400, body: { code: 'token_expired' } })
-})
+    // The link of another tenant stays valid, and the last owner cannot leave.
+    const link = tokenIn(await service.mailTo(guest.email, 'Second'))
+    await guest.switchTo(second.id)
+    const members = `/api/v1/tenants/${second.id}/members/`
+    const { results } = await expect(200, owner.get(members))
+    const own = results.find((member: { user_id: string }) => member.user_id === owner.id)
+    await expect(204, owner.delete(`${members}${own.id}/`))
+    t.match(await leave(link), { status: 409, body: { code: 'last_owner' } })
+    await expect(201, guest.post(members, { user_id: owner.id, roles: ['owner'] }))
+    t.equal((await leave(link)).status, 200)
+    const late = tokenIn(await service.mailTo(owner.email, 'Second'))
+    service.advance(7 * 24 * 3_600_000)
+    t.match(await leave(late), { status: 400, body: { code: 'token_expired' } })
+  },
+)
 
 t.test('invalid values are refused by field', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
@@ -237,26 +240,36 @@ t.test('invalid values are refused by field', async (t) => {
   t.match(await owner.post(`${path}/members/`, { email: 'nobody@example.com' }), byMail)
 })
 
-t.test('an address outside the allowed domains of a tenant cannot be added, nor become a member's address', async (t) => {
-  const { owner, path } = await foundFirm(service)
-  const person = await service.signUp()
-  const add = () => owner.post(`${path}/members/`, { user_id: person.id })
-  await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['elsewhere.example'] } }))
-  t.match(await add(), {
-    status: 400,
-    body: { errors: [{ field: 'user_id', code: 'email_domain_not_allowed' }] },
-  })
-  await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['example.com'] } }))
-  const { id: memberId } = await expect(201, add())
+t.test(
+  'an address outside the allowed domains of a tenant cannot be added, nor become the address of a member',
+  async (t) => {
+    const { owner, path } = await foundFirm(service)
+    const person = await service.signUp()
+    const add = () => owner.post(`${path}/members/`, { user_id: person.id })
+    await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['elsewhere.example'] } }))
+    t.match(await add(), {
+      status: 400,
+      body: { errors: [{ field: 'user_id', code: 'email_domain_not_allowed' }] },
+    })
+    await expect(200, owner.put(`${path}/`, { settings: { allowed_email_domains: ['example.com'] } }))
+    const { id: memberId } = await expect(201, add())
 
-  const move = (email: string) => person.patch('/api/v1/users/me/', { email })
-  const refused = await move('person@elsewhere.example')
-  t.match(refused, { status: 400, body: { errors: [{ field: 'email', code: 'email_domain_not_allowed' }] } })
-  t.match(refused.body.detail, /“Firm” requires an address of example\.com/)
-  t.equal((await move(`moved.${person.email}`)).status, 200)
-  await expect(204, owner.delete(`${path}/members/${memberId}/`))
-  t.equal((await move(`${person.id}@elsewhere.example`)).status, 200, 'a person who left can use any address')
-})
+    const move = (email: string) => person.patch('/api/v1/users/me/', { email })
+    const refused = await move('person@elsewhere.example')
+    t.match(refused, {
+      status: 400,
+      body: { errors: [{ field: 'email', code: 'email_domain_not_allowed' }] },
+    })
+    t.match(refused.body.detail, /“Firm” requires an address of example\.com/)
+    t.equal((await move(`moved.${person.email}`)).status, 200)
+    await expect(204, owner.delete(`${path}/members/${memberId}/`))
+    t.equal(
+      (await move(`${person.id}@elsewhere.example`)).status,
+      200,
+      'a person who left can use any address',
+    )
+  },
+)
 
 t.test('callers cannot grant permissions they lack, and only owners can change owners', async (t) => {
   const { owner, path, hire, role } = await foundFirm(service)
@@ -291,7 +304,11 @@ t.test('callers cannot grant permissions they lack, and only owners can change o
       roles[0] === 'member' ? { status: 200 } : denied,
     )
   t.match(await staff.put(of(staff), { roles: [keeper, reader] }), denied, 'members cannot raise themselves')
-  t.match(await staff.put(of(staff), { attributes: { clearance: 9 } }), denied, 'nor through attributes that policies read')
+  t.match(
+    await staff.put(of(staff), { attributes: { clearance: 9 } }),
+    denied,
+    'nor through attributes that policies read',
+  )
   t.match(await staff.put(of(staff), { attributes: {}, department_id: null, roles: [keeper] }), {
     status: 200,
   })
