@@ -50,7 +50,11 @@ async function openProduction(t: Test) {
     const refreshed = await ask('POST', '/api/v1/auth/refresh/', { refresh: login.body.refresh })
     t.equal(refreshed.status, 200, 'refresh')
     const { access } = refreshed.body
-    t.equal((await ask('POST', '/api/v1/tenants/', { name: 'Theirs' }, access)).status, 201, 'a write')
+    t.equal(
+      (await ask('POST', '/api/v1/tenants/', { name: 'Theirs' }, access)).status,
+      201,
+      'a write is answered',
+    )
     const read = await ask('GET', '/api/v1/events/?after=0', undefined, access)
     t.equal(read.status, 200, 'the feed')
     t.equal((await ask('GET', '/readyz')).status, 200, '/readyz')
@@ -59,7 +63,7 @@ async function openProduction(t: Test) {
   const arrived = async (t: Test) => {
     await until(async () => (await stage.count('outbox')) === 0)
     const mailed = new Map(server.received.map(({ raw, to }) => [header(raw, 'Message-ID'), to[0]!]))
-    t.same([...mailed.values()].toSorted(), people.toSorted(), 'one mail to each')
+    t.same([...mailed.values()].toSorted(), people.toSorted(), 'each person gets one mail')
     t.equal(server.received.length, people.length, 'no mail is sent twice')
     const gaps = await stage.rows(
       'select tenant_id from events group by tenant_id having count(*) <> max(sequence) or count(*) <> count(sequence)',

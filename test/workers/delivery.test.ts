@@ -85,7 +85,7 @@ for (const { kind, skip } of usualBackends)
     })
 
     t.test(
-      'a recipient refused for good becomes a dead letter at once, a busy server does not',
+      'a mail to a permanently refused recipient becomes a dead letter at once, a mail to a busy server does not',
       async (t) => {
         const server = await mailServer(t)
         await server.start()

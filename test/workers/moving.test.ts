@@ -38,7 +38,7 @@ for (const [from, to] of [
   ['redis', 'postgres'],
 ] as const)
   t.test(
-    `from ${from} to ${to} nothing is lost, whatever was under way; what is left behind does no harm`,
+    `from ${from} to ${to} nothing is lost, and jobs that remain on ${from} do no harm`,
     { skip: hasRedis ? false : 'no redis-server on this machine' },
     async (t) => {
       const server = await mailServer(t)

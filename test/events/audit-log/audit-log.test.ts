@@ -20,8 +20,8 @@ interface Entry {
 const entries = async (query = ''): Promise<Entry[]> =>
   (await expect(200, firm.owner.get(`${log}?page_size=100&${query}`))).results
 
-t.test('a deed is told with who, what, when, from where and by which decision', async (t) => {
-  const headers = { 'x-request-id': 'deed-1', 'user-agent': 'Tester/1' }
+t.test('an entry holds actor, action, time, origin and decision', async (t) => {
+  const headers = { 'x-request-id': 'change-1', 'user-agent': 'Tester/1' }
   const role = (
     await firm.owner.post(`${firm.path}/roles/`, { name: 'Clerk', permissions: ['member:list'] }, { headers })
   ).body
@@ -33,7 +33,7 @@ t.test('a deed is told with who, what, when, from where and by which decision', 
       target: { type: 'role', id: role.id },
       ip: '127.0.0.1',
       user_agent: 'Tester/1',
-      request_id: 'deed-1',
+      request_id: 'change-1',
       decision_id: /^[0-9a-f-]{36}$/,
       changes: {
         name: { before: null, after: 'Clerk' },

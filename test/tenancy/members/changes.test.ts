@@ -81,7 +81,7 @@ t.test('sessions ended by an admin are over in this tenant only, until the next 
   service.advance(1)
   const fresh = await service.logIn(clerk)
   await fresh.switchTo(id)
-  t.equal((await fresh.get('/api/v1/users/me/')).status, 200, 'a new login does')
+  t.equal((await fresh.get('/api/v1/users/me/')).status, 200, 'a new login works')
   t.equal((await refresh(fresh.refresh)).status, 200)
   t.same((await eventsOf(service, id, 'tenant.member_')).slice(-1), ['tenant.member_sessions_ended'])
   const { results } = await expect(200, owner.get('/api/v1/audit-log/?action=member:update'))
@@ -96,7 +96,11 @@ t.test('sessions ended by an admin are over in this tenant only, until the next 
     'select id as "memberId" from memberships where tenant_id = $1 and user_id = $2',
     [id, owner.id],
   )
-  t.match(await admin.delete(`${path}/members/${ownerId}/sessions/`), { status: 403 }, 'not of an owner')
+  t.match(
+    await admin.delete(`${path}/members/${ownerId}/sessions/`),
+    { status: 403 },
+    'an admin cannot end the sessions of an owner',
+  )
   t.match(await fresh.delete(`${path}/members/${admin.memberId}/sessions/`), { status: 403 })
   t.match(await admin.delete(`${path}/members/${randomUUID()}/sessions/`), { status: 404 })
   const stranger = await service.signUp()
