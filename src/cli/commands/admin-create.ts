@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type Config, roleUrls } from '../../config.ts'
 import { randomPassword } from '../../development/seed.ts'
-import { type Admin, type AdminAsked, createAdmin } from '../../identity/admins/create-admin.ts'
+import { type Admin, type AdminRequest, createAdmin } from '../../identity/admins/create-admin.ts'
 import { chosenPassword, personName } from '../../identity/person.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { invalidField } from '../../platform/errors.ts'
@@ -48,7 +48,7 @@ export const adminCreate = defineCommand({
   },
 })
 
-async function make(given: Config, asked: AdminAsked): Promise<Admin> {
+async function make(given: Config, asked: AdminRequest): Promise<Admin> {
   const passwords = await createPasswordHasher()
   return withPools(given, roles, (db, config) => {
     const deps = { config, db, passwords, sealer: sealerOf(config), clock: Date.now }

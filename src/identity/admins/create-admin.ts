@@ -7,10 +7,10 @@ import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/m
 import { listTenantsNamed, type NamedTenant } from '../../tenancy/tenants/store.ts'
 import { refuseWeakPassword } from '../auth/password-policy.ts'
 import { findUserByEmail, type UserRow } from '../users/store.ts'
-import { giveTenant } from './give-tenant.ts'
+import { grantOwnership } from './grant-ownership.ts'
 import { secureAccount } from './secure-account.ts'
 
-export interface AdminAsked {
+export interface AdminRequest {
   email: string
   firstName: string
   lastName: string
@@ -63,28 +63,28 @@ const notTheirs = ({ name, slug, member_count: count }: NamedTenant) =>
 export async function createAdmin(
   deps: AdminDeps,
   requestInfo: RequestInfo,
-  asked: AdminAsked,
+  request: AdminRequest,
 ): Promise<Admin> {
-  const { user, memberships, named } = await look(deps, asked)
+  const { user, memberships, named } = await findNamed(deps, request)
   if (user && !user.is_active) throw inactive()
   const outcome = !user ? 'created' : user.email_verified_at === null ? 'secured' : 'found'
   // A stranger could have created these tenants under the unverified address, and made other people owners too.
-  const trusted = outcome === 'secured' && !asked.takeOver ? [] : memberships
-  const owned = trusted.find((membership) => isOwned(membership) && isMeant(membership, asked.tenant))
-  if (!owned) assertTakeable(asked, named)
-  const passwordHash = outcome === 'found' ? undefined : await hashChosen(deps, asked, user)
-  const person = user ? { ...namesOf(user), id: user.id } : { ...asked, id: timeOrderedId(deps.clock()) }
+  const trusted = outcome === 'secured' && !request.takeOver ? [] : memberships
+  const owned = trusted.find((membership) => isOwned(membership) && isNamed(membership, request.tenant))
+  if (!owned) assertTakeable(request, named)
+  const passwordHash = outcome === 'found' ? undefined : await hashChosen(deps, request, user)
+  const person = user ? { ...namesOf(user), id: user.id } : { ...request, id: timeOrderedId(deps.clock()) }
   const membershipId =
     memberships.find((membership) => membership.tenant_id === named?.id)?.membership_id ?? null
-  const give = async (): Promise<Admin['tenant']> =>
+  const grant = async (): Promise<Admin['tenant']> =>
     owned
       ? { id: owned.tenant_id, name: owned.tenant_name, slug: owned.tenant_slug, outcome: 'found' }
-      : giveTenant(deps, requestInfo, {
+      : grantOwnership(deps, requestInfo, {
           person,
           passwordHash: user ? undefined : passwordHash,
           named,
           membershipId,
-          name: asked.tenant,
+          name: request.tenant,
         })
   // First end everything that the old password opened.
   if (outcome === 'secured') {
@@ -92,18 +92,18 @@ export async function createAdmin(
     if (!tenantId) throw noTenant()
     await secureAccount(deps, requestInfo, { person, passwordHash: passwordHash!, tenantId })
   }
-  const tenant = await give()
+  const tenant = await grant()
   if (outcome === 'secured') await setNextLogin(deps, tenant.id, person.id)
   return { user: { id: person.id, email: person.email, outcome }, tenant }
 }
 
 /** Otherwise the next login would enter the tenant that the stranger used last. */
 const setNextLogin = ({ db, clock }: AdminDeps, tenantId: string, userId: string) =>
-  asSystem(db, 'where a login leads is asked before a tenant is known', (tx) =>
+  asSystem(db, 'a login chooses its tenant before one is known', (tx) =>
     recordEntry(tx, { tenantId, userId, at: clock() }),
   )
 
-const look = ({ db }: AdminDeps, { email, tenant }: AdminAsked) =>
+const findNamed = ({ db }: AdminDeps, { email, tenant }: AdminRequest) =>
   asSystem(db, 'an operator names a person by address, and any tenant', async (tx) => {
     const user = await findUserByEmail(tx, email)
     const memberships = user ? await listMembershipsOf(tx, user.id) : []
@@ -113,15 +113,15 @@ const look = ({ db }: AdminDeps, { email, tenant }: AdminAsked) =>
 
 const isOwned = ({ is_owner, membership_status: status }: Membership) => is_owner && status === 'active'
 
-const isMeant = ({ tenant_id, tenant_slug, tenant_name }: Membership, asked: string | undefined) =>
-  asked === undefined ||
-  [tenant_id, tenant_slug].includes(asked) ||
-  tenant_name.toLowerCase() === asked.toLowerCase()
+const isNamed = ({ tenant_id, tenant_slug, tenant_name }: Membership, name: string | undefined) =>
+  name === undefined ||
+  [tenant_id, tenant_slug].includes(name) ||
+  tenant_name.toLowerCase() === name.toLowerCase()
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 function assertTakeable(
-  { tenant = '', takeOver }: AdminAsked,
+  { tenant = '', takeOver }: AdminRequest,
   named: (NamedTenant & { ambiguous: boolean }) | null,
 ): void {
   if (!named && uuid.test(tenant)) throw notFound('There is no tenant with this id.')
@@ -129,10 +129,10 @@ function assertTakeable(
   if (named && !takeOver) throw notTheirs(named)
 }
 
-async function hashChosen(deps: AdminDeps, asked: AdminAsked, user: UserRow | null) {
-  const password = await asked.password()
-  const tenants = asked.tenant === undefined ? [] : [asked.tenant]
-  refuseWeakPassword(deps, 'password', password, { ...(user ? namesOf(user) : asked), tenants })
+async function hashChosen(deps: AdminDeps, request: AdminRequest, user: UserRow | null) {
+  const password = await request.password()
+  const tenants = request.tenant === undefined ? [] : [request.tenant]
+  refuseWeakPassword(deps, 'password', password, { ...(user ? namesOf(user) : request), tenants })
   return deps.passwords.hash(password)
 }
 

@@ -41,7 +41,9 @@ export async function acceptInvitation(
 ) {
   const offer = await findLiveOffer(deps, body.token)
   if (caller) return toJsonAccepted(offer, await joinAsCaller(deps, caller, offer))
-  const known = await asSystem(deps.db, 'nobody is logged in yet', (tx) => findCredentials(tx, offer.email))
+  const known = await asSystem(deps.db, 'no person is logged in yet', (tx) =>
+    findCredentials(tx, offer.email),
+  )
   if (known) throw accountExists()
   return joinAsNewPerson(deps, requestInfo, offer, body)
 }
@@ -94,7 +96,7 @@ async function joinAsNewPerson(deps: Deps, requestInfo: RequestInfo, offer: Offe
     return joinByInvitation(tx, offer, { person, requestInfo, at })
   })
   if (!member) throw accountExists()
-  const memberships = await asSystem(deps.db, 'a session begins before its tenant is in force', (tx) =>
+  const memberships = await asSystem(deps.db, 'a session begins before its tenant is known', (tx) =>
     listMembershipsOf(tx, person.id),
   )
   const membership = memberships.find((candidate) => candidate.tenant_id === tenantId)

@@ -32,7 +32,7 @@ export async function changePassword(
   const to = await deps.passwords.hash(body.new_password)
   const at = deps.clock()
   const entry = { ...doneBy(caller, at), tenantId, action: 'password:change' } as const
-  const changed = await asSystem(deps.db, 'sessions of a person lie in many tenants', async (tx) => {
+  const changed = await asSystem(deps.db, 'a person has sessions in many tenants', async (tx) => {
     if (!(await replacePassword(tx, { id: userId, from, to }))) return false
     await appendAudit(tx, { ...entry, target: { type: 'user', id: userId } })
     await finishPasswordChange(deps, tx, {

@@ -19,14 +19,14 @@ export async function checkPassword(
   { email, password }: { email: string; password: string },
 ): Promise<ProvenPerson | WrongPassword> {
   const { db, passwords } = deps
-  const found = await readAsSystem(db, 'nobody is logged in yet', (read) => findCredentials(read, email))
+  const found = await readAsSystem(db, 'no person is logged in yet', (read) => findCredentials(read, email))
   const right = await passwords.verify(found?.password_hash, password)
   if (!found || !right || !found.is_active) return wrongPassword
   const { id, email: address, first_name: firstName, last_name: lastName, password_hash: from } = found
   const person = { id, email: address, firstName, lastName }
   if (!passwords.isStale(from)) return { ...person, passwordHash: from }
   const to = await passwords.hash(password)
-  const replaced = await asSystem(db, 'nobody is logged in yet', (tx) =>
+  const replaced = await asSystem(db, 'no person is logged in yet', (tx) =>
     replacePassword(tx, { id, from, to }),
   )
   // Not replaced: a parallel login already rehashed it, or the password was changed.
@@ -40,7 +40,7 @@ export async function checkPassword(
 export async function checkCurrentPassword(deps: Deps, caller: Caller, password: string): Promise<string> {
   const { email } = caller.auth.user
   const outcome = await guardPassword(deps, { email, requestInfo: caller.requestInfo }, async () => {
-    const found = await asSystem(deps.db, 'hashes are read by no other role', (tx) =>
+    const found = await asSystem(deps.db, 'only this role can read hashes', (tx) =>
       findCredentials(tx, email),
     )
     if (found?.id === caller.userId && (await deps.passwords.verify(found.password_hash, password)))

@@ -90,7 +90,7 @@ function lastEntered(memberships: readonly Membership[]): Membership | undefined
 async function recordFailure(deps: Deps, requestInfo: RequestInfo, email: string): Promise<void> {
   const { requestId } = requestInfo
   const at = deps.clock()
-  const known = await asSystem(deps.db, 'nobody is logged in', async (tx) => {
+  const known = await asSystem(deps.db, 'no person is logged in yet', async (tx) => {
     const person = await findCredentials(tx, email)
     const tenantId = person && (await findFirstTenantOf(tx, person.id))
     if (!person || !tenantId) return false

@@ -27,7 +27,7 @@ export async function requestPasswordReset(
 }
 
 async function mailResetLink(deps: Deps, requestInfo: RequestInfo, email: string): Promise<void> {
-  const { person, tenantId } = await asSystem(deps.db, 'nobody is logged in', async (tx) => {
+  const { person, tenantId } = await asSystem(deps.db, 'no person is logged in yet', async (tx) => {
     const found = await findCredentials(tx, email)
     const person = found?.is_active
       ? { id: found.id, email, firstName: found.first_name, lastName: found.last_name }
@@ -37,7 +37,7 @@ async function mailResetLink(deps: Deps, requestInfo: RequestInfo, email: string
   if (!person) return
   // Mails and tokens belong to a tenant.
   const home = tenantId ?? (await createOwnTenant(deps, person, requestInfo))
-  await asSystem(deps.db, 'nobody is logged in', (tx) => sendLink(deps, tx, person, home, requestInfo))
+  await asSystem(deps.db, 'no person is logged in yet', (tx) => sendLink(deps, tx, person, home, requestInfo))
 }
 
 async function sendLink(

@@ -14,7 +14,7 @@ export async function admitAttempt(
   { db, metrics }: Deps,
   { userId, at, field }: { userId: string; at: number; field: 'verified' | 'confirmed' },
 ): Promise<{ devices: readonly TotpRow[]; mailbox: Mailbox }> {
-  const outcome = await asSystem(db, 'the API role reads no secrets of factors', async (tx) =>
+  const outcome = await asSystem(db, 'the API role cannot read the secrets of factors', async (tx) =>
     (await countAttempt(tx, { userId, at }))
       ? { devices: await listTotpSecrets(tx, userId), mailbox: await findMailbox(tx, userId, at) }
       : secondsUntilAdmitted(tx, { userId, at }),

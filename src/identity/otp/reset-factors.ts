@@ -8,7 +8,7 @@ import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { countMailedCodes, findMailbox } from '../users/address-store.ts'
-import { findUser, findUserByEmail, lockUser } from '../users/store.ts'
+import { findPersonBy, lockUser } from '../users/store.ts'
 import { deleteAllDevices } from './store.ts'
 
 /** The result: `removed` are the kinds of the removed factors. */
@@ -29,8 +29,8 @@ export function resetFactors(
   person: { email: string } | { id: string },
 ): Promise<FactorsReset | null> {
   const at = clock()
-  return asSystem(db, 'the factors of a person are of all their tenants', async (tx) => {
-    const user = 'id' in person ? await findUser(tx, person.id) : await findUserByEmail(tx, person.email)
+  return asSystem(db, 'a person has the same factors in every tenant', async (tx) => {
+    const user = await findPersonBy(tx, person)
     if (!user) return null
     const { id: userId, email, first_name: firstName } = user
     await lockUser(tx, userId)

@@ -19,10 +19,10 @@ export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token:
   await asSystem(deps.db, 'the holder of the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'factor_undo', token, at })
     const { userId, tenantId, email: to, targetId } = link
-    const { first_name: firstName } = await lockUser(tx, userId)
+    const user = await lockUser(tx, userId)
     await spendLink(tx, link)
     const device = targetId === null ? null : await deleteOneDevice(tx, { userId, id: targetId })
-    if (!device) throw deadLink()
+    if (!user || !device) throw deadLink()
     const { type } = device
     const common = { tenantId, requestId, at }
     await appendEvent(tx, {
@@ -42,7 +42,11 @@ export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token:
       at,
     })
     await endSessions(tx, { ...common, userId, exceptId: null, reason: 'undone' })
-    const mail = { to, template: 'second_factor_removed', variables: { device: type, firstName } } as const
+    const mail = {
+      to,
+      template: 'second_factor_removed',
+      variables: { device: type, firstName: user.first_name },
+    } as const
     await sendMail(tx, deps.sealer, { ...common, ...mail })
   })
 }

@@ -88,7 +88,7 @@ export function openCallBudget(
     if (busy.length === 0) return
     busy.sort((a, b) => (a.key < b.key ? -1 : 1))
     const expire = (of + 2) * windowMs
-    const sums = await asSystem(db, 'limits are about people and tenants, not in them', (tx) =>
+    const sums = await asSystem(db, 'the limits span tenants', (tx) =>
       addCalls(
         tx,
         busy.map(({ key, points }) => ({ key, points, expire })),

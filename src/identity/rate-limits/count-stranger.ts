@@ -48,7 +48,7 @@ export async function countStranger(
     refused(kind)
     throw throttled(kind, limits[kind], (await senderWindowEnds(tx, sender)) - at)
   }
-  await asSystem(db, 'limits are about people and tenants, not in them', async (tx) => {
+  await asSystem(db, 'the limits span tenants', async (tx) => {
     for (const kind of senderKinds) await count(tx, kind)
   })
 }

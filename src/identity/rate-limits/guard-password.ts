@@ -68,7 +68,7 @@ async function guarded<T>(
 
 /** Returns the refusal, if any. It is thrown inside the transaction, so that a refused attempt counts for neither limit. */
 function countAttempt(deps: Deps, attempt: Attempt): Promise<ApiError | undefined> {
-  return asSystem(deps.db, 'nobody is logged in yet', async (tx) => {
+  return asSystem(deps.db, 'no person is logged in yet', async (tx) => {
     if (!(await countForPair(tx, attempt))) throw accountLocked(await pairLockEnds(tx, attempt), attempt)
     if (!(await countForAccount(tx, attempt)))
       throw accountLocked(await accountLockEnds(tx, attempt), attempt)

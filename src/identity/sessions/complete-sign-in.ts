@@ -9,7 +9,7 @@ import { enterable, isOverIn } from './enter-tenant.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import { openSession } from './open-session.ts'
 import { demandsCountingFactor, settledByCode } from './second-factor.ts'
-import { completePendingSession, noteFactor, raiseSession } from './store.ts'
+import { completePendingSession, recordFactor } from './store.ts'
 
 /** The `amr` value of each kind of device (RFC 8176; `email` and `rc` are our own). */
 const method = { totp: 'otp', email: 'email', static: 'rc' } as const
@@ -36,7 +36,9 @@ export async function applySecondFactor(
 ): Promise<Grant | null> {
   if (caller.token === 'otp_pending') return completeSignIn(deps, tx, caller, shown, now)
   const { userId, sessionId } = caller
-  if (!(await noteOnSession(tx, { sessionId, userId, shown, now }))) throw sessionRevoked()
+  const { type, counts } = shown
+  const updated = await recordFactor(tx, { sessionId, userId, kind: method[type], counts, at: now })
+  if (!updated) throw sessionRevoked()
   return null
 }
 
@@ -61,11 +63,6 @@ async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, 
   return grant
 }
 
-const noteOnSession = (
-  tx: Tx,
-  { sessionId: id, userId, shown, now: at }: { sessionId: string; userId: string; shown: Shown; now: number },
-) => (shown.counts ? raiseSession : noteFactor)(tx, { id, userId, kind: method[shown.type], at })
-
 /** Lets a session enter a tenant that demanded a second factor. */
 async function enter(
   deps: Deps,
@@ -73,18 +70,18 @@ async function enter(
   caller: Caller,
   membership: Membership,
   sessionId: string,
-  shown: Shown,
+  { type, counts }: Shown,
   now: number,
 ): Promise<Grant> {
   const { userId, sessionId: pendingId, auth } = caller
-  const noted = await noteOnSession(tx, { sessionId, userId, shown, now })
-  if (!noted || isOverIn(membership, noted.created_at)) throw tokenNotValid()
+  const session = await recordFactor(tx, { sessionId, userId, kind: method[type], counts, at: now })
+  if (!session || isOverIn(membership, session.created_at)) throw tokenNotValid()
   await moveShown(tx, { userId, pendingId, sessionId })
-  const { acr, amr, auth_time: authTime, expires_at: expiresAt } = noted
+  const { acr, amr, auth_time: authTime, expires_at: expiresAt } = session
   const { tenant_id: tenantId, roles } = membership
   await recordEntry(tx, { tenantId, userId, at: now })
   const { email } = auth.user
-  const settled = settledByCode(shown.type)
+  const settled = settledByCode(type)
   const whole = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt }
   return beginFamily(deps, tx, { ...whole, settled }, now)
 }

@@ -30,7 +30,7 @@ export async function endAllSessions(
   const inBatches = async (work: (tx: Tx) => Promise<number>) => {
     let count = 0
     for (let done = batch; done === batch; count += done)
-      done = await asSystem(db, 'sessions of all tenants end', work)
+      done = await asSystem(db, 'it ends the sessions of all tenants', work)
     return count
   }
   const sessions = await inBatches(async (tx) => {

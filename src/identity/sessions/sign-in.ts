@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
 import { type WrongPassword, wrongPassword } from '../rate-limits/guard-password.ts'
-import { holdPassword } from '../users/store.ts'
+import { lockPassword } from '../users/store.ts'
 import { issueTokens, type TokenPair } from './issue-tokens.ts'
 import { openSession } from './open-session.ts'
 import { checkSecondFactor, isChallenge, type OtpRequired, signChallenge } from './second-factor.ts'
@@ -28,8 +28,8 @@ export async function signIn(
   const { id: userId, email } = person
   const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
   const entry = { userId, tenantId, tenantRequires, session: null, authTime: now }
-  const outcome = await asSystem(deps.db, 'a session begins before its tenant is in force', async (tx) => {
-    if (!(await holdPassword(tx, person))) return wrongPassword
+  const outcome = await asSystem(deps.db, 'a session begins before its tenant is known', async (tx) => {
+    if (!(await lockPassword(tx, person))) return wrongPassword
     const settled = await checkSecondFactor(deps, tx, entry, now)
     if (settled instanceof ApiError || isChallenge(settled)) return settled
     const opening = { userId, email, membership, amr: ['pwd'], authTime: now, secondFactorAt: null, settled }

@@ -188,29 +188,23 @@ const raisedRow = z.object({
   expires_at: z.number(),
 })
 
-/** Raises a live session to `aal2`; returns the updated row, null if the session is over. As the system role. */
-export function raiseSession(
+/**
+ * Records a second factor that a live session showed (`kind` is its `amr` value), and raises the session to `aal2` if
+ * the factor `counts`. Returns the updated row, null if the session is over. As the system role.
+ */
+export function recordFactor(
   tx: Tx,
-  session: { id: string; userId: string; kind: string; at: number },
+  factor: { sessionId: string; userId: string; kind: string; counts: boolean; at: number },
 ): Promise<z.infer<typeof raisedRow> | null> {
-  const at = moment(session.at)
+  const { sessionId, userId, kind, counts } = factor
+  const at = moment(factor.at)
+  const change = counts
+    ? sql.fragment`acr = 'aal2', second_factor_at = ${at},
+        amr = array_remove(array_remove(amr, 'mfa'), ${kind}::text) || array[${kind}::text, 'mfa']`
+    : sql.fragment`amr = case when ${kind}::text = any(amr) then amr else amr || ${kind}::text end`
   return tx.maybeOne(sql.type(raisedRow)`
-    update sessions set acr = 'aal2', second_factor_at = ${at}, last_used_at = ${at},
-      amr = array_remove(array_remove(amr, 'mfa'), ${session.kind}::text) || array[${session.kind}::text, 'mfa']
-    where id = ${session.id} and user_id = ${session.userId} and ended_at is null and expires_at > ${at}
-    returning id, created_at, acr, amr, auth_time, expires_at`)
-}
-
-/** Records a factor that does not count yet, so the session keeps its `acr`. Otherwise like {@link raiseSession}. */
-export function noteFactor(
-  tx: Tx,
-  session: { id: string; userId: string; kind: string; at: number },
-): Promise<z.infer<typeof raisedRow> | null> {
-  const at = moment(session.at)
-  return tx.maybeOne(sql.type(raisedRow)`
-    update sessions set last_used_at = ${at},
-      amr = case when ${session.kind}::text = any(amr) then amr else amr || ${session.kind}::text end
-    where id = ${session.id} and user_id = ${session.userId} and ended_at is null and expires_at > ${at}
+    update sessions set last_used_at = ${at}, ${change}
+    where id = ${sessionId} and user_id = ${userId} and ended_at is null and expires_at > ${at}
     returning id, created_at, acr, amr, auth_time, expires_at`)
 }
 
@@ -297,7 +291,8 @@ export const sessionList = defineList({
   orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
 })
 
-const alive = (userId: string, now: number) =>
+const listed = sql.fragment`id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at`
+const live = (userId: string, now: number) =>
   sql.fragment`user_id = ${userId} and ended_at is null and expires_at > ${moment(now)}`
 
 /** A page of a person's live sessions. */
@@ -308,8 +303,7 @@ export function listSessionsOf(
   page: ListPage,
 ): Promise<readonly ListedSession[]> {
   return tx.any(sql.type(listedRow)`
-    select id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at from sessions
-    where ${alive(userId, now)} ${page.tail}`)
+    select ${listed} from sessions where ${live(userId, now)} ${page.tail}`)
 }
 
 /** One of a person's live sessions, or null. */
@@ -320,14 +314,13 @@ export function findSessionOf(
   id: string,
 ): Promise<ListedSession | null> {
   return tx.maybeOne(sql.type(listedRow)`
-    select id, tenant_id, user_agent, ip, acr, amr, created_at, last_used_at, expires_at from sessions
-    where ${alive(userId, now)} and id = ${id}`)
+    select ${listed} from sessions where ${live(userId, now)} and id = ${id}`)
 }
 
 /** How many live sessions match the filters. A person has few, so counting them is cheap. */
 export function countSessionsOf(tx: Tx, userId: string, now: number, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) as count from sessions where ${alive(userId, now)} ${page.conditions}`)
+    select count(*) as count from sessions where ${live(userId, now)} ${page.conditions}`)
 }
 
 // Sign-ins that wait for a second factor.

@@ -9,29 +9,29 @@ import { listMembershipsToEnd, type MembershipToEnd } from '../../tenancy/member
 import { eraseTenants, lockTenantsOf } from '../../tenancy/tenants/store.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
-import { deletePerson, holdPerson, insertErasure } from './store.ts'
+import { deletePerson, insertErasure, lockUser } from './store.ts'
 
 /** A person whose row and tenants are locked until the transaction ends. */
-export interface HeldPerson {
+export interface LockedPerson {
   id: string
   email: string
   memberships: readonly MembershipToEnd[]
 }
 
 /** Locks a person and their tenants; null if gone, 503 `overloaded` if they just joined a tenant. As the system role. */
-export async function holdPersonWithTenants(tx: Tx, id: string): Promise<HeldPerson | null> {
+export async function lockPersonWithTenants(tx: Tx, id: string): Promise<LockedPerson | null> {
   // Lock tenants before people, as everywhere: the opposite order would deadlock.
   const locked = new Set(await lockTenantsOf(tx, id))
-  const email = await holdPerson(tx, id)
-  if (email === null) return null
+  const user = await lockUser(tx, id)
+  if (!user) return null
   const memberships = await listMembershipsToEnd(tx, id)
   if (memberships.some(({ tenant_id }) => !locked.has(tenant_id)))
     throw unavailable('overloaded', 'They joined a tenant just now. Try again.', 1)
-  return { id, email, memberships }
+  return { id, email: user.email, memberships }
 }
 
 /** The tenants with other members that would have no owner without this person. */
-export const tenantsOwnedAlone = ({ memberships }: HeldPerson): MembershipToEnd[] =>
+export const tenantsOwnedAlone = ({ memberships }: LockedPerson): MembershipToEnd[] =>
   memberships.filter((b) => b.is_owner && b.has_others && !b.has_other_owner && !b.is_deleted)
 
 /** Who erases the person: they themselves, an operator, or the reader of the mailbox that the account claims. */
@@ -51,7 +51,7 @@ interface Erasure {
  */
 export async function erasePerson(
   tx: Tx,
-  { id, email, memberships }: HeldPerson,
+  { id, email, memberships }: LockedPerson,
   erasure: Erasure,
 ): Promise<{ tenantsDeleted: string[]; tenantsLeft: number }> {
   const { by, at } = erasure

@@ -3,8 +3,8 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import type { MembershipToEnd } from '../../tenancy/members/store.ts'
-import { erasePerson, holdPersonWithTenants, logErased, tenantsOwnedAlone } from './erase-person.ts'
-import { findUser, findUserByEmail } from './store.ts'
+import { erasePerson, lockPersonWithTenants, logErased, tenantsOwnedAlone } from './erase-person.ts'
+import { findPersonBy } from './store.ts'
 
 export interface Erasing {
   person: { id: string } | { email: string }
@@ -29,12 +29,12 @@ export async function eraseUser(
 ): Promise<Erased | null> {
   const at = clock()
   const erased = await asSystem(db, 'a person is erased in every tenant', async (tx) => {
-    const found = 'id' in person ? await findUser(tx, person.id) : await findUserByEmail(tx, person.email)
-    const held = found && (await holdPersonWithTenants(tx, found.id))
-    if (!held) return null
-    const ownerless = tenantsOwnedAlone(held)
+    const found = await findPersonBy(tx, person)
+    const locked = found && (await lockPersonWithTenants(tx, found.id))
+    if (!locked) return null
+    const ownerless = tenantsOwnedAlone(locked)
     if (ownerless.length > 0) throw lastOwner(ownerless)
-    return { id: held.id, ...(await erasePerson(tx, held, { by, requestInfo, at })) }
+    return { id: locked.id, ...(await erasePerson(tx, locked, { by, requestInfo, at })) }
   })
   if (erased) logErased({ log }, [erased.id])
   return erased

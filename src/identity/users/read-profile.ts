@@ -31,7 +31,7 @@ export async function rereadProfile(deps: Deps, caller: Caller) {
 type Person = Omit<UserRow, 'updated_at' | 'email_verified_at'> & { email_verified: boolean }
 
 async function profileOf({ db }: Deps, caller: Caller, user: Person) {
-  const memberships = await readAsSystem(db, 'the memberships of a person lie in many tenants', (read) =>
+  const memberships = await readAsSystem(db, 'a person has memberships in many tenants', (read) =>
     listMembershipsOf(read, caller.userId),
   )
   const here = memberships.find((membership) => membership.tenant_id === caller.tenantId)

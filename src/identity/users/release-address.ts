@@ -11,7 +11,7 @@ import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { findUnproven, restoreAddress } from './address-store.ts'
-import { erasePerson, holdPersonWithTenants, tenantsOwnedAlone } from './erase-person.ts'
+import { erasePerson, lockPersonWithTenants, tenantsOwnedAlone } from './erase-person.ts'
 import { findUserByEmail } from './store.ts'
 
 // An account can have an address that it never proved, and another person can own the mailbox. That person gets the
@@ -49,9 +49,9 @@ export async function releaseAddress(
   { evicts = true } = {},
 ): Promise<{ erased: string[] } | null> {
   const { userId: id, email, requestInfo, at } = claim
-  const held = await holdPersonWithTenants(tx, id)
-  const unproven = held && (await findUnproven(tx, { id, email }))
-  if (!held || !unproven) return null
+  const person = await lockPersonWithTenants(tx, id)
+  const unproven = person && (await findUnproven(tx, { id, email }))
+  if (!person || !unproven) return null
   const { previous_email: previous, previous_verified_at: verifiedAt } = unproven
   // Only one level deep: an account that loses its address here takes none from a further account.
   const erased =
@@ -60,8 +60,8 @@ export async function releaseAddress(
       : []
   if (previous !== null && (await changeAddress(tx, deps, claim, { email: previous, verifiedAt })))
     return { erased }
-  if (verifiedAt === null && tenantsOwnedAlone(held).length === 0) {
-    await erasePerson(tx, held, { by: 'mailbox', requestInfo, at })
+  if (verifiedAt === null && tenantsOwnedAlone(person).length === 0) {
+    await erasePerson(tx, person, { by: 'mailbox', requestInfo, at })
     return { erased: [...erased, id] }
   }
   await changeAddress(tx, deps, claim, { email: unreachableEmail(), verifiedAt: null })

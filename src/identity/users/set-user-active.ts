@@ -8,7 +8,7 @@ import { hasActiveOwner, listMembershipsOf, type Membership } from '../../tenanc
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
-import { findUser, findUserByEmail, setActive } from './store.ts'
+import { findPersonBy, setActive } from './store.ts'
 
 /** The result: `ownerless` are the slugs of tenants that no longer have an active owner. */
 export interface ActiveSet {
@@ -29,8 +29,8 @@ export function setUserActive(
   { person, active }: { person: { email: string } | { id: string }; active: boolean },
 ): Promise<ActiveSet | null> {
   const at = clock()
-  return asSystem(db, 'an account is of all tenants of its person', async (tx) => {
-    const user = 'id' in person ? await findUser(tx, person.id) : await findUserByEmail(tx, person.email)
+  return asSystem(db, 'an account belongs to all tenants of its person', async (tx) => {
+    const user = await findPersonBy(tx, person)
     if (!user) return null
     const { id, email } = user
     const shown = { id, email, is_active: active }

@@ -61,7 +61,7 @@ export function findCredentials(tx: Read, email: string): Promise<z.infer<typeof
  * Whether the person is active and still has the hash that a password was compared with; if so, locks it against
  * replacement until the transaction ends. As the system role.
  */
-export async function holdPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
+export async function lockPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
   const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     select id from users where id = ${user.id} and password_hash = ${user.passwordHash} and is_active for share`)
   return held !== null
@@ -69,9 +69,12 @@ export async function holdPassword(tx: Tx, user: { id: string; passwordHash: str
 
 const lockedRow = z.object({ first_name: z.string(), email: z.string() })
 
-/** Locks a person until the transaction ends: no session of theirs can begin, since it refers to this row. As the system role. */
-export function lockUser(tx: Tx, userId: string): Promise<z.infer<typeof lockedRow>> {
-  return tx.one(sql.type(lockedRow)`select first_name, email from users where id = ${userId} for update`)
+/**
+ * Locks a person until the transaction ends, against changes and new references: no session of theirs can begin. Null if
+ * there is no such person. As the system role.
+ */
+export function lockUser(tx: Tx, userId: string): Promise<z.infer<typeof lockedRow> | null> {
+  return tx.maybeOne(sql.type(lockedRow)`select first_name, email from users where id = ${userId} for update`)
 }
 
 /** Replaces the hash `from` by `to`; false if the person has another hash by now. As the system role. */
@@ -107,6 +110,10 @@ export function resetPassword(
 export function findUserByEmail(tx: Tx, email: string): Promise<UserRow | null> {
   return tx.maybeOne(sql.type(userRow)`select ${columns} from users u where u.email = ${email}`)
 }
+
+/** A person by id or address, or null. As the system role. */
+export const findPersonBy = (tx: Tx, person: { id: string } | { email: string }): Promise<UserRow | null> =>
+  'id' in person ? findUser(tx, person.id) : findUserByEmail(tx, person.email)
 
 /** Activates or deactivates a person; false if nothing changes. As the system role. */
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
@@ -212,12 +219,6 @@ export async function markEmailVerified(
     update users set email_verified_at = ${sql.timestamp(new Date(user.at))}
     where id = ${user.id} and email = ${user.email} and email_verified_at is null returning id`)
   return marked !== null
-}
-
-/** Locks a person's row, against changes and new references, until the transaction ends; the address, null if gone. */
-export function holdPerson(tx: Tx, id: string): Promise<string | null> {
-  return tx.maybeOneFirst(sql.type(z.object({ email: z.string() }))`
-    select email from users where id = ${id} for update`)
 }
 
 /** Deletes a person with their memberships, sessions, factors, links and sign-in places. As the system role. */

@@ -66,7 +66,7 @@ async function writeProfile(
   const { userId: id, auth } = caller
   const { first_name: firstName = null, last_name: lastName = null } = change
   const at = deps.clock()
-  await asSystem(deps.db, 'a profile shows in every tenant of its person', async (tx) => {
+  await asSystem(deps.db, 'a profile appears in every tenant of its person', async (tx) => {
     if (email !== null) await assertDomainsKept(tx, { userId: id, before: auth.user.email, after: email })
     const updated = await updatePerson(tx, { id, email, firstName, lastName, at }, versions)
     if (!updated && !(await isUserAmong(tx, id, versions))) throw preconditionFailed()

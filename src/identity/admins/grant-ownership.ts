@@ -10,7 +10,7 @@ import { recordRegistered } from '../users/record-registered.ts'
 import { insertUser, markEmailVerified } from '../users/store.ts'
 import type { Admin, AdminDeps } from './create-admin.ts'
 
-interface Given {
+interface Ownership {
   person: { id: string; email: string; firstName: string; lastName: string }
   /** The password of a new person; undefined if the person exists. */
   passwordHash: string | undefined
@@ -21,10 +21,10 @@ interface Given {
 }
 
 /** Makes a new or existing person an owner of a new or existing tenant, all or nothing. */
-export async function giveTenant(
+export async function grantOwnership(
   { db, clock }: AdminDeps,
   requestInfo: RequestInfo,
-  { person, passwordHash, named, membershipId, name }: Given,
+  { person, passwordHash, named, membershipId, name }: Ownership,
 ): Promise<Admin['tenant']> {
   const at = clock()
   const tenantId = named?.id ?? timeOrderedId(at)
