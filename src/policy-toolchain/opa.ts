@@ -71,7 +71,7 @@ async function goInstall(print: Print): Promise<boolean> {
   if ((await run('go', ['version'])).code !== 0) return false
   print(`Installing opa ${opaVersion} with go, once (about a minute)`)
   const target = `github.com/open-policy-agent/opa@v${opaVersion}`
-  // The program `env` adds a variable to the inherited environment; only the configuration may read process.env.
+  // The program `env` adds a variable to the inherited environment; only the configuration reads the environment.
   const { code, stderr } = await run('env', [`GOBIN=${dirname(cached)}`, 'go', 'install', target], 600_000)
   if (code !== 0) print(`go install failed: ${stderr.trim().split('\n').at(-1)}`)
   return code === 0 && isPinned(cached)
