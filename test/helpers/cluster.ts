@@ -16,8 +16,8 @@ let own: Promise<{ url: string; remove(): Promise<void> }> | undefined
 let users = 0
 
 /**
- * The superuser's address of a Postgres for tests: TEST_DATABASE_URL, which `npm test` sets, else that of a new cluster of
- * this process. Call `release` in a teardown. The last call stops and removes the cluster.
+ * The superuser's address of a Postgres for tests: TEST_DATABASE_URL, which `npm test` sets, else that of a new cluster
+ * of this process. Call `release` in a teardown. The last call stops and removes the cluster.
  */
 export async function superuserUrl(): Promise<{ url: string; release(): Promise<void> }> {
   const given = process.env.TEST_DATABASE_URL

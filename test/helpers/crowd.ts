@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
 /**
- * Inserts `size` members into a tenant directly in the database: crowd-000001@example.test …, First1 Last1 …, one second
- * apart from `since` (ms) on, with the role of this name. No password matches theirs. Gives their user ids.
+ * Inserts `size` members into a tenant directly in the database: crowd-000001@example.test …, First1 Last1 …, one
+ * second apart from `since` (ms) on, with the role of this name. No password matches theirs. Gives their user ids.
  */
 export async function crowd(
   superuserUrl: string,

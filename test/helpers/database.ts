@@ -27,8 +27,8 @@ export type DatabaseUrls = Record<(typeof roles)[number] | 'superuser', string>
 
 /**
  * An empty database with the newest schema for one test file, copied from a template that is made once per cluster and
- * schema. With `migrated: false` it has no schema, but its cluster has the roles. Close all connections to it, then call
- * `drop`, which also releases the shared cluster.
+ * schema. With `migrated: false` it has no schema, but its cluster has the roles. Close all connections to it, then
+ * call `drop`, which also releases the shared cluster.
  */
 export async function disposableDatabase({
   migrated = true,
@@ -56,7 +56,9 @@ export async function disposableDatabase({
   return { urls: urlsOf(url, name), drop }
 }
 
-/** Builds the template under another name and renames it at the end, so that a killed run leaves no incomplete template. */
+/**
+ * Builds the template under another name and renames it at the end, so that a killed run leaves no incomplete template.
+ */
 async function findOrMakeTemplate(client: pg.Client, url: string): Promise<string> {
   const name = `bailiwick_template_${await schemaChecksum()}`
   const { rows } = await client.query(
@@ -87,7 +89,10 @@ async function assertPasswords(url: string): Promise<void> {
   }
 }
 
-/** A digest of all that determines an empty database: our migrations, the code that runs them, and the queue's migrations. */
+/**
+ * A digest of all that determines an empty database: our migrations, the code that runs them, and the queue's
+ * migrations.
+ */
 async function schemaChecksum(): Promise<string> {
   const names = (await readdir(new URL('migrations/', sources))).sort()
   const files = [
@@ -117,7 +122,10 @@ function urlsOf(superuser: string, database: string): DatabaseUrls {
   }
 }
 
-/** Runs one test file at a time. The lock is in the cluster's maintenance database, because advisory locks are per database. */
+/**
+ * Runs one test file at a time. The lock is in the cluster's maintenance database, because advisory locks are per
+ * database.
+ */
 function exclusively(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
   return asSuperuser(url, async (client) => {
     await client.query('select pg_advisory_lock($1)', [lockKey])

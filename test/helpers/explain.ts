@@ -35,8 +35,8 @@ const queries = new Set<PropertyKey>([
 ])
 
 /**
- * The plans of all statements of `work`, which runs as bailiwick_api in `scope` and is rolled back. Full scans and sorts
- * get a high cost, so that a plan shows the available index even with few rows.
+ * The plans of all statements of `work`, which runs as bailiwick_api in `scope` and is rolled back. Full scans and
+ * sorts get a high cost, so that a plan shows the available index even with few rows.
  */
 export async function plansOf(
   db: Pick<Databases, 'api'>,

@@ -16,8 +16,8 @@ export interface Exchange {
 }
 
 /**
- * Writes `parts` unchanged to a new connection, also bytes that no client would send. Reads until the server closes, `ms`
- * have passed or, unless `untilClosed`, there are `expected` answers.
+ * Writes `parts` unchanged to a new connection, also bytes that no client would send. Reads until the server closes,
+ * `ms` have passed or, unless `untilClosed`, there are `expected` answers.
  */
 export async function exchange(
   url: string,

@@ -7,7 +7,9 @@ import t from 'tap'
 const logger = new URL('../../src/platform/log.ts', import.meta.url)
 const signals = new URL('../../src/stop-signal.ts', import.meta.url)
 
-/** A process that logs numbers from 0 on in production's form, until it ends and tells how many on standard error. */
+/**
+ * A process that logs numbers from 0 on in the production format. At its end it prints their count on standard error.
+ */
 function startLogging(end: string) {
   const script = `
     import { createLogger } from '${logger}'

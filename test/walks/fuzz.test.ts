@@ -8,8 +8,9 @@ import { leak } from '../helpers/answers.ts'
 import { openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 
-// Seeded random requests over every route: whatever is sent, the answer is one that the contract knows, never a 5xx,
-// and it tells nothing of what lies behind. What would end the session or the tenant early is left out. The client of the tests checks the form of every answer as well.
+// Sends seeded random requests to every route. Every answer must follow the contract, must not be a 5xx, and must
+// reveal no internals. Requests that would end the session or the tenant are left out. The tests' client also checks
+// the form of every answer.
 
 const seed = 20_261_121
 const requests = 2_000
@@ -109,7 +110,7 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
 )
 
-/** Names that a body or query of this route may have. */
+/** Names that a body or query of this route can have. */
 function namesOf({ body, query }: Route): string[] {
   const named = [body, query].flatMap((schema) => {
     if (!schema) return []
@@ -167,7 +168,7 @@ const requestOf = (route: Route) => {
 const allowed = new Set([200, 201, 204, 304, 400, 401, 403, 404, 405, 406, 409, 412, 413, 414, 415, 422, 429])
 const seen = new Map<number, number>()
 
-/** Sends one request; throws where the answer is none that may be. */
+/** Sends one request. Throws when the answer is not allowed. */
 async function send({
   route,
   ids,
@@ -188,11 +189,11 @@ async function send({
   seen.set(answer.status, (seen.get(answer.status) ?? 0) + 1)
   if (!allowed.has(answer.status)) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`)
   const told = answer.status >= 400 ? JSON.stringify(answer.body) : ''
-  if (leak.test(told)) throw new Error(`tells too much: ${told}`)
+  if (leak.test(told)) throw new Error(`reveals internals: ${told}`)
 }
 
 t.test(
-  `${requests} random requests are answered by the contract, and change nothing of anybody else`,
+  `${requests} random requests get answers of the contract, and change nothing of other users`,
   async (t) => {
     const stateOf = async (userId: string, tenantId: string) =>
       (
@@ -206,7 +207,7 @@ t.test(
       ).rows[0]
     const before = await stateOf(other.id, other.tenantId)
     const each = Math.ceil(requests / routes.length)
-    // Two lanes keep the service busy while the next request is made up.
+    // Two lanes keep the service busy while the next request is generated.
     const lane = async (part: readonly Route[]) => {
       for (const route of part)
         await fc.assert(fc.asyncProperty(requestOf(route), send), { seed, numRuns: each, endOnFailure: true })

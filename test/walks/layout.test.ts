@@ -8,9 +8,9 @@ interface Source {
   /** Path below the root, with slashes. */
   path: string
   text: string
-  /** What it imports: paths below the root, or names of packages. */
+  /** Its imports: paths below the root, or names of packages. */
   imports: string[]
-  /** The same, without what is imported for its types alone. */
+  /** The same without imports of types only. */
   loads: string[]
 }
 
@@ -57,7 +57,7 @@ t.test('the walk sees every import', async (t) => {
   t.ok(sources.length > 100)
   const app = sources.find(({ path }) => path === 'src/app.ts')!
   t.ok(app.imports.includes('koa') && app.imports.includes('src/platform/http/route.ts'))
-  t.notOk(app.loads.includes('src/platform/http/route.ts'), 'for its types alone')
+  t.notOk(app.loads.includes('src/platform/http/route.ts'), 'imported for its types only')
   const lost = edges((_from, to) => to.startsWith('src/') && !sources.some(({ path }) => path === to))
   t.same(lost, [], 'every target is a file')
 })
@@ -99,7 +99,7 @@ t.test('no file of the platform loads itself through others', async (t) => {
 })
 
 t.test(
-  'contexts depend on each other in one direction: identity and authorization on tenancy, nobody on events',
+  'contexts depend on each other in one direction: identity and authorization on tenancy, none on events',
   async (t) => {
     const allowed = new Set(['identity tenancy', 'authorization tenancy', 'authorization identity'])
     t.same(
@@ -112,7 +112,7 @@ t.test(
   },
 )
 
-t.test('a feature uses verbs and stores of others, never their routes', async (t) => {
+t.test('a feature uses verbs and stores of other features, never their routes', async (t) => {
   t.same(
     edges(
       (from, to) =>
@@ -126,7 +126,7 @@ t.test('a feature uses verbs and stores of others, never their routes', async (t
   )
 })
 
-t.test('only routes, app, the pages, the management port and platform/http know Koa', async (t) => {
+t.test('only routes, app, the pages, the management port and platform/http import Koa', async (t) => {
   t.same(
     edges(
       (from, to) =>
@@ -137,11 +137,11 @@ t.test('only routes, app, the pages, the management port and platform/http know 
   )
 })
 
-t.test('the queue board is loaded where it is on, by import() alone', async (t) => {
+t.test('the queue board is loaded only by import(), when it is on', async (t) => {
   t.same(thatSay(/\bfrom '(@bull-board\/[^']+|[^']*\/queue-board\.ts)'/, /^$/), [])
 })
 
-t.test('only stores and the platform’s own tables speak SQL', async (t) => {
+t.test('only stores and the platform contain SQL', async (t) => {
   const speaks = /\bsql\.(type|unsafe|fragment)\b/
   const may =
     /store\.ts$|^src\/events\/envelope\.ts$|^src\/platform\/(db|outbox|jobs)\/|^src\/platform\/(mail|audit)\/|^src\/platform\/http\/health\.ts$|^src\/development\/mailbox\.ts$|^workers\/deps\.ts$/
@@ -154,7 +154,7 @@ t.test('only stores and the platform’s own tables speak SQL', async (t) => {
   t.same(drives, [])
 })
 
-t.test('a verb that changes something owns the table, or asks the feature that does', async (t) => {
+t.test('only one feature writes each table', async (t) => {
   const writes = /\b(?:insert into|update|delete from)\s+([a-z_]+)/g
   const owners = new Map<string, Set<string>>()
   for (const { path, text } of sources) {
@@ -177,7 +177,7 @@ t.test('only config.ts reads the environment', async (t) => {
   t.same(thatSay(/process\.env\b/, /^src\/(config|test-runner\/test)\.ts$/), [])
 })
 
-t.test('the policy engine imports nothing but itself, and only it knows the policy module', async (t) => {
+t.test('the policy engine imports only itself, and only it imports the policy module', async (t) => {
   t.same(
     edges(
       (from, to) =>
@@ -203,7 +203,7 @@ t.test('only the development process starts workers', async (t) => {
   )
 })
 
-t.test('nothing imports the entrances', async (t) => {
+t.test('no file imports an entry point', async (t) => {
   t.same(
     edges((_from, to) =>
       /^(src\/main\.ts|workers\/main\.ts|src\/cli\/cli\.ts|src\/development\/(start|tour)\.ts)$/.test(to),
@@ -212,7 +212,7 @@ t.test('nothing imports the entrances', async (t) => {
   )
 })
 
-t.test('one file signs tokens, and one issues full ones', async (t) => {
+t.test('one file signs tokens, and one issues access and refresh tokens', async (t) => {
   t.same(thatSay(/\bSignJWT\b/, /^src\/platform\/crypto\/token-signer\.ts$/), [])
   t.same(
     thatSay(
@@ -225,29 +225,32 @@ t.test('one file signs tokens, and one issues full ones', async (t) => {
   t.same(thatSay(/\bargon2\b/, /^src\/platform\/crypto\/passwords\.ts$/), [])
 })
 
-t.test('time is handed in: no statement asks the database for it, and no verb the machine', async (t) => {
-  const statement = /\b(now\(\)|current_timestamp|clock_timestamp\(|localtimestamp|statement_timestamp\()/i
-  const sqlOf = (text: string) =>
-    [...text.matchAll(/sql\.(?:type\([^`]*?\)|unsafe|fragment)`([^`]*)`/gs)].map(([, s]) => s)
-  const asking = sources.filter(({ text }) => sqlOf(text).some((text) => statement.test(text ?? '')))
-  t.same(
-    asking.map(({ path }) => path),
-    [],
-  )
-  const features = sources.filter(({ path }) => contextOf(path) || /^workers\/(?!deps)/.test(path))
-  const machine = features.filter(({ text }) => /\bDate\.now\(|\bnew Date\(\)/.test(text))
-  t.same(
-    machine.map(({ path }) => path),
-    [],
-  )
-})
+t.test(
+  'time is an argument: no statement takes it from the database, and no verb from the machine',
+  async (t) => {
+    const statement = /\b(now\(\)|current_timestamp|clock_timestamp\(|localtimestamp|statement_timestamp\()/i
+    const sqlOf = (text: string) =>
+      [...text.matchAll(/sql\.(?:type\([^`]*?\)|unsafe|fragment)`([^`]*)`/gs)].map(([, s]) => s)
+    const asking = sources.filter(({ text }) => sqlOf(text).some((text) => statement.test(text ?? '')))
+    t.same(
+      asking.map(({ path }) => path),
+      [],
+    )
+    const features = sources.filter(({ path }) => contextOf(path) || /^workers\/(?!deps)/.test(path))
+    const machine = features.filter(({ text }) => /\bDate\.now\(|\bnew Date\(\)/.test(text))
+    t.same(
+      machine.map(({ path }) => path),
+      [],
+    )
+  },
+)
 
-/** The text that a constant of the file stands for. */
+/** The text of a constant of the file. */
 const constant = (text: string, name?: string) =>
   name && new RegExp(`const ${name} =\\s*'([^']+)'`).exec(text)?.[1]
 
 t.test(
-  'who acts as the role that sees more than one tenant stands in system-role.md, with the reason',
+  'system-role.md lists every caller of the role that sees several tenants, with the reason',
   async (t) => {
     const golden = new URL('system-role.md', import.meta.url)
     const calls = /\b(?:as|readAs)System\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
@@ -264,7 +267,7 @@ t.test(
     t.equal(
       now,
       readFileSync(golden, 'utf8'),
-      'UPDATE_WALKS=1 writes system-role.md anew, for a review to see',
+      'UPDATE_WALKS=1 rewrites system-role.md, so that a review shows the change',
     )
     t.notMatch(now, '(no reason)')
   },
@@ -274,7 +277,7 @@ t.test('files are named after what they do', async (t) => {
   const names = [...sources.map(({ path }) => path), ...filesBelow('test')]
   const drawer = /^(utils?|helpers?|types?|common|misc|shared|services?|index|constants)\.[cm]?[jt]s$/
   t.same(
-    names.filter((path) => drawer.test(basename(path)) && path !== 'test/helpers/service.ts'), // the one under test
+    names.filter((path) => drawer.test(basename(path)) && path !== 'test/helpers/service.ts'), // it starts the service under test
     [],
   )
   t.same(
@@ -292,7 +295,7 @@ t.test('stores have at most 400 lines, all other files 250', async (t) => {
   )
 })
 
-t.test('nothing is left open, switched off or bound to one machine', async (t) => {
+t.test('no file has open tasks, disabled checks or paths of one machine', async (t) => {
   const all = [
     ...filesBelow('src'),
     ...filesBelow('workers'),
@@ -301,14 +304,15 @@ t.test('nothing is left open, switched off or bound to one machine', async (t) =
   ].filter(
     (path) => /\.(ts|cjs|js|css|sql|rego|json|md|txt)$/.test(path) && path !== 'test/walks/layout.test.ts',
   )
-  const told = (pattern: RegExp) => all.filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')))
-  t.same(told(/\b(TODO|FIXME|XXX|HACK)\b\s*[:(]/), [])
-  t.same(told(/(?:^|[\s'"`(=])\/(?:root|work|home\/\w+|Users\/\w+|mnt)\//m), [])
-  t.same(told(/@ts-(ignore|nocheck|expect-error)|eslint-disable/), [])
-  t.same(told(/\b(t|test)\.only\(|\bdebugger\b/), [])
+  const matching = (pattern: RegExp) =>
+    all.filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')))
+  t.same(matching(/\b(TODO|FIXME|XXX|HACK)\b\s*[:(]/), [])
+  t.same(matching(/(?:^|[\s'"`(=])\/(?:root|work|home\/\w+|Users\/\w+|mnt)\//m), [])
+  t.same(matching(/@ts-(ignore|nocheck|expect-error)|eslint-disable/), [])
+  t.same(matching(/\b(t|test)\.only\(|\bdebugger\b/), [])
 })
 
-t.test('code carries nothing that was not written for Node’s type stripping', async (t) => {
+t.test('code has only syntax that Node can strip', async (t) => {
   t.same(thatSay(/^\s*(export\s+)?(const\s+)?enum\s/m, /^$/), [])
   t.same(thatSay(/constructor\([^)]*\b(private|public|protected|readonly)\s/s, /^$/), [])
   t.same(

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 
-// A release runs on the schema of the next one while processes are replaced, and again if they go back. So a migration
-// only adds; what it removes must be unused since a release that is out.
+// A release runs on the schema of the next one while processes are replaced, and after a rollback of the processes. So
+// a migration only adds. It can remove only what a published release no longer uses.
 
 const folder = join(import.meta.dirname, '..', '..', 'src', 'platform', 'db', 'migrations')
 const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
@@ -22,13 +22,13 @@ const knownTables = released.flatMap((name) =>
 )
 
 interface Statement {
-  /** In lower case, spaces made single, without comments. */
+  /** In lower case, with single spaces, without comments. */
   text: string
-  /** Release named by `-- contract: <release>` above it. */
+  /** The release of a `-- contract: <release>` line above it. */
   contract?: string | undefined
 }
 
-/** The statements of a migration, those of `do` blocks too; bodies of functions are left out, for they run later. */
+/** The statements of a migration, also in `do` blocks. Bodies of functions are left out, because they run later. */
 function statementsOf(migration: string): Statement[] {
   const bare = migration.replace(/\bdo\s+\$(\w*)\$\s*(?:begin)?([\s\S]*?)\$\1\$/gi, '$2')
   const parts = bare.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''").split(';')
@@ -45,7 +45,7 @@ function statementsOf(migration: string): Statement[] {
 
 const isReleased = (version: string) => version.localeCompare(newest.version, 'en', { numeric: true }) <= 0
 
-/** What a statement takes away from the release before; null where it only adds. */
+/** What a statement removes that the release before uses; null when it only adds. */
 function loss({ text, contract }: Statement): string | null {
   if (/^drop table\b/.test(text) && knownTables.some((name) => new RegExp(`\\b${name}\\b`).test(text)))
     return 'drops a table, and the release before does not start without it: empty it instead'
@@ -53,19 +53,19 @@ function loss({ text, contract }: Statement): string | null {
     /^alter table (?:if exists )?(?:only )?(?:public\.)?"?(\w+)"? (.*)$/.exec(text) ?? []
   if (!knownTables.includes(table) || (contract && isReleased(contract))) return null
   for (const clause of rest.split(/,(?![^(]*\))/).map((part) => part.trim())) {
-    if (/^rename\b/.test(clause)) return 'renames what the release before knows'
+    if (/^rename\b/.test(clause)) return 'renames something that the release before uses'
     if (/^drop (?!constraint|not null|default|identity|expression)/.test(clause)) return 'drops a column'
     if (/^alter (column )?\S+ (set data )?type\b/.test(clause)) return 'changes the type of a column'
-    if (/^alter (column )?\S+ drop default/.test(clause)) return 'drops a default that inserts may rely on'
+    if (/^alter (column )?\S+ drop default/.test(clause)) return 'drops a default that inserts can rely on'
     const [, column] = /^alter (?:column )?(\S+) set not null/.exec(clause) ?? []
     if (column && !new RegExp(`alter (column )?${column} set default`).test(rest))
-      return 'sets a column not null that the release before may leave out'
+      return 'sets a column not null that the release before can leave out'
     if (
       /^add (?!constraint|check|unique|primary|foreign|exclude)/.test(clause) &&
       /\bnot null\b/.test(clause) &&
       !/\b(default|generated)\b/.test(clause)
     )
-      return 'adds a column that has to be given, and has no default'
+      return 'adds a column that is not null and has no default'
     if (/^(set schema|disable|no force|owner)\b/.test(clause))
       return 'takes the table from the release before'
   }
@@ -84,13 +84,13 @@ t.test('migrations since the newest release only add', async (t) => {
   t.comment(`${fresh.length} since ${newest.version}`)
 })
 
-t.test('migrations of the newest release are as they were released', async (t) => {
+t.test('migrations of the newest release are unchanged', async (t) => {
   const digest = createHash('sha256')
   for (const name of released) digest.update(textOf(name))
   t.equal(digest.digest('hex'), newest.sha256)
 })
 
-t.test('what takes away is found', async (t) => {
+t.test('statements that remove something are found', async (t) => {
   for (const statement of [
     'drop table roles',
     'drop table if exists public.roles cascade',
@@ -116,7 +116,7 @@ t.test('what takes away is found', async (t) => {
     t.equal(lossesOf(statement).length, 1, statement)
 })
 
-t.test('what adds is not, nor what is unused since a release that is out', async (t) => {
+t.test('statements that add, or remove what a published release does not use, are allowed', async (t) => {
   for (const statement of [
     'create table parcels (id uuid not null); alter table parcels add column x text not null, drop column id; drop table parcels',
     'alter table roles add column x text',

@@ -7,13 +7,13 @@ import type { Route } from '../../src/platform/http/route.ts'
 import { actions } from '../../src/policy-engine/catalogue/actions.ts'
 import { type Call, claimsOf, startService, tokenIn } from '../helpers/service.ts'
 
-// Every route of the registry is visited: one added later is walked without a line here.
+// Visits every route of the registry; new routes are included automatically.
 
 const service = await startService(t)
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
 const decided = routes.filter((route) => route.action !== 'public')
 const nameOf = ({ method, path }: Route) => `${method} ${path}`
-/** The address of a route with `ids` for its parameters, in their order, random ones beyond them. */
+/** The address of a route with `ids` as its parameters in order, and random ids for the others. */
 const addressOf = (route: Route, ...ids: string[]) =>
   `${route.path.replace(/:\w+/g, () => ids.shift() ?? randomUUID())}${route.path.startsWith('/api/') ? '/' : ''}`
 const visit = (route: Route, call: Call, ...ids: string[]) =>
@@ -26,7 +26,7 @@ const ada = await service.signUp()
 const claims = claimsOf(ada.access)
 const idsOf = (route: Route) => (route.scope === 'token' ? [] : [ada.tenantId])
 
-t.test('the routes without a token are these', async (t) => {
+t.test('only these routes need no token', async (t) => {
   const open = routes.filter(({ action, anonymous }) => action === 'public' || anonymous).map(nameOf)
   t.same(open.sort(), [
     'GET /.well-known/authzen-configuration',
@@ -48,7 +48,7 @@ t.test('the routes without a token are these', async (t) => {
 })
 
 t.test(
-  'a route whose action a policy may gate consumes approvals, or the service does not start',
+  'the service does not start when a route that can require an approval cannot consume one',
   async (t) => {
     assertDecided(routes)
     const gated = routes.find(({ action }) => action === 'role:create')!
@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('no route is reached by nobody', async (t) => {
+t.test('no route can be used without a token', async (t) => {
   for (const route of decided.filter(({ anonymous }) => !anonymous)) {
     const { status, body, headers } = await visit(route, {}, ...idsOf(route))
     t.match({ status, body }, { status: 401, body: { code: 'not_authenticated' } }, nameOf(route))
@@ -69,7 +69,7 @@ t.test('no route is reached by nobody', async (t) => {
   }
 })
 
-t.test('no route is reached with a token of another kind, make or time', async (t) => {
+t.test('no route accepts a token of another kind, issuer or time', async (t) => {
   const { signer } = service.deps
   const now = Math.floor(service.now() / 1000)
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -81,7 +81,7 @@ t.test('no route is reached with a token of another kind, make or time', async (
   const resigned = (over: object) => signer.sign('access', { ...claims, ...over, jti: randomUUID() })
   const wrong: Record<string, string> = {
     'a refresh token': ada.refresh,
-    'a token out of a mail': tokenIn(await service.mailTo(ada.email, 'Confirm')),
+    'a token from a mail': tokenIn(await service.mailTo(ada.email, 'Confirm')),
     garbage: 'garbage',
     'three dots': '...',
     'no signature': `${head}.${payload}.`,
@@ -91,9 +91,9 @@ t.test('no route is reached with a token of another kind, make or time', async (
     'another payload': `${head}.${part({ ...claims, user_id: randomUUID(), sub: randomUUID() })}.${signature}`,
     'alg none': `${part({ ...header, alg: 'none' })}.${payload}.`,
     'alg NONE': `${part({ ...header, alg: 'NONE' })}.${payload}.${signature}`,
-    'a key of somebody else': await byOther({}),
+    'a foreign key': await byOther({}),
     'a key in the header': `${part({ ...header, jwk: { kty: 'EC' }, jku: 'http://127.0.0.1:9/' })}.${payload}.${signature}`,
-    'HMAC with what is public': await byOther(
+    'HMAC with the public key': await byOther(
       {},
       'HS256',
       Buffer.from(JSON.stringify(signer.jwks())) as never,
@@ -103,16 +103,16 @@ t.test('no route is reached with a token of another kind, make or time', async (
     expired: await resigned({ exp: now - 60 }),
     'not yet valid': await resigned({ nbf: now + 600 }),
     'no end': await resigned({ exp: undefined }),
-    'an end that is no number': await resigned({ exp: 'tomorrow' as never }),
+    'an expiry that is not a number': await resigned({ exp: 'tomorrow' as never }),
     'no session': await resigned({ sid: undefined as never }),
     'no subject': await resigned({ sub: undefined as never }),
-    'a subject that is no text': await resigned({ sub: 7 as never }),
+    'a subject that is not a text': await resigned({ sub: 7 as never }),
     'no tenant': await resigned({ tenant_id: undefined }),
     'a token of 100 KB': `${ada.access}${'x'.repeat(50_000)}`,
   }
   for (const [what, token] of Object.entries(wrong))
     t.match(await visit(decided[0]!, { token }), { status: 401, body: { code: 'token_not_valid' } }, what)
-  const kinds = ['a refresh token', 'a token out of a mail', 'alg none', 'a key of somebody else', 'expired']
+  const kinds = ['a refresh token', 'a token from a mail', 'alg none', 'a foreign key', 'expired']
   for (const route of decided)
     for (const kind of kinds) {
       const answer = await visit(route, { token: wrong[kind]! }, ...idsOf(route))
@@ -131,7 +131,7 @@ t.test('no route is reached with a token of another kind, make or time', async (
     )
 })
 
-t.test('a temporary token opens the routes of its second factor and no other', async (t) => {
+t.test('a temporary token works for the routes of its second factor and no others', async (t) => {
   const token = await service.deps.signer.sign('otp_pending', { ...claims, jti: randomUUID() } as never)
   for (const route of decided) {
     if (actions[route.action as keyof typeof actions].tokens.includes('otp_pending' as never)) continue
@@ -141,7 +141,7 @@ t.test('a temporary token opens the routes of its second factor and no other', a
   }
 })
 
-t.test('a session that ended opens nothing', async (t) => {
+t.test('the token of an ended session works for no route', async (t) => {
   const gone = await service.logIn(ada)
   await gone.post('/api/v1/auth/logout/')
   for (const route of decided)
@@ -152,7 +152,7 @@ t.test('a session that ended opens nothing', async (t) => {
     )
 })
 
-t.test('whoever is too small for an action is refused before the body is looked at', async (t) => {
+t.test('a caller without permission for an action is refused before the body is checked', async (t) => {
   let refusals = 0
   for (const role of ['admin', 'member', 'auditor'] as const) {
     const person = await service.signUp()
@@ -186,7 +186,7 @@ t.test('whoever is too small for an action is refused before the body is looked 
   t.ok(refusals > 0)
 })
 
-t.test('to whoever does not belong to it, a tenant is an unknown one, on every path', async (t) => {
+t.test('a tenant is 404 for callers who are not members, on every path', async (t) => {
   const eve = await service.signUp()
   const masked = ({ status, body, headers }: Awaited<ReturnType<typeof visit>>) => ({
     status,
@@ -203,7 +203,7 @@ t.test('to whoever does not belong to it, a tenant is an unknown one, on every p
   }
 })
 
-t.test('inside of a tenant one is only with a token of it', async (t) => {
+t.test('routes inside a tenant require a token of this tenant', async (t) => {
   const inside = decided.filter(({ scope }) => scope === 'inside')
   const { body: second } = await ada.post('/api/v1/tenants/', { name: 'Second' })
   for (const route of inside)
@@ -212,7 +212,7 @@ t.test('inside of a tenant one is only with a token of it', async (t) => {
       { status: 403, body: { code: 'tenant_mismatch' } },
       nameOf(route),
     )
-  t.equal((await ada.get(`/api/v1/tenants/${second.id}/`)).status, 200, 'the tenant itself is a member’s')
+  t.equal((await ada.get(`/api/v1/tenants/${second.id}/`)).status, 200, 'a member can read the tenant itself')
   t.equal(
     (await ada.get(`/api/v1/tenants/${ada.tenantId.toUpperCase()}/members/`)).status,
     200,
@@ -220,7 +220,7 @@ t.test('inside of a tenant one is only with a token of it', async (t) => {
   )
 })
 
-t.test('both forms of a path answer alike', async (t) => {
+t.test('a path answers the same with and without a trailing slash', async (t) => {
   for (const route of routes) {
     const address = addressOf(route, ...idsOf(route)).replace(/\/$/, '')
     if (/logout/.test(address)) continue
@@ -235,13 +235,13 @@ t.test('both forms of a path answer alike', async (t) => {
   }
 })
 
-/** The routes at an address of this path: a fixed word beside a parameter answers for both. */
+/** The routes that match an address of this path; a fixed word can match a parameter of another route. */
 const servedAt = (path: string) =>
   routes.filter((other) =>
     new RegExp(`^${other.path.replace(/:\w+/g, '[^/]+')}$`).test(path.replace(/:\w+/g, 'x')),
   )
 
-t.test('OPTIONS is public and tells the methods; HEAD is a GET without its body', async (t) => {
+t.test('OPTIONS is public and lists the methods; HEAD is a GET without its body', async (t) => {
   const paths = Map.groupBy(routes, ({ path }) => path)
   for (const [path, at] of paths) {
     const address = addressOf(at[0]!, ...idsOf(at[0]!))
@@ -259,7 +259,7 @@ t.test('OPTIONS is public and tells the methods; HEAD is a GET without its body'
   }
 })
 
-t.test('every other method is 405 with Allow, whoever asks', async (t) => {
+t.test('every other method is 405 with Allow for all callers', async (t) => {
   const paths = Map.groupBy(routes, ({ path }) => path)
   const verbs = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'MKCOL', 'LOCK', 'PURGE', 'SEARCH']
   for (const [path, at] of paths)
@@ -273,7 +273,7 @@ t.test('every other method is 405 with Allow, whoever asks', async (t) => {
     }
 })
 
-t.test('the document and the router know the same routes', async (t) => {
+t.test('the document and the router have the same routes', async (t) => {
   const { body: document } = await service.call('GET', '/openapi.json')
   const documented = Object.entries<Record<string, Record<string, unknown>>>(document.paths).flatMap(
     ([path, item]) =>
@@ -289,14 +289,15 @@ t.test('the document and the router know the same routes', async (t) => {
     const { status } = await service.call(method, address, { body: method === 'GET' ? undefined : {} })
     t.not(status, 405, `${method} ${path} is served`)
     const open = Array.isArray(operation.security) && operation.security.length === 0
-    const forNobody =
+    const anonymousAllowed =
       Array.isArray(operation.security) && Object.keys(operation.security[0] ?? {}).length === 0
-    if (!open && !forNobody) t.equal(status, 401, `${method} ${path} wants the token that the document names`)
+    if (!open && !anonymousAllowed)
+      t.equal(status, 401, `${method} ${path} requires the token that the document names`)
     else t.not(status, 401, `${method} ${path}`)
   }
 })
 
-t.test('an answer that carries a token or code is not to be stored, and no other is public', async (t) => {
+t.test('an answer with a token or code is no-store, and no other answer is public', async (t) => {
   const pair = await service.call('POST', '/api/v1/auth/login/', {
     body: { email: ada.email, password: ada.password },
   })

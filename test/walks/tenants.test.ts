@@ -6,8 +6,8 @@ import type { Route } from '../../src/platform/http/route.ts'
 import { type Answer, type Client, startService } from '../helpers/service.ts'
 import { catalogueTables, seedRows } from '../platform/db/seed-rows.ts'
 
-// Tenant B has a row in every table. Whoever belongs to A alone must not learn that any of them exists: every route
-// that takes an id is asked about every id of B, and answers as it does about an id that nobody has.
+// Tenant B has a row in every table. A member of tenant A must not learn that any of these rows exists. So every route
+// with an id is called with every id of B, and must answer as for an unknown id.
 
 const service = await startService(t, { workers: false })
 const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
@@ -21,7 +21,7 @@ const b = { tenantId: randomUUID(), userId: randomUUID() }
 await seedRows(superuser, tables, b)
 const idsOfB = [...new Set([...(await idsIn(b.tenantId)), b.tenantId, b.userId])]
 
-/** Every UUID of a row of a tenant or its person, but what is not an id of something. */
+/** Every UUID in the rows of a tenant or its user that is the id of an object. */
 async function idsIn(tenantId: string): Promise<string[]> {
   const found: string[] = []
   for (const { name, columns, types } of tables) {
@@ -63,7 +63,7 @@ const masked = ({ status, body, headers }: Answer, id: string) => ({
   body: JSON.stringify({ ...body, instance: '', decision_id: '' }).replaceAll(id, '<id>'),
 })
 
-/** The routes with an id in them that is not only the caller's own tenant. */
+/** The routes with an id other than that of the caller's own tenant. */
 const withIds = routes.filter(
   ({ path, scope, action }) =>
     action !== 'public' && path.replace(scope === 'token' ? '' : '/tenants/:id', '').includes(':'),
@@ -80,7 +80,7 @@ const bodies: unknown[] = [
 ]
 
 t.test(
-  'an id of another tenant answers as an id that nobody has, byte for byte, and nothing of it changes',
+  'an id of another tenant is answered like an unknown id, byte for byte, and changes nothing',
   async (t) => {
     const before = await stateOfB()
     t.ok(idsOfB.length >= tables.length / 2, `${idsOfB.length} ids of B`)
@@ -107,7 +107,7 @@ t.test(
   },
 )
 
-t.test('a tenant in a body or a query that is not the caller’s widens nothing', async (t) => {
+t.test('another tenant in a body or a query gives no access to it', async (t) => {
   const before = await stateOfB()
   const refusal = { status: 403, body: { code: 'no_active_membership' } }
   for (const id of idsOfB.slice(0, 20)) {
@@ -135,7 +135,7 @@ t.test('a tenant in a body or a query that is not the caller’s widens nothing'
   )) {
     const query = `tenant_id=${b.tenantId}&tenant=${b.tenantId}&user_id=${b.userId}`
     const [plain, wider] = [await ada.get(`${route.path}/`), await ada.get(`${route.path}/?${query}`)]
-    if (wider.status === 400) continue // a filter that this list knows, and a value it does not
+    if (wider.status === 400) continue // the list knows this filter, but not the value
     t.notMatch(JSON.stringify(wider.body.results ?? wider.body), b.tenantId, route.path)
     t.ok((wider.body.results?.length ?? 0) <= (plain.body.results?.length ?? 0), route.path)
   }

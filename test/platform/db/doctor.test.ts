@@ -26,7 +26,7 @@ async function ask(config: Config) {
   return { ok, findings, lines, text: lines.join('\n') }
 }
 
-/** What the doctor says after a change to the database, which is undone. */
+/** The doctor's output after a change to the database, which is then undone. */
 async function askAfter(change: string, undo: string) {
   await superuser.query(change)
   try {
@@ -53,7 +53,7 @@ t.test('every check has a name for programs', async (t) => {
     )
 })
 
-t.test('a fault of isolation is a cross with what to do', async (t) => {
+t.test('a fault of isolation gets a cross and says what to do', async (t) => {
   const { ok, text } = await askAfter(
     'alter table roles no force row level security',
     'alter table roles force row level security',
@@ -62,7 +62,7 @@ t.test('a fault of isolation is a cross with what to do', async (t) => {
   t.match(text, /^✗ roles: row-level security is not forced\n {2}→ /m)
 })
 
-t.test('a missing migration is named, and what depends on it is not asked', async (t) => {
+t.test('a missing migration is named, and checks that depend on it are skipped', async (t) => {
   const { ok, text } = await askAfter(
     "create table kept as select * from schema_migrations; delete from schema_migrations where name like '0002%'",
     'insert into schema_migrations select * from kept where name not in (select name from schema_migrations); drop table kept',
@@ -82,7 +82,7 @@ t.test('old tables of the queues are named', async (t) => {
 })
 
 t.test(
-  'a database out of reach, a wrong password and a missing address are findings, not crashes',
+  'an unreachable database, a wrong password and a missing address are findings, not crashes',
   async (t) => {
     const away = new URL(urls.api)
     away.port = '1'

@@ -3,8 +3,8 @@ import pg from 'pg'
 import t from 'tap'
 import { disposableDatabase } from '../../helpers/database.ts'
 
-// The roles bailiwick_system and bailiwick_worker see all tenants where a policy says so: what they are granted is
-// their limit. grants.md lists it, so that a review shows every change; UPDATE_GRANTS=1 writes it anew.
+// Policies let the roles bailiwick_system and bailiwick_worker see all tenants, so their grants are their limit.
+// grants.md lists the grants, so that a review shows every change. UPDATE_GRANTS=1 rewrites it.
 
 const file = new URL('grants.md', import.meta.url)
 const { urls, drop } = await disposableDatabase()
@@ -29,10 +29,10 @@ const query = `
   from privileges where grantee::regrole::text in ('bailiwick_api', 'bailiwick_system', 'bailiwick_worker')
   group by 1, 2 order by 1, 2`
 
-t.test('the run-time roles are granted what grants.md lists', async (t) => {
+t.test('the run-time roles have the grants that grants.md lists', async (t) => {
   const { rows } = await client.query<{ name: string; role: string; may: string }>(query)
   const lines = rows.map(({ name, role, may }) => `| ${name} | ${role} | ${may} |`)
   const now = ['| Table | Role | May |', '|---|---|---|', ...lines, ''].join('\n')
   if (process.env.UPDATE_GRANTS) await writeFile(file, now)
-  t.equal(now, await readFile(file, 'utf8'), 'UPDATE_GRANTS=1 writes grants.md anew')
+  t.equal(now, await readFile(file, 'utf8'), 'UPDATE_GRANTS=1 rewrites grants.md')
 })

@@ -1,6 +1,6 @@
 const scope = "(select nullif(current_setting('app.tenant_id', true), '')::uuid)"
 
-/** Ways to break isolation: what is done to the database, the check that has to notice, and what it has to name. */
+/** Ways to break isolation: the change to the database, the check that must find it, and what it must name. */
 export const mutations: [title: string, check: string, named: RegExp, sql: string][] = [
   [
     'row-level security off',
@@ -10,7 +10,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
   ],
   ['not forced', 'rls_forced', /^users: .*not forced/, 'alter table users no force row level security'],
   [
-    'a new table without it',
+    'a new table without row-level security',
     'rls_forced',
     /^notes: .*not enabled/,
     'set role bailiwick_owner; create table notes (tenant_id uuid not null, id uuid, primary key (tenant_id, id)); reset role',
@@ -46,7 +46,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'drop policy system_all on sessions',
   ],
   [
-    'a looser with check',
+    'a with check that is always true',
     'policy',
     /^roles: .*check true/,
     'alter policy tenant_isolation on roles with check (true)',
@@ -58,13 +58,13 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     `alter policy tenant_isolation on roles using (tenant_id = ${scope} or true)`,
   ],
   [
-    'an or for administrators',
+    'an exception for administrators',
     'policy',
     /^roles: .*app\.admin/,
     `alter policy tenant_isolation on roles using (tenant_id = ${scope} or current_setting('app.admin', true) = 'on')`,
   ],
   [
-    'a setting that callers may name',
+    'a setting with another name',
     'policy',
     /^roles: .*app\.tenant'/,
     `alter policy tenant_isolation on roles using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))`,
@@ -93,7 +93,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     /^roles: has a second/,
     `create policy twin on roles for all to bailiwick_api using (tenant_id = ${scope}) with check (tenant_id = ${scope})`,
   ],
-  ['a policy for everybody', 'policy', /^roles: .*to everybody/, 'create policy more on roles using (true)'],
+  ['a policy for PUBLIC', 'policy', /^roles: .*to everybody/, 'create policy more on roles using (true)'],
   [
     'a policy for two roles',
     'policy',
@@ -107,7 +107,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'drop policy system_reads on roles; create policy system_reads on roles for all to bailiwick_system using (true) with check (true)',
   ],
   [
-    'a policy of the worker that nobody froze',
+    'a policy of the worker that is not frozen',
     'policy',
     /^departments: .*worker_all/,
     'create policy worker_all on departments for all to bailiwick_worker using (true)',
@@ -125,7 +125,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'create schema elsewhere; create table elsewhere.notes (tenant_id uuid)',
   ],
   [
-    'a view of its owner',
+    'a view with the rights of its owner',
     'relation_kind',
     /^public\.names: .*security_invoker/,
     'set role bailiwick_owner; create view names as select name from roles; reset role',
@@ -155,7 +155,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'alter table roles owner to bailiwick_api',
   ],
   [
-    'an owner that passes policies by',
+    'an owner that bypasses policies',
     'owner_role',
     /^bailiwick_owner: has BYPASSRLS/,
     'alter role bailiwick_owner bypassrls', // rolled back like the rest, so no other test file sees it
@@ -173,13 +173,13 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     "create function all_names() returns setof text language sql security definer as 'select name from roles'",
   ],
   [
-    'a trigger function that became definer',
+    'a trigger function that became security definer',
     'definer_function',
     /count_inserted_rows/,
     'alter function count_inserted_rows() security definer',
   ],
   [
-    'a tenant_id that may be null',
+    'a tenant_id that can be null',
     'tenant_column',
     /^roles: /,
     'alter table membership_roles drop constraint membership_roles_tenant_id_role_id_fkey; alter table roles drop constraint roles_pkey, alter tenant_id drop not null',
@@ -234,13 +234,13 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'grant trigger on roles to bailiwick_worker',
   ],
   [
-    'a grant to everybody',
+    'a grant to PUBLIC',
     'table_grant',
     /^roles: select is granted to everybody/,
     'grant select on roles to public',
   ],
   [
-    'a column granted to everybody',
+    'a column granted to PUBLIC',
     'table_grant',
     /^roles\.name: select is granted to everybody/,
     'grant select (name) on roles to public',
@@ -258,7 +258,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'grant create on schema public to bailiwick_api',
   ],
   [
-    'tables made by anybody',
+    'tables made by any role',
     'schema_grant',
     /^bailiwick_worker on public: may create/,
     'grant create on schema public to public',
@@ -288,7 +288,7 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'grant select (password_hash) on users to bailiwick_api',
   ],
   [
-    'users readable as a whole',
+    'all columns of users readable',
     'secret_column',
     /^users\.password_hash: bailiwick_worker may read/,
     'grant select on users to bailiwick_worker',
@@ -319,13 +319,13 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
   ],
   ['a table that is gone', 'known_table', /^captured_mails: is missing/, 'drop table captured_mails'],
   [
-    'a list of migrations that the API writes',
+    'a list of migrations that the API can write',
     'migration_grant',
     /^schema_migrations for bailiwick_api: /,
     'grant insert on schema_migrations to bailiwick_api',
   ],
   [
-    'a column of the list of migrations that the worker writes',
+    'a column of the list of migrations that the worker can write',
     'migration_grant',
     /^schema_migrations for bailiwick_worker: /,
     'grant update (name) on schema_migrations to bailiwick_worker',

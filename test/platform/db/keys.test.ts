@@ -3,8 +3,8 @@ import pg from 'pg'
 import t from 'tap'
 import { disposableDatabase } from '../../helpers/database.ts'
 
-// Keys are checked without regard to row-level security, so that they could tell of rows nobody shows, or refer to
-// them. What is tried here with tables of this schema, the catalogue check holds for all.
+// Postgres checks keys without row-level security, so keys could reveal hidden rows or refer to them. This file tests
+// some tables of this schema; the catalogue check covers all tables.
 
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
@@ -36,7 +36,7 @@ for (const { id, user, role, department, membership } of [a, b])
     insert into memberships (tenant_id, id, user_id, email, joined_at, updated_at)
       values ('${id}', '${membership}', '${user}', '', now(), now())`)
 
-/** Runs a statement for a tenant, rolled back; gives how many rows it changed, or the SQLSTATE. */
+/** Runs a statement for a tenant and rolls back; gives the number of changed rows, or the SQLSTATE. */
 async function run(tenant: { id: string }, sql: string, values: unknown[]): Promise<number | string> {
   await api.query('begin')
   try {
@@ -64,21 +64,29 @@ t.test('a row cannot refer to a row of another tenant', async (t) => {
   t.equal(await run(a, 'update memberships set department_id = $1', [b.department]), '23503')
 })
 
-t.test('a row of another tenant that is referred to there does not keep one from deleting', async (t) => {
+t.test('a reference in another tenant does not prevent a tenant from deleting its row', async (t) => {
   await superuser.query(assign, [a.id, a.membership, a.role])
   t.equal(await run(b, 'delete from roles where id = $1', [b.role]), 1)
   t.equal(await run(b, 'delete from roles where id = $1', [a.role]), 0)
-  t.equal(await run(a, 'delete from roles where id = $1', [a.role]), '23503', 'for the tenant itself it does')
+  t.equal(
+    await run(a, 'delete from roles where id = $1', [a.role]),
+    '23503',
+    'a reference in the same tenant does',
+  )
 })
 
-t.test('a name, and even an id, that another tenant uses is free', async (t) => {
+t.test('a name or an id that another tenant uses is free', async (t) => {
   t.equal(await run(a, insertRole, [a.id, randomUUID(), 'of-b-alone']), 1)
   await superuser.query(insertRole, [b.id, randomUUID(), 'of-b-alone'])
   t.equal(await run(a, insertRole, [a.id, b.role, 'of-b-alone']), 1)
-  t.equal(await run(a, insertRole, [a.id, randomUUID(), 'auditor']), '23505', 'its own is not')
+  t.equal(
+    await run(a, insertRole, [a.id, randomUUID(), 'auditor']),
+    '23505',
+    'a name that the tenant itself uses is not',
+  )
 })
 
-t.test('rows are counted for the tenant that they belong to', async (t) => {
+t.test('rows are counted for their tenant', async (t) => {
   const count = "select rows::int from row_counts where relation = 'roles'"
   t.equal(await run(a, `${count} and tenant_id <> $1`, [a.id]), 0)
   t.equal(await run(a, `${count} and tenant_id = $1`, [a.id]), 1)

@@ -54,7 +54,7 @@ const rejection = (work: Promise<unknown>): Promise<Error & { code?: string }> =
 const countOf = async (table: string): Promise<number> =>
   (await superuser.query(`select count(*)::int as n from ${table}`)).rows[0].n
 
-/** How a read may end badly; the last ones take the connection with them. */
+/** Ways in which a read can fail. The last ones also lose the connection. */
 const endings: Record<string, (read: Read, scope: Scope) => Promise<unknown>> = {
   malformed: (read) => read.any(sql.unsafe`select ${'x'}::uuid`),
   'divided by zero': (read) => read.any(sql.unsafe`select tenant_id, 1 / (length(name) - 6) from roles`),
@@ -70,7 +70,7 @@ const endings: Record<string, (read: Read, scope: Scope) => Promise<unknown>> = 
 }
 const bad = Object.keys(endings)
 
-/** Runs `count` reads of both tenants, 20 at a time; a fifth ends badly, once in `kills` of those by a lost connection. */
+/** Runs `count` reads of both tenants, 20 at a time. A fifth fails; one in `kills` of these loses its connection. */
 async function interleave(pool: ReadPool, count: number, kills = 20) {
   const seen = { rows: 0, well: 0, mixed: 0, ended: new Set<string>() }
   const db = { apiReads: pool }
@@ -104,12 +104,12 @@ for (const [size, count, prepared] of [
   [2, rounds(800, 2_000), false],
 ] as const)
   t.test(
-    `${count} reads of two tenants over a pool of ${size}, names ${prepared ? 'on' : 'off'}, a fifth ending badly, mix no row`,
+    `${count} reads of two tenants over a pool of ${size}, names ${prepared ? 'on' : 'off'}, a fifth failing, never mix rows`,
     async (t) => {
       const pool = open(size, prepared)
       const seen = await interleave(pool, count)
       t.equal(seen.mixed, 0)
-      t.equal(seen.rows, 3 * seen.well, 'each saw its three')
+      t.equal(seen.rows, 3 * seen.well, 'each saw its three rows')
       t.equal(seen.ended.size, bad.length, [...seen.ended].join(', '))
       for (let more = 0; more < 10; more++) {
         t.same(await pool.read(null, sql.unsafe`select * from roles`), [], 'no scope is left on a connection')
@@ -126,7 +126,7 @@ t.test('nothing was written', async (t) => {
   t.equal(await countOf('roles'), 6)
 })
 
-t.test('1,000 failing reads use the backends of their pool and no new one', async (t) => {
+t.test('1,000 failing reads use the backends of their pool and open no new ones', async (t) => {
   const pool = open(3)
   const backends = new Set<number>()
   const kinds = bad.filter((kind) => kind !== 'killed')
@@ -141,14 +141,14 @@ t.test('1,000 failing reads use the backends of their pool and no new one', asyn
   t.ok(backends.size <= 3, `${backends.size} backends`)
 })
 
-t.test('never more connections than the pool holds, however many wait', async (t) => {
+t.test('a pool never opens more connections than its size, however many reads wait', async (t) => {
   const pool = open(2)
   const pid = sql.type(z.object({ pid: z.number() }))`select pg_backend_pid() as pid, pg_sleep(0.02)`
   const rows = await Promise.all(Array.from({ length: 40 }, () => pool.read(null, pid)))
   t.equal(new Set(rows.map(([row]) => row?.pid)).size, 2)
 })
 
-t.test('a statement that Postgres could not parse is parsed when it is asked for again', async (t) => {
+t.test('a statement that Postgres could not parse is parsed again at the next read', async (t) => {
   const read = (text: string) =>
     readInTenant({ apiReads: pool }, a, (on) =>
       on.any(sql.type(z.object({ n: z.int() }))`select n from soon where n::text = ${text}`),
@@ -164,13 +164,13 @@ t.test('a statement that Postgres could not parse is parsed when it is asked for
   t.equal(sqlState(await rejection(read('7'))), '42P01')
 })
 
-t.test('a statement that was parsed and not run is known, also where its columns are not', async (t) => {
+t.test('a statement that was parsed but not run is known, also without its columns', async (t) => {
   const pool = open(1)
   const read = (scope: Scope, id: string) =>
     readInTenant({ apiReads: pool }, scope, (on) =>
       on.any(sql.type(z.object({ name: z.string() }))`select name from tenants where id = ${id}`),
     )
-  t.match(await rejection(read(a, 'x')), { code: '22P02' }, 'its value is refused after its text was taken')
+  t.match(await rejection(read(a, 'x')), { code: '22P02' }, 'its value is refused after its text was parsed')
   t.same(await read(a, a.tenantId), [{ name: 'a' }])
   t.same(await read(a, b.tenantId), [])
   const fresh = open(1)
@@ -179,13 +179,13 @@ t.test('a statement that was parsed and not run is known, also where its columns
   t.equal(
     sqlState(await rejection(later({ ...a, tenantId: 'a\0b' }))),
     '22021',
-    'refused before it came to the text',
+    'refused before the text was parsed',
   )
   t.same(await later(a), [{ name: 'a' }])
   t.same(await later(b), [{ name: 'b' }])
 })
 
-t.test('a statement whose columns changed fails once, not for as long as the connection lives', async (t) => {
+t.test('a statement whose columns changed fails once, not until the connection ends', async (t) => {
   await superuser.query(
     'create table shifting (n int); insert into shifting values (1); grant select on shifting to bailiwick_api',
   )
@@ -198,7 +198,7 @@ t.test('a statement whose columns changed fails once, not for as long as the con
   await superuser.query('drop table shifting')
 })
 
-t.test('values go out and come back as in a transaction', async (t) => {
+t.test('values are sent and read as in a transaction', async (t) => {
   const api = await openPool(urls.api, { size: 1, prepared: true, applicationName: 'test' })
   pools.push({ end: () => api.end() })
   const texts = ['', 'NULL', 'a"b', 'back\\slash', '{x,y}', ' ', 'ü', null]
@@ -220,7 +220,7 @@ t.test('values go out and come back as in a transaction', async (t) => {
   t.strictSame(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(transacted)))
 })
 
-t.test('a read has one statement and stands outside of transactions', async (t) => {
+t.test('a read has one statement and runs outside transactions', async (t) => {
   const pool = open(1)
   const twice = async (read: Read) => {
     await listRoles(read)
@@ -235,7 +235,7 @@ t.test('a read has one statement and stands outside of transactions', async (t) 
 })
 
 t.test(
-  'a lost connection, a silent Postgres and one out of reach are told from faults of ours',
+  'a lost connection, a Postgres that does not answer and an unreachable one differ from our own faults',
   async (t) => {
     const pool = open(1)
     const lost = await rejection(readInTenant({ apiReads: pool }, a, (read) => endings.killed!(read, a)))
@@ -251,7 +251,7 @@ t.test(
     t.ok(isDatabaseUnavailable(silent), `${silent.message} ${sqlState(silent)}`)
     t.ok(
       Array.isArray(queued) || isDatabaseUnavailable(queued),
-      'who waited for it is served, or told the same',
+      'a read that waited for it is served, or fails with the same code',
     )
     t.ok(performance.now() - begun < 19_000, 'before the statement would have ended')
     t.equal((await readInTenant({ apiReads: pool }, b, listRoles)).length, 3)

@@ -4,8 +4,8 @@ import t from 'tap'
 import { disposableDatabase } from '../../helpers/database.ts'
 import { catalogueTables, seedRows } from './seed-rows.ts'
 
-// What row-level security alone does: no filter of the application, and every grant there is, so that a statement
-// is stopped by a policy or not at all. Tables and rows come from the catalogue: later tables are tried by themselves.
+// Tests row-level security only: no filters of the application, and all grants, so that nothing but a policy stops a
+// statement. Tables and rows come from the catalogue, so new tables are tested automatically.
 
 const { urls, drop } = await disposableDatabase()
 const connect = async (url: string) => {
@@ -32,7 +32,7 @@ await superuser.query(
 
 type Scope = { tenantId?: string; userId?: string }
 
-/** Runs one statement in a transaction of `scope` that is rolled back; an error comes back as its SQLSTATE. */
+/** Runs one statement in a transaction of `scope` and rolls back. An error is returned as its SQLSTATE. */
 async function run(scope: Scope, sql: string, values: unknown[] = [], client = api) {
   await client.query('begin')
   try {
@@ -56,7 +56,7 @@ const insert = (table: string) => {
 }
 const same = (table: string) => `to_jsonb(${table}) = $1::jsonb`
 
-t.test('the catalogue has the tables that are tried', async (t) => {
+t.test('the catalogue has the tables to test', async (t) => {
   t.ok(tables.length >= 18, `${tables.length} tables`)
   t.ok(tables.filter((table) => table.scopeColumn).length >= 12)
 })
@@ -66,11 +66,11 @@ for (const { name, columns, scopeColumn } of tables) {
   const foreign = rowsOfB.get(name)!
   const foreignKey = scopeColumn && (foreign[scopeColumn] as string)
 
-  t.test(`${name}: no scope, no rows, on a fresh and on a used connection`, async (t) => {
+  t.test(`${name}: without a scope there are no rows, on a new and on a used connection`, async (t) => {
     const fresh = await connect(urls.api)
     t.same(await run({}, all(name), [], fresh), { rows: [], rowCount: 0, state: '' })
     await run(a, all(name), [], fresh)
-    t.same((await fresh.query(all(name))).rows, [], 'outside of a transaction')
+    t.same((await fresh.query(all(name))).rows, [], 'outside a transaction')
     t.same(await run({}, all(name), [], fresh), { rows: [], rowCount: 0, state: '' })
     t.same(await run({ tenantId: '', userId: '' }, all(name), [], fresh), {
       rows: [],
@@ -80,7 +80,7 @@ for (const { name, columns, scopeColumn } of tables) {
     await fresh.end()
   })
 
-  t.test(`${name}: each scope sees its own rows and nobody else's`, async (t) => {
+  t.test(`${name}: each scope sees its own rows only`, async (t) => {
     const ownRows = scopeColumn ? [own] : []
     const foreignRows = scopeColumn ? [foreign] : []
     t.same(
@@ -127,7 +127,7 @@ for (const { name, columns, scopeColumn } of tables) {
 }
 
 t.test(
-  "a person outside of a tenant sees no tenant, and a tenant without a person sees no one's own",
+  "a user without a tenant sees no tenant, and a tenant without a user sees no user's own rows",
   async (t) => {
     for (const { name, scopeColumn, setting } of tables.filter(
       (table) => table.scopeColumn && table.name !== 'users',
@@ -138,7 +138,7 @@ t.test(
   },
 )
 
-t.test('a person is seen by the tenants they belong to, and written by themselves alone', async (t) => {
+t.test('the tenants of a user can read the user, and only the user can write it', async (t) => {
   const seen = await run({ tenantId: a.tenantId }, all('users'))
   t.same(
     seen.rows.map((found) => found.row),
@@ -150,7 +150,7 @@ t.test('a person is seen by the tenants they belong to, and written by themselve
 })
 
 t.test(
-  'the owner sees the rows of all tenants, for a migration that changes none would not say so',
+  'the owner sees the rows of all tenants, because a migration that changes none would not fail',
   async (t) => {
     const owner = await connect(urls.owner)
     for (const { name } of tables) t.equal((await run({}, all(name), [], owner)).rows.length, 2, name)
@@ -160,7 +160,7 @@ t.test(
 
 for (const role of ['system', 'worker'] as const) {
   t.test(
-    `bailiwick_${role} sees nothing in tables without a policy of its own, whatever it is granted`,
+    `bailiwick_${role} sees nothing in tables without a policy for it, even with all grants`,
     async (t) => {
       const client = await connect(urls[role])
       for (const { name, roles } of tables.filter((table) => !table.roles.includes(`bailiwick_${role}`))) {

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 
-/** A table as the catalogue knows it: its columns that can be written, and by which of them the API's rows are told apart. */
+/**
+ * A table as the catalogue describes it: its writable columns, and the column by which the API's policy separates rows.
+ */
 export interface CatalogueTable {
   name: string
   columns: string[]
   types: string[]
-  /** Roles with a policy on it. */
+  /** Roles that have a policy on it. */
   roles: string[]
-  /** Compared with `setting` by the policy of bailiwick_api; null where that role sees nothing. */
+  /** The column that the policy of bailiwick_api compares with `setting`; null when that role sees nothing. */
   scopeColumn: string | null
   setting: string | null
 }
@@ -31,8 +33,8 @@ export async function catalogueTables(client: pg.Client): Promise<CatalogueTable
 }
 
 /**
- * Puts one row into every table for one tenant and one person, as superuser, and gives the rows as JSON by table.
- * Check constraints are dropped and foreign keys passed over: what a row means is of no matter here.
+ * Inserts one row into every table for one tenant and one user, as superuser, and gives the rows as JSON by table. It
+ * drops check constraints and disables foreign keys, because the meaning of the rows does not matter here.
  */
 export async function seedRows(
   client: pg.Client,
@@ -67,7 +69,7 @@ function sampleOf(
   if (column === 'tenant_id' || (table === 'tenants' && column === 'id')) return scope.tenantId
   if (column === 'user_id' || (table === 'users' && column === 'id')) return scope.userId
   const sample = samples[type]
-  if (!sample) throw new Error(`${table}.${column} is of the type ${type}, of which no sample is known here`)
+  if (!sample) throw new Error(`${table}.${column} has the type ${type}, for which there is no sample here`)
   return sample()
 }
 

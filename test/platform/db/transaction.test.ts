@@ -67,7 +67,7 @@ const rejection = (work: Promise<unknown>): Promise<Error & { code?: string }> =
 
 const refused = () => new ApiError(409, 'refused', 'no')
 
-/** How a transaction may end; most end well. */
+/** Ways in which a transaction can end. Most succeed. */
 const endings: Record<string, (tx: Tx, scope: Scope) => Promise<unknown>> = {
   well: async () => undefined,
   refused: async (tx, scope) => {
@@ -85,7 +85,7 @@ const endings: Record<string, (tx: Tx, scope: Scope) => Promise<unknown>> = {
 }
 const bad = Object.keys(endings).filter((name) => name !== 'well')
 
-/** Runs `count` transactions of both tenants, 20 at a time; gives rows seen, rows that are another's, and endings. */
+/** Runs `count` transactions of both tenants, 20 at a time; gives the rows seen, the foreign rows, and the endings. */
 async function interleave(pool: DatabasePool, count: number) {
   const seen = { rows: 0, mixed: 0, ended: new Map<string, number>() }
   let started = 0
@@ -117,12 +117,12 @@ for (const [size, count] of [
   [5, rounds(3_200, 16_000)],
 ] as const) {
   t.test(
-    `${count} transactions of two tenants over a pool of ${size}, a fifth ending badly, mix no row`,
+    `${count} transactions of two tenants over a pool of ${size}, a fifth failing, never mix rows`,
     async (t) => {
       const pool = await open('api', size)
       const seen = await interleave(pool, count)
       t.equal(seen.mixed, 0)
-      t.equal(seen.rows, 3 * count, 'each saw its three')
+      t.equal(seen.rows, 3 * count, 'each saw its three rows')
       t.equal(seen.ended.size, Object.keys(endings).length, JSON.stringify(Object.fromEntries(seen.ended)))
       t.same(await pool.any(sql.unsafe`select * from roles`), [], 'and no scope is left on a connection')
       await pool.end()
@@ -130,11 +130,11 @@ for (const [size, count] of [
   )
 }
 
-t.test('what all of them wrote and did not commit is not there', async (t) => {
+t.test('rows that were not committed do not exist', async (t) => {
   t.equal(await countOf('roles'), 6)
 })
 
-t.test('1,000 failing transactions use the backends of their pool and no new one', async (t) => {
+t.test('1,000 failing transactions use the backends of their pool and open no new ones', async (t) => {
   const pool = await open('api', 3)
   const backends = new Set<number>()
   const fail = async (number: number) => {
@@ -153,7 +153,7 @@ t.test('1,000 failing transactions use the backends of their pool and no new one
   await pool.end()
 })
 
-t.test('what the callback throws is thrown on as it is, and nothing of it is committed', async (t) => {
+t.test('an error of the callback is rethrown unchanged, and nothing is committed', async (t) => {
   const before = await countOf('installation')
   const error = refused()
   const thrown = await rejection(
@@ -166,36 +166,33 @@ t.test('what the callback throws is thrown on as it is, and nothing of it is com
   t.equal(await countOf('installation'), before)
 })
 
-t.test(
-  'a statement that comes after the end runs nowhere, neither after a rollback nor after a commit',
-  async (t) => {
-    const before = await countOf('installation')
-    for (const end of [() => Promise.reject(refused()), () => Promise.resolve()]) {
-      let late: Promise<unknown> = Promise.resolve()
-      await asSystem(db, 'test', async (tx) => {
-        late = rejection(
-          (async () => {
-            await tx.query(sql.unsafe`select pg_sleep(0.005)`)
-            for (let more = 0; more < 20; more++) await insertInstallation(tx)
-          })(),
-        )
-        await sleep(1)
-        return end()
-      }).catch(() => undefined)
-      t.match(await late, { message: /after the end of its transaction/ })
-    }
-    t.equal(await countOf('installation'), before)
-  },
-)
+t.test('a statement after the end of its transaction never runs, after a rollback or a commit', async (t) => {
+  const before = await countOf('installation')
+  for (const end of [() => Promise.reject(refused()), () => Promise.resolve()]) {
+    let late: Promise<unknown> = Promise.resolve()
+    await asSystem(db, 'test', async (tx) => {
+      late = rejection(
+        (async () => {
+          await tx.query(sql.unsafe`select pg_sleep(0.005)`)
+          for (let more = 0; more < 20; more++) await insertInstallation(tx)
+        })(),
+      )
+      await sleep(1)
+      return end()
+    }).catch(() => undefined)
+    t.match(await late, { message: /after the end of its transaction/ })
+  }
+  t.equal(await countOf('installation'), before)
+})
 
-t.test('a transaction that leaves a statement running is not committed', async (t) => {
+t.test('a transaction with a statement that is still running is not committed', async (t) => {
   const before = await countOf('installation')
   const error = await rejection(asSystem(db, 'test', async (tx) => void insertInstallation(tx)))
   t.match(error.message, /still running/)
   t.equal(await countOf('installation'), before)
 })
 
-t.test('statements side by side are all ended before the rollback', async (t) => {
+t.test('all parallel statements end before the rollback', async (t) => {
   const before = await countOf('installation')
   for (let round = 0; round < 50; round++)
     await rejection(
@@ -212,7 +209,7 @@ t.test('statements side by side are all ended before the rollback', async (t) =>
 })
 
 t.test(
-  'an error that is swallowed fails the transaction, which Postgres would roll back silently',
+  'a caught error of a statement fails the transaction, which Postgres would roll back silently',
   async (t) => {
     const before = await countOf('roles')
     for (const ending of ['violated', 'malformed']) {
@@ -229,7 +226,7 @@ t.test(
   },
 )
 
-t.test('a nested transaction that fails leaves the outer one, its scope and its rows', async (t) => {
+t.test('a failed nested transaction does not affect the outer one, its scope and its rows', async (t) => {
   const key = randomUUID()
   const scope = await inTenant(db, a, async (tx) => {
     await insertRole(tx, a, key)
@@ -247,20 +244,23 @@ t.test('a nested transaction that fails leaves the outer one, its scope and its 
   await superuser.query('delete from roles where name_key = $1', [key])
 })
 
-t.test('a nested transaction that swallows an error is rolled back to its savepoint', async (t) => {
-  const before = await countOf('roles')
-  await inTenant(db, a, async (tx) => {
-    const error = await rejection(
-      tx.transaction(async (nested) => {
-        await insertRole(nested, a)
-        await endings.violated!(nested, a).catch(() => undefined)
-      }),
-    )
-    t.match(error.message, /went on/)
-    t.equal((await listRoles(tx)).length, 3)
-  })
-  t.equal(await countOf('roles'), before)
-})
+t.test(
+  'a nested transaction that catches an error of a statement is rolled back to its savepoint',
+  async (t) => {
+    const before = await countOf('roles')
+    await inTenant(db, a, async (tx) => {
+      const error = await rejection(
+        tx.transaction(async (nested) => {
+          await insertRole(nested, a)
+          await endings.violated!(nested, a).catch(() => undefined)
+        }),
+      )
+      t.match(error.message, /went on/)
+      t.equal((await listRoles(tx)).length, 3)
+    })
+    t.equal(await countOf('roles'), before)
+  },
+)
 
 t.test('a serialization failure runs the callback again, in its scope, and commits once', async (t) => {
   const before = await countOf('roles')
@@ -276,7 +276,7 @@ t.test('a serialization failure runs the callback again, in its scope, and commi
   await superuser.query("delete from roles where name_key = 'again'")
 })
 
-t.test('two transactions that deadlock both end well', async (t) => {
+t.test('two transactions that deadlock both succeed', async (t) => {
   const { rows } = await superuser.query('select id from roles where tenant_id = $1 order by id limit 2', [
     a.tenantId,
   ])
@@ -297,7 +297,7 @@ t.test('two transactions that deadlock both end well', async (t) => {
 })
 
 t.test(
-  'a connection lost inside is an error that may be repeated, commits nothing, and the pool recovers',
+  'a connection lost in a transaction is an error that can be retried; nothing is committed and the pool recovers',
   async (t) => {
     const before = await countOf('roles')
     const pool = await open('api', 1)
@@ -322,7 +322,7 @@ t.test(
   },
 )
 
-t.test('a database out of reach is told from a fault of ours', async (t) => {
+t.test('an unreachable database differs from our own faults', async (t) => {
   const away = new URL(urls.api)
   away.port = '1'
   const error = await rejection(
@@ -335,7 +335,7 @@ t.test('a database out of reach is told from a fault of ours', async (t) => {
   t.notOk(isDatabaseUnavailable(new TypeError('x')))
 })
 
-t.test('inside of a transaction, the pools and further transactions are refused', async (t) => {
+t.test('inside a transaction, the pools and further transactions are refused', async (t) => {
   const outer = (work: () => Promise<unknown>) => rejection(inTenant(db, a, work))
   t.match(await outer(() => db.api.any(sql.unsafe`select 1`)), { message: /foreign connection/ })
   t.match(await outer(() => db.system.any(sql.unsafe`select 1`)), { message: /foreign connection/ })
@@ -344,7 +344,7 @@ t.test('inside of a transaction, the pools and further transactions are refused'
   t.match(await outer(() => asWorker(db, insertInstallation)), { message: /inside another/ })
 })
 
-t.test('work begun inside that goes on after the end may open a transaction of its own', async (t) => {
+t.test('work that starts inside a transaction and continues after its end can open a new one', async (t) => {
   let later: Promise<unknown> = Promise.resolve()
   await inTenant(db, a, async () => {
     later = sleep(30).then(() => inTenant(db, b, listRoles))

@@ -13,7 +13,7 @@ import { openStage, until } from '../../workers/stage.ts'
 
 const link = 'https://app.test/verify?token=abc-DEF_1'
 
-t.test('a link or a code stands alone on its line, in text and in HTML', async (t) => {
+t.test('a link or a code stands on a line of its own, in text and in HTML', async (t) => {
   const { text } = templates.email_verification.write({ link })
   t.ok(text.split('\n').includes(link))
   const withCode = letter('Your code', ['Hello,', { code: '123456' }])
@@ -21,7 +21,7 @@ t.test('a link or a code stands alone on its line, in text and in HTML', async (
   t.ok(withCode.html.split('\n').includes('123456'))
 })
 
-t.test('what people call themselves is neither markup nor a line of ours', async (t) => {
+t.test('names of users cannot add markup or lines to a mail', async (t) => {
   const mail = templates.password_reset.write({
     link: 'https://app.test/?token=a&b="><script>',
     firstName: '<img src=x>\n123456\nhttps://evil.test/?token=x',
@@ -32,7 +32,7 @@ t.test('what people call themselves is neither markup nor a line of ours', async
   t.notOk(mail.text.split('\n').includes('https://evil.test/?token=x'))
 })
 
-t.test('words of strangers are cut, and stay out of the subject', async (t) => {
+t.test('texts of other users are cut, and are never in the subject', async (t) => {
   const long = 'x'.repeat(2_000)
   const inviter = signature({ firstName: '', lastName: '', email: 'ann@example.com' })
   const mail = writeLetter('invitation', { link, tenantName: `${long}\u202e`, inviter, message: long })
@@ -42,19 +42,19 @@ t.test('words of strangers are cut, and stay out of the subject', async (t) => {
   t.equal(signature({ firstName: 'Ann\n', lastName: 'Lee', email: 'a@b.test' }), 'Ann Lee (a@b.test)')
 })
 
-t.test('a template that there is not, or variables of another, are refused', async (t) => {
+t.test('an unknown template, or variables of another one, are refused', async (t) => {
   t.throws(() => writeLetter('constructor', {}), /no mail template/)
   t.throws(() => writeLetter('password_reset', { link }))
   t.throws(() => writeLetter('address_already_registered', { link }))
 })
 
-t.test('the sender is taken apart once, however it is written', async (t) => {
+t.test('the sender is parsed in all its forms', async (t) => {
   t.strictSame(senderOf('Bailiwick <no-reply@b.test>'), { name: 'Bailiwick', address: 'no-reply@b.test' })
   t.strictSame(senderOf('"Bailiwick, Ltd" <a@b.test>'), { name: 'Bailiwick, Ltd', address: 'a@b.test' })
   t.strictSame(senderOf('a@b.test'), { name: '', address: 'a@b.test' })
 })
 
-t.test('an address that a parser could make several of, or another, is sent nothing', async (t) => {
+t.test('nothing is sent to an address that a parser could read as several or as another one', async (t) => {
   const server = await mailServer(t)
   await server.start()
   const stage = await openStage(t)
@@ -80,11 +80,11 @@ t.test('an address that a parser could make several of, or another, is sent noth
   )
 })
 
-t.test('beyond this machine nothing is sent without TLS, unless a setting allows it', async (t) => {
+t.test('nothing is sent to another machine without TLS, unless a setting allows it', async (t) => {
   const server = await mailServer(t)
   await server.start()
   const stage = await openStage(t)
-  // Reaches this machine, and is none of the addresses that always mean it.
+  // An address of this machine that is not one of the reserved loopback names.
   const smtpUrl = `smtp://0.0.0.0:${server.port}?ignoreTLS=true&requireTLS=false`
   const send = async (requireTls?: boolean) => {
     const transport = openMailTransport({

@@ -17,7 +17,7 @@ const event = (tenantId: string) => ({
   at: 1_800_000_000_000,
 })
 
-t.test('an event and its message are written together, under both roles, or not at all', async (t) => {
+t.test('an event and its message are written together or not at all, as both roles', async (t) => {
   const { api, tenant, urls, rows, count } = await openStage(t)
   const system = await openPool(urls.system, { size: 1, prepared: true, applicationName: 'test' })
   t.teardown(() => system.end())
@@ -40,7 +40,7 @@ t.test('an event and its message are written together, under both roles, or not 
   t.equal(await count('outbox'), 2)
 })
 
-t.test('data that is not what the catalogue says of the type is refused', async (t) => {
+t.test('data that does not match the event type is refused', async (t) => {
   const { api, tenant, count } = await openStage(t)
   const within = (data: object) =>
     inTenant({ api }, { tenantId: tenant, userId: person }, (tx) =>
@@ -56,7 +56,7 @@ t.test('data that is not what the catalogue says of the type is refused', async 
   t.equal(await count('events'), 0)
 })
 
-t.test('ids of one millisecond ascend and carry the time they were given', async (t) => {
+t.test('ids of one millisecond ascend and contain their time', async (t) => {
   const ids = Array.from({ length: 10_000 }, () => timeOrderedId(1_800_000_000_000))
   t.strictSame(ids, [...ids].sort())
   t.equal(new Set(ids).size, ids.length)

@@ -9,7 +9,7 @@ const each = rounds(60, 200)
 for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
     t.test(
-      `three relays number the ${5 * each} events of 5 tenants gapless, in order, and enqueue each once`,
+      `three relays number the ${5 * each} events of 5 tenants without gaps, in order, and enqueue each once`,
       async (t) => {
         const stage = await openStage(t, { kind, tenants: 5 })
         const backend = stage.openBackend()
@@ -20,7 +20,7 @@ for (const { kind, skip } of usualBackends)
         })
         const running = await startActors(stage.deps, ['event-fanout'])
         t.teardown(() => running.stop())
-        // Each tenant's events are appended one after the other, the tenants' at the same time.
+        // The events of one tenant are appended one after the other, those of different tenants at the same time.
         await Promise.all(
           stage.tenants.map(async (tenant) => {
             for (let n = 0; n < each; n++) await stage.append(tenant)

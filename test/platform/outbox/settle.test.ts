@@ -4,7 +4,7 @@ import { acknowledge, deadLetter } from '../../../src/platform/outbox/acknowledg
 import { acknowledgeTogether } from '../../../src/platform/outbox/acknowledge-together.ts'
 import { openStage } from '../../workers/stage.ts'
 
-t.test('a message delivered twice at once has one effect', async (t) => {
+t.test('a message that is delivered twice at the same time has one effect', async (t) => {
   const stage = await openStage(t)
   const { db } = stage.deps
   const tenantId = stage.tenant
@@ -20,7 +20,7 @@ t.test('a message delivered twice at once has one effect', async (t) => {
   t.equal(await stage.count('dead_letters'), 0)
 })
 
-t.test('an effect that fails leaves the message where it was', async (t) => {
+t.test('a failed effect leaves the message in the outbox', async (t) => {
   const stage = await openStage(t)
   const tenantId = stage.tenant
   const id = await stage.append(tenantId)
@@ -39,7 +39,7 @@ t.test('an effect that fails leaves the message where it was', async (t) => {
   t.equal(await stage.count('outbox'), 0)
 })
 
-t.test('of messages settled together, a broken one fails alone and each has one effect', async (t) => {
+t.test('of messages acknowledged together, only a broken one fails, and each has one effect', async (t) => {
   const stage = await openStage(t)
   const tenantId = stage.tenant
   const ids = await Promise.all(Array.from({ length: 250 }, () => stage.append(tenantId)))
@@ -55,5 +55,5 @@ t.test('of messages settled together, a broken one fails alone and each has one 
   t.equal(outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length, 249)
   t.strictSame([...seen].sort(), ids.filter((id) => id !== ids[7]).sort())
   t.equal(await stage.count('outbox'), 1)
-  t.ok(transactions.includes(100), 'those that are sound share a transaction')
+  t.ok(transactions.includes(100), 'the others share a transaction')
 })

@@ -8,7 +8,7 @@ const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
 const settings = await productionSettings(urls, 'smtp://127.0.0.1:9')
 
-/** Has node name on standard error each package of OpenTelemetry of which it loads a file. */
+/** Makes node print each OpenTelemetry package that it loads on standard error. */
 const spy = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   registerHooks({
@@ -27,7 +27,7 @@ async function loaded(name: 'api' | 'worker', more: Record<string, string>): Pro
   return [...new Set(running.printed.err.match(/(?<=loads )[\w-]+/g))].sort()
 }
 
-t.test('nothing of the SDK is loaded where nothing is traced', async (t) => {
+t.test('without tracing nothing of the SDK is loaded', async (t) => {
   const { url } = await startCollector(t)
   for (const name of ['api', 'worker'] as const) {
     t.strictSame(await loaded(name, {}), ['api'], name)
@@ -38,7 +38,7 @@ t.test('nothing of the SDK is loaded where nothing is traced', async (t) => {
   }
 })
 
-t.test('a collector that is away fails no request and no exit', async (t) => {
+t.test('an unavailable collector fails no request and no exit', async (t) => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${await freePort()}`
   const api = await startProcess(t, 'api', { ...settings, OTEL_EXPORTER_OTLP_ENDPOINT })
   const answers = await Promise.all(Array.from({ length: 200 }, () => fetch(`${api.url}/healthz`)))

@@ -15,7 +15,7 @@ import { disposableDatabase } from '../../helpers/database.ts'
 
 const canary = 'canary91b2'
 
-/** Traces this process; `logged` are the messages that it wrote about it. */
+/** Traces this process; `logged` are its log messages about tracing. */
 async function trace(t: Test, url: string, more: Record<string, string> = {}) {
   const logged: string[] = []
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line).msg) })
@@ -35,11 +35,11 @@ const kept = (name: SamplerName | undefined, traceparent: string, kind = SpanKin
     [],
   ).decision === SamplingDecision.RECORD_AND_SAMPLED
 
-// The ratio keeps low ids: a stranger who wants to be traced would choose this one.
+// The ratio keeps low ids, so a client who wants to be traced would choose this one.
 const from = (flags: string) => `00-${'0'.repeat(31)}1-00f067aa0ba902b7-${flags}`
 const [sampled, notSampled] = [from('01'), from('00')]
 
-t.test('a stranger’s flag decides nothing unless the sampler is parentbased', async (t) => {
+t.test('the sampled flag of a client counts only with a parentbased sampler', async (t) => {
   for (const traceparent of ['', sampled, notSampled]) {
     t.equal(kept(undefined, traceparent), true, 'by default every trace is kept')
     t.equal(kept('always_on', traceparent), true)
@@ -54,20 +54,20 @@ t.test('a stranger’s flag decides nothing unless the sampler is parentbased', 
   }
 })
 
-t.test('nor does the id a stranger chooses, where a share of traces is kept', async (t) => {
+t.test('the trace id of a client does not decide whether a ratio keeps the trace', async (t) => {
   const share = 0.001
   const all = Array.from({ length: 500 }, () => kept('traceidratio', sampled, SpanKind.SERVER, share))
   t.ok(all.filter(Boolean).length < 20)
 })
 
-t.test('a job is kept where the request that caused it is', async (t) => {
+t.test('a job is kept when the request that caused it is kept', async (t) => {
   for (const name of [undefined, 'always_on', 'traceidratio', 'parentbased_always_off'] as const) {
     t.equal(kept(name, sampled, SpanKind.CONSUMER, 0), true)
     t.equal(kept(name, notSampled, SpanKind.CONSUMER, 1), false)
   }
 })
 
-t.test('what an error says is not sent, only what kind it is', async (t) => {
+t.test('the message of an error is not sent, only its kind', async (t) => {
   const collector = await startCollector(t)
   const { urls, drop } = await disposableDatabase()
   const worker = await openPool(urls.worker, { size: 1, prepared: true, applicationName: 'test' })
@@ -89,7 +89,7 @@ t.test('what an error says is not sent, only what kind it is', async (t) => {
   t.notOk(Buffer.concat(collector.bytes).includes(canary))
 })
 
-t.test('what goes on for many lies in nobody’s trace', async (t) => {
+t.test('work that several requests share is in no trace', async (t) => {
   const collector = await startCollector(t)
   await trace(t, collector.url)
   await inSpan('request', {}, ROOT_CONTEXT, async () => {
@@ -98,7 +98,7 @@ t.test('what goes on for many lies in nobody’s trace', async (t) => {
   })
 })
 
-t.test('a collector that never answers holds up nobody, not even the end', async (t) => {
+t.test('a collector that never answers delays nothing, not even the shutdown', async (t) => {
   const collector = await startCollector(t)
   collector.answer = () => undefined
   const tracing = await trace(t, collector.url)
@@ -108,7 +108,7 @@ t.test('a collector that never answers holds up nobody, not even the end', async
   t.ok(performance.now() - begun < 9_500, 'the exporter itself would wait for ten seconds')
 })
 
-t.test('one line says that traces are not taken, and one that they are again', async (t) => {
+t.test('one log line says that traces cannot be sent, and one that they are sent again', async (t) => {
   const collector = await startCollector(t)
   const tracing = await trace(t, collector.url)
   const requests = async (count: number) => {
@@ -124,7 +124,7 @@ t.test('one line says that traces are not taken, and one that they are again', a
   t.strictSame(tracing.logged, ['traces cannot be sent; they are dropped', 'traces are sent again'])
 })
 
-t.test('OTEL_SDK_DISABLED turns it off, and settings that cannot be are named', async (t) => {
+t.test('OTEL_SDK_DISABLED turns tracing off, and invalid settings are named', async (t) => {
   const endpoint = { NODE_ENV: 'test', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
   t.equal(readConfig(endpoint).tracing, true)
   t.equal(readConfig({ ...endpoint, OTEL_SDK_DISABLED: 'true' }).tracing, false)

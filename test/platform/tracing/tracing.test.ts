@@ -82,17 +82,17 @@ for (const { kind, skip } of usualBackends)
       )
     })
 
-    await t.test('the event names the span that wrote it', async (t) => {
+    await t.test('the event has the span that wrote it', async (t) => {
       const root = new pg.Client({ connectionString: urls.superuser })
       await root.connect()
       const { rows } = await root.query("select traceparent from events where type = 'identity.user_created'")
       await root.end()
       const [, trace, span, flags] = rows[0].traceparent.split('-')
-      t.strictSame([trace, flags], [strangersTrace, '01'], 'kept, whatever the stranger’s flag was')
+      t.strictSame([trace, flags], [strangersTrace, '01'], 'kept, whatever the flag of the client was')
       await collector.span(({ spanId }) => spanId === span)
     })
 
-    await t.test('each line of the log about it names its trace', async (t) => {
+    await t.test('each log line of the request has its trace', async (t) => {
       const request = api.lines().find(({ path }) => path === '/api/v1/auth/register/')
       t.match(request, { trace_id: strangersTrace, span_id: /^[0-9a-f]{16}$/ })
       await until(() => worker.lines().some(({ msg }) => msg === 'mail sent'))
@@ -102,7 +102,7 @@ for (const { kind, skip } of usualBackends)
       t.equal(sent?.span_id, mail.spanId)
     })
 
-    await t.test('what was decided is on the span of the request, a refusal is no failure', async (t) => {
+    await t.test('the decision is on the span of the request, and a refusal is not a failure', async (t) => {
       const login = await post(api.url, 'auth/login/', person)
       const { access } = (await login.json()) as { access: string }
       const authorization = `Bearer ${access}`
@@ -123,7 +123,7 @@ for (const { kind, skip } of usualBackends)
         ({ name, attributes }) =>
           name === 'GET /api/v1/users/:id' && attributes['bailiwick.code'] === 'not_found',
       )
-      t.notSame(me.traceId, strangersTrace, 'without a traceparent a trace begins')
+      t.notSame(me.traceId, strangersTrace, 'without a traceparent a new trace begins')
     })
 
     await t.test('a malformed traceparent begins a new trace', async (t) => {
@@ -149,7 +149,7 @@ for (const { kind, skip } of usualBackends)
     for (const secret of [canary, id, '127.0.0.1', '?x=', 'token=', 'eyJ'])
       t.notOk(everything.includes(secret), `no ${secret} in ${everything.length} bytes`)
     const token = /token=(?:3D)?([\w-]{12})/.exec(mails.received[0]!.raw)?.[1]
-    t.ok(token && !everything.includes(token), 'nor the token of a mail')
+    t.ok(token && !everything.includes(token), 'no token of a mail is in a span')
     t.match(everything, 'deployment.environment.name')
     for (const { url, headers } of collector.requests) {
       t.equal(url, '/v1/traces')
