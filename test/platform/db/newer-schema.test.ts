@@ -169,7 +169,7 @@ for (const [title, named, sql] of behindIt)
     )
   })
 
-t.test('a table that inherits from the list of migrations makes no schema newer', async (t) => {
+t.test('a table that inherits from the list of migrations does not make the schema newer', async (t) => {
   const inspections = await found(
     "create table forged () inherits (schema_migrations); insert into forged values ('9999-forged.sql', 'x', now()); grant select on forged to bailiwick_api",
   )
