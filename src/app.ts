@@ -86,7 +86,12 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.on('error', logUnanswered(log))
   if (config.tracing) app.use(traceRequests)
   app.use(measureRequests(deps.metrics))
-  app.use(logRequests(log, requestInfoReader(config.TRUSTED_PROXIES), !config.production))
+  const readRequestInfo = requestInfoReader(config.TRUSTED_PROXIES, () =>
+    log.warn(
+      'X-Forwarded-For arrives, but TRUSTED_PROXIES is not set: visitors behind a proxy share its address and its limits',
+    ),
+  )
+  app.use(logRequests(log, readRequestInfo, !config.production))
   app.use(securityHeaders(config.PUBLIC_URL?.startsWith('https:') ?? false))
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))

@@ -1,17 +1,23 @@
 import { assertSchemaCompatibility, LATEST_SCHEMA_VERSION } from 'bullmq'
 import pg from 'pg'
 import { type Config, roleUrls } from '../../config.ts'
+import { createSealer } from '../../platform/crypto/seal.ts'
 import { inspectIsolation } from '../../platform/db/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../../platform/db/migrate.ts'
+import { openPool } from '../../platform/db/pool.ts'
+import { assertKeysOpen } from '../../platform/db/reseal.ts'
 import { openAccessEngine } from '../../policy-engine/evaluate/engine.ts'
+import { checkServices } from '../check-services.ts'
 import { defineCommand } from '../command.ts'
+import { check, type Finding, lineOf } from '../finding.ts'
 import { withDatabase } from '../with-database.ts'
 
 const roles = ['api', 'system', 'worker'] as const
 
 export const doctor = defineCommand({
   name: 'doctor',
-  about: 'Check database, isolation of tenants, migrations, queues, clock and policies',
+  about:
+    'Check settings, keys, database, isolation of tenants, migrations, queues, Redis, mail server, clock and policies',
   options: {},
   example: '',
   failure: 'there is a fault: each line with a cross says what to do',
@@ -23,40 +29,13 @@ export const doctor = defineCommand({
     }),
 })
 
-/** The result of one check: a sentence, and for a fault what to do. */
-export interface Finding {
-  check: string
-  ok: boolean
-  says: string
-  advice?: string
-}
-
 /**
- * Checks the policies, the database behind the run-time addresses, its isolation of tenants and its queues. Changes
- * nothing. `ok` if every finding is.
+ * Checks the policies, the settings, the services around this one and the isolation of tenants. Changes nothing.
+ * `ok` if every finding is.
  */
 export async function examine(config: Config): Promise<{ ok: boolean; findings: Finding[] }> {
-  const findings = [await checkPolicies(), ...(await checkDatabase(config))]
+  const findings = [await checkPolicies(), ...(await checkDatabase(config)), ...(await checkServices(config))]
   return { ok: findings.every((finding) => finding.ok), findings }
-}
-
-/** A finding as text: a tick or a cross, and below a cross what to do. */
-export const lineOf = ({ ok, says, advice }: Finding): string =>
-  ok ? `✓ ${says}` : `✗ ${says}${advice ? `\n  → ${advice}` : ''}`
-
-/** Runs one check; an error that it throws becomes the finding. */
-async function check(name: string, advice: string, work: () => Promise<string>): Promise<Finding> {
-  try {
-    return { check: name, ok: true, says: await work() }
-  } catch (error) {
-    return { check: name, ok: false, says: messageOf(error).replace(/\s*\n[\s-]*/g, ' '), advice }
-  }
-}
-
-/** When a host name has several addresses, node throws an AggregateError with an empty message. */
-const messageOf = (error: unknown): string => {
-  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0])
-  return (error instanceof Error && error.message) || String(error)
 }
 
 const checkPolicies = () =>
@@ -73,7 +52,8 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   const server = [await checkVersion(urls), await checkClock(urls), migrations]
   // Without the tables the other checks fail for the same reason.
   if (!migrations.ok) return [reached.finding, ...server]
-  return [reached.finding, ...server, await checkQueues(config, urls), ...(await checkIsolation(urls))]
+  const queues = [await checkKeys(config, urls), await checkQueues(config, urls)]
+  return [reached.finding, ...server, ...queues, ...(await checkIsolation(urls))]
 }
 
 async function reachDatabase(config: Config): Promise<{ finding: Finding; urls?: RoleUrls }> {
@@ -112,7 +92,7 @@ const checkClock = (urls: RoleUrls) =>
     })
     if (Math.abs(difference) >= maxClockDifferenceMs)
       throw new Error(`The clocks of this machine and the database differ by ${difference} ms`)
-    return `The clocks of this machine and the database differ by ${Math.abs(difference)} ms`
+    return 'The clocks of this machine and the database agree'
   })
 
 const checkMigrations = (urls: RoleUrls) =>
@@ -120,6 +100,22 @@ const checkMigrations = (urls: RoleUrls) =>
     const missing = await missingMigrations(urls.api)
     if (missing.length > 0) throw new Error(`The database lacks ${missing.join(', ')}`)
     return 'Every migration is applied'
+  })
+
+const checkKeys = ({ SECRET_KEYS }: Config, urls: RoleUrls) =>
+  check('keys', 'Set SECRET_KEYS to the keys that the API of this installation uses', async () => {
+    if (!SECRET_KEYS) return 'SECRET_KEYS is not set here, so it was not checked'
+    const options = { size: 1, prepared: false, applicationName: 'bailiwick-doctor' }
+    const [system, worker] = await Promise.all([
+      openPool(urls.system, options),
+      openPool(urls.worker, options),
+    ])
+    try {
+      for (const db of [{ system }, { worker }]) await assertKeysOpen(db, createSealer(SECRET_KEYS))
+    } finally {
+      await Promise.all([system.end(), worker.end()])
+    }
+    return 'SECRET_KEYS opens what is sealed in the database'
   })
 
 const checkQueues = ({ REDIS_URL }: Config, urls: RoleUrls) =>

@@ -104,7 +104,12 @@ export async function reseal(config: Config): Promise<Outcome> {
   const system = await openPool(urls.system, poolOptions)
   const worker = await openPool(urls.worker, poolOptions)
   try {
-    const tables = await resealAll({ system, worker }, sealer)
+    const columns = await resealAll({ system, worker }, sealer)
+    const tables = [...Map.groupBy(columns, ({ table }) => table)].map(([table, group]) => ({
+      table,
+      resealed: group.reduce((sum, { resealed }) => sum + resealed, 0),
+      lost: group.reduce((sum, { lost }) => sum + lost, 0),
+    }))
     const lines = tables.map(
       ({ table, resealed, lost }) =>
         `${table}: ${resealed} sealed again${lost > 0 ? `, ${lost} that no key of SECRET_KEYS opens` : ''}`,

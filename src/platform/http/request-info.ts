@@ -13,15 +13,27 @@ export interface RequestInfo {
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,128}$/
 
-/** Makes the reader of request infos. `X-Forwarded-For` counts only behind the given proxies (addresses or CIDRs). */
-export function requestInfoReader(trustedProxies: readonly string[]): (ctx: Context) => RequestInfo {
+/**
+ * Makes the reader of request info. `X-Forwarded-For` counts only behind the proxies named (addresses or CIDRs). Calls
+ * `onIgnored` once if the header arrives and no proxy is named.
+ */
+export function requestInfoReader(
+  trustedProxies: readonly string[],
+  onIgnored: () => void = () => undefined,
+): (ctx: Context) => RequestInfo {
   const trusted = blockList(trustedProxies)
+  let reported = trustedProxies.length > 0
   return (ctx) => {
+    const forwardedFor = ctx.get('x-forwarded-for')
+    if (forwardedFor && !reported) {
+      reported = true
+      onIgnored()
+    }
     const given = ctx.get('x-request-id')
     const traceparent = ctx.get('traceparent')
     return {
       requestId: requestIdForm.test(given) ? given : randomUUID(),
-      ip: clientAddress(ctx.req.socket.remoteAddress ?? '', ctx.get('x-forwarded-for'), trusted),
+      ip: clientAddress(ctx.req.socket.remoteAddress ?? '', forwardedFor, trusted),
       userAgent: printable(ctx.get('user-agent')).slice(0, 500),
       traceparent: isTraceparent(traceparent) ? traceparent : null,
     }

@@ -1,8 +1,15 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
 import pg from 'pg'
 import t from 'tap'
-import { examine, lineOf } from '../../../src/cli/commands/doctor.ts'
+import { checkServices } from '../../../src/cli/check-services.ts'
+import { examine } from '../../../src/cli/commands/doctor.ts'
+import { lineOf } from '../../../src/cli/finding.ts'
 import { type Config, readConfig } from '../../../src/config.ts'
+import { createSealer } from '../../../src/platform/crypto/seal.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
+import { mailServer } from '../../workers/mail-server.ts'
+import { hasRedis, startRedis } from '../../workers/stage.ts'
 
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
@@ -100,3 +107,73 @@ t.test(
     }
   },
 )
+
+t.test('keys that open nothing in the database are a finding', async (t) => {
+  const settings = {
+    NODE_ENV: 'test',
+    DATABASE_API_URL: urls.api,
+    DATABASE_SYSTEM_URL: urls.system,
+    DATABASE_WORKER_URL: urls.worker,
+    SECRET_KEYS: 'B'.repeat(43),
+  }
+  t.match((await ask(readConfig(settings))).text, /^✓ SECRET_KEYS opens what is sealed in the database$/m)
+  const sealer = createSealer([randomBytes(32)])
+  await superuser.query(
+    "insert into signing_keys (kid, algorithm, public_jwk, private_jwk_sealed, created_at) values ('k', 'ES256', '{}', $1, now())",
+    [sealer.seal('signing-key', '{}', 'k')],
+  )
+  const { ok, text } = await ask(readConfig(settings))
+  await superuser.query('delete from signing_keys')
+  t.notOk(ok)
+  t.match(
+    text,
+    /^✗ SECRET_KEYS opens nothing that is sealed in this database \(signing_keys\.private_jwk_sealed\)/m,
+  )
+})
+
+t.test('a mail server and a Redis that do not answer are findings', async (t) => {
+  const services = (settings: Record<string, string>) =>
+    checkServices(readConfig({ NODE_ENV: 'test', ...settings }))
+  const server = await mailServer(t)
+  await server.start()
+  const up = await services({ SMTP_URL: server.url, MAIL_FROM: 'mail@example.com' })
+  t.match(up, [{ check: 'mail', ok: true, says: /accepts the login; mails come from mail@example\.com$/ }])
+  const down = await services({
+    SMTP_URL: 'smtp://ada:canary@127.0.0.1:1',
+    REDIS_URL: 'redis://:canary@127.0.0.1:1',
+  })
+  t.match(down, [
+    { check: 'redis', ok: false, says: /^Redis at 127\.0\.0\.1:1 does not answer: / },
+    {
+      check: 'mail',
+      ok: false,
+      says: /^The mail server at 127\.0\.0\.1:1 does not accept a login: .*ESOCKET/,
+    },
+  ])
+  t.notMatch(JSON.stringify(down), 'canary', 'and no password is printed')
+})
+
+t.test('a Redis that evicts keys is a finding', { skip: hasRedis ? false : 'no redis-server' }, async (t) => {
+  const redis = await startRedis(t)
+  const config = readConfig({ NODE_ENV: 'test', REDIS_URL: redis.url })
+  t.match(await checkServices(config), [{ ok: true, says: /^Redis [\d.]+ at .* keeps its keys$/ }])
+  const client = new Redis(redis.url)
+  await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  client.disconnect()
+  t.match(await checkServices(config), [
+    { ok: false, says: /^Redis evicts keys \(maxmemory-policy allkeys-lru\)/ },
+  ])
+})
+
+t.test('in production, links without TLS and a proxy that is not trusted are findings', async (t) => {
+  const services = (settings: object) =>
+    checkServices({ ...readConfig({ NODE_ENV: 'test' }), production: true, ...settings } as Config)
+  t.match(await services({ PUBLIC_URL: 'http://id.example.com' }), [
+    { check: 'public_url', ok: false },
+    { check: 'trusted_proxies', ok: true },
+  ])
+  t.match(await services({ PUBLIC_URL: 'https://id.example.com' }), [
+    { check: 'public_url', ok: true },
+    { check: 'trusted_proxies', ok: false, says: /^TRUSTED_PROXIES is not set/ },
+  ])
+})

@@ -1,3 +1,4 @@
+import pino from 'pino'
 import t from 'tap'
 import { version } from '../../../src/version.ts'
 import { exchange, requestText } from '../../helpers/raw-http.ts'
@@ -312,4 +313,13 @@ t.test('the root redirects browsers to the documentation, and gives other client
   const browser = await fetch(service.url, { headers: { accept }, redirect: 'manual' })
   t.equal(browser.status, 302)
   t.equal(browser.headers.get('location'), '/docs')
+})
+
+t.test('a proxy that is not trusted is reported once', async (t) => {
+  const lines: string[] = []
+  const logTo = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const behindProxy = await startService(t, { workers: false, logTo })
+  for (let n = 0; n < 3; n++)
+    await behindProxy.call('GET', '/healthz', { headers: { 'x-forwarded-for': '203.0.113.7' } })
+  t.equal(lines.filter((line) => line.includes('TRUSTED_PROXIES is not set')).length, 1)
 })
