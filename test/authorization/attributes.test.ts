@@ -7,7 +7,7 @@ const definitions = '/api/v1/attribute-definitions/'
 const policies = '/api/v1/policies/'
 const clearance = { key: 'clearance', category: 'subject', data_type: 'integer' }
 
-t.test('the built-in attributes come first, and are as little to delete as to define again', async (t) => {
+t.test('the built-in attributes come first, and cannot be deleted or defined again', async (t) => {
   const owner = await service.signUp()
   const { body } = await owner.get(`${definitions}?page_size=5`)
   t.match(body.results[0], { key: 'id', category: 'subject', data_type: 'string', is_system: true })
@@ -22,7 +22,7 @@ t.test('the built-in attributes come first, and are as little to delete as to de
   t.match(again, { status: 409, body: { code: 'key_taken' } })
 })
 
-t.test('a tenant defines attributes of its own, each key once', async (t) => {
+t.test('a tenant can define attributes, each key once', async (t) => {
   const owner = await service.signUp()
   const made = await owner.post(definitions, clearance)
   t.equal(made.status, 201)
@@ -43,7 +43,7 @@ t.test('a tenant defines attributes of its own, each key once', async (t) => {
   t.equal(last.key, 'clearance')
 })
 
-t.test('what cannot be an attribute is refused by field', async (t) => {
+t.test('invalid attributes are refused with the name of the field', async (t) => {
   const owner = await service.signUp()
   for (const [field, value] of Object.entries({
     key: 'Shoe Size',
@@ -61,7 +61,7 @@ t.test('what cannot be an attribute is refused by field', async (t) => {
     t.equal((await owner.post(definitions, { ...clearance, key })).status, 400, key)
 })
 
-t.test('an attribute that a policy looks at stays until the policy is gone', async (t) => {
+t.test('an attribute that a policy reads cannot be deleted before the policy', async (t) => {
   const owner = await service.signUp()
   const { body: definition } = await owner.post(definitions, clearance)
   const policy = await owner.post(policies, {

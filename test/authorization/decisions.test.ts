@@ -10,7 +10,7 @@ const service = await startService(t)
 const decisions = '/api/v1/decisions/'
 const policies = '/api/v1/policies/'
 
-t.test('a denial can be read and explained by who may read decisions', async (t) => {
+t.test('callers who can read decisions can read and explain a denial', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   const refused = await member.get(policies)
@@ -30,7 +30,7 @@ t.test('a denial can be read and explained by who may read decisions', async (t)
   t.ok(body.explanation.some((line: string) => /Roles held: member.*owner, admin, auditor/.test(line)))
 })
 
-t.test('an explanation shows what the conditions met, in the version of then', async (t) => {
+t.test('an explanation shows the values of the conditions, in the version of that time', async (t) => {
   const owner = await service.signUp()
   const conditions = { all: [{ attribute: 'subject.email_verified', operator: 'eq', value: false }] }
   const { body: policy } = await owner.post(policies, {
@@ -48,7 +48,7 @@ t.test('an explanation shows what the conditions met, in the version of then', a
   t.ok(body.explanation.some((line: string) => line.includes('the value is false')))
 })
 
-t.test('members read what is about themselves, without the tenant’s policies', async (t) => {
+t.test('members read decisions about themselves, without the tenant’s policies', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   const other = await colleague(service, owner)
@@ -67,7 +67,7 @@ t.test('members read what is about themselves, without the tenant’s policies',
   t.equal((await member.get(`${decisions}${theirs.body.decision_id}/explain/`)).status, 404)
 })
 
-t.test('changes are kept with who made them, and other tenants see nothing', async (t) => {
+t.test('decisions on changes are kept with their subject, and other tenants cannot see them', async (t) => {
   const owner = await service.signUp()
   const made = await owner.post(policies, { name: 'x', effect: 'deny', actions: ['doc:read'] })
   const { body } = await owner.get(decisions)
@@ -78,7 +78,7 @@ t.test('changes are kept with who made them, and other tenants see nothing', asy
   t.notOk(JSON.stringify((await stranger.get(decisions)).body).includes(owner.id))
 })
 
-t.test('a policy is tried without being written', async (t) => {
+t.test('a policy can be tested without storing it', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   const { body: policy } = await owner.post(policies, {
@@ -135,7 +135,7 @@ t.test('a policy is tried without being written', async (t) => {
   t.equal((await auditor.post(url, { subject: { roles: ['admin'] } })).body.effect, 'allow')
 })
 
-t.test('a preview lists the recorded decisions that would come out otherwise', async (t) => {
+t.test('a preview lists the recorded decisions that would change', async (t) => {
   const owner = await service.signUp()
   const { body: policy } = await owner.post(policies, { name: 'x', effect: 'deny', actions: ['doc:read'] })
   const draft = { name: 'x', effect: 'deny', actions: ['attribute_definition:create'] }
@@ -154,7 +154,7 @@ t.test('a preview lists the recorded decisions that would come out otherwise', a
 })
 
 t.test(
-  'of what applications send 2 KB are kept at most, and an explanation does without the rest',
+  'at most 2 KB of an application’s values are kept, and an explanation works without the rest',
   async (t) => {
     const owner = await service.signUp()
     for (const key of ['a', 'b', 'c'])
@@ -193,7 +193,7 @@ t.test(
 )
 
 t.test(
-  'a tenant that has its number for the day loses allowed reads first, then all but a sample, counted and logged',
+  'at its daily limit a tenant loses allowed reads first, then all but a sample, counted and logged',
   async (t) => {
     const lines: Record<string, unknown>[] = []
     const write = (text: string) => {
@@ -238,9 +238,9 @@ t.test(
     ])
     limited.advance(60_000)
     await ask('doc:read', 10)
-    const told = lines.slice(1).map(({ denials }) => denials as number)
-    t.equal(told.length, 1, 'one line a minute')
-    t.ok(told[0]! >= lost)
+    const logged = lines.slice(1).map(({ denials }) => denials as number)
+    t.equal(logged.length, 1, 'one line a minute')
+    t.ok(logged[0]! >= lost)
 
     t.equal((await ask('doc:read', 1, await limited.signUp()))[0]?.status, 200)
     limited.advance(86_400_000)
@@ -248,11 +248,11 @@ t.test(
     await tomorrow.switchTo(owner.tenantId)
     const then = await kept()
     await ask('doc:read', 10, tomorrow)
-    t.ok((await kept()) >= then + 10, 'the next day begins anew')
+    t.ok((await kept()) >= then + 10, 'the count starts again the next day')
   },
 )
 
-t.test('a preview of many decisions is made in a thread of its own, and answered as before', async (t) => {
+t.test('a preview of many decisions runs in a thread, and has the same answer', async (t) => {
   const owner = await service.signUp()
   const made = await owner.post(policies, {
     name: 'Everybody reads',

@@ -9,7 +9,7 @@ const service = await startService(t)
 const policies = '/api/v1/policies/'
 const evaluation = '/access/v1/evaluation'
 const user = (id: string, properties?: object) => ({ type: 'user', id, ...(properties && { properties }) })
-/** Somebody whom the application alone knows. */
+/** A subject that only the application knows. */
 const customer = (id: string, properties?: object) => ({ ...user(id, properties), type: 'customer' })
 const record = (id: string, properties?: object) => ({
   type: 'record',
@@ -47,7 +47,7 @@ async function certified() {
   return owner
 }
 
-t.test('the questions of the AuthZEN certification are answered as it demands', async (t) => {
+t.test('the questions of the AuthZEN certification get the required answers', async (t) => {
   const owner = await certified()
   const active = record('record-1', { status: 'active' })
   const archived = record('record-2', { status: 'archived' })
@@ -64,7 +64,7 @@ t.test('the questions of the AuthZEN certification are answered as it demands', 
   t.equal(await ask(customer('mallory'), 'read', active), false)
 })
 
-t.test('an answer says why, and names the decision, which is kept', async (t) => {
+t.test('an answer has reasons and the id of the decision, which is kept', async (t) => {
   const owner = await certified()
   const question = { subject: customer('bob'), action: { name: 'write' }, resource: record('record-1') }
   const { body, headers } = await owner.post(evaluation, question, { headers: { 'x-request-id': 'pep-7' } })
@@ -83,14 +83,14 @@ t.test('an answer says why, and names the decision, which is kept', async (t) =>
   })
 })
 
-/** Opens the link of the mail that a person got when they registered. */
+/** Opens the link of the registration mail. */
 async function verify({ email }: Client) {
   const token = tokenIn(await service.mailTo(email, 'Confirm'))
   await service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } })
 }
 
 t.test(
-  'a member is known by id and by verified address, with roles and permissions of this tenant',
+  'a member is found by id or verified address, with roles and permissions in this tenant',
   async (t) => {
     const owner = await service.signUp()
     const member = await colleague(service, owner)
@@ -104,7 +104,7 @@ t.test(
           })
         ).body.decision,
         false,
-        'not by an address that they only claim',
+        'not by an unverified address',
       )
       await verify(person)
     }
@@ -120,7 +120,7 @@ t.test(
   },
 )
 
-t.test('members ask about themselves alone', async (t) => {
+t.test('members can ask only about themselves', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   await verify(member)
@@ -141,7 +141,7 @@ t.test('members ask about themselves alone', async (t) => {
   t.equal((await service.call('POST', evaluation, { body: about(member.id) })).status, 401)
 })
 
-t.test('a user who is no active member is denied, whatever policies permit everybody', async (t) => {
+t.test('a user who is not an active member is denied, even if a policy permits everyone', async (t) => {
   const owner = await service.signUp()
   const [suspended, removed, stranger] = [
     await colleague(service, owner),
@@ -164,7 +164,7 @@ t.test('a user who is no active member is denied, whatever policies permit every
   t.equal((await ask(customer('alice'))).body.decision, true, 'a subject of the application is not a member')
 })
 
-t.test('a subject of another type is never taken for the member of its id', async (t) => {
+t.test('a subject of another type is never treated as the member with the same id', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   await owner.post(policies, {
@@ -181,7 +181,7 @@ t.test('a subject of another type is never taken for the member of its id', asyn
   t.equal(await ask({ type: 'robot', id: owner.id }, 'member:create', 'member'), false)
 })
 
-t.test('objects of the service are looked up in the tenant, and their own fields count', async (t) => {
+t.test('objects of the service are looked up in the tenant, and their stored fields are used', async (t) => {
   const [owner, neighbour] = [await service.signUp(), await service.signUp()]
   const member = await colleague(service, owner)
   const make = async (by: Client, name: string) =>
@@ -246,53 +246,58 @@ t.test('every type of object of the service can be asked about', async (t) => {
   await about('decision', 'read', '/api/v1/decisions/')
 })
 
-t.test('an answer names what the question lacked, and words that nothing in the tenant names', async (t) => {
-  const owner = await service.signUp()
-  const member = await colleague(service, owner)
-  await owner.post('/api/v1/attribute-definitions/', {
-    category: 'resource',
-    key: 'amount',
-    data_type: 'integer',
-  })
-  await owner.post(policies, {
-    name: 'Small ones',
-    effect: 'allow',
-    actions: ['invoice:pay'],
-    conditions: {
-      all: [
-        { attribute: 'resource.amount', operator: 'lt', value: 100 },
-        { attribute: 'subject.department_id', operator: 'exists' },
-      ],
-    },
-  })
-  await owner.post(`/api/v1/tenants/${owner.tenantId}/roles/`, {
-    name: 'Clerk',
-    permissions: ['letter:read'],
-  })
-  const ask = async (by: Client, name: string, resource: object) =>
-    (await by.post(evaluation, { subject: user(member.id), action: { name }, resource })).body.context
-  const none = { missing_attributes: [], unknown_action: false, unknown_resource_type: false }
-  const forgotten = await ask(owner, 'invoice:pay', { type: 'invoice', id: '1' })
-  t.match(forgotten, { ...none, missing_attributes: ['resource.amount', 'subject.department_id'] })
-  const illTyped = { type: 'invoice', id: '1', properties: { amount: '7' } }
-  t.same((await ask(member, 'invoice:pay', illTyped)).missing_attributes, ['resource.amount'])
-  const misspelt = await ask(owner, 'invoice:pya', { type: 'invoice', id: '1' })
-  t.match(misspelt, { ...none, unknown_action: true })
-  t.match(await ask(owner, 'invioce:pay', { type: 'invioce', id: '1' }), {
-    unknown_action: true,
-    unknown_resource_type: true,
-  })
-  t.match(await ask(owner, 'letter:read', { type: 'letter', id: '1' }), none, 'a role names it')
-  t.match(await ask(owner, 'member:list', { type: 'member', id: 'all' }), none, 'the service knows it')
-  const explain = async (id: string) => (await owner.get(`/api/v1/decisions/${id}/explain/`)).body
-  t.match(await explain(forgotten.id), {
-    missing_attributes: ['resource.amount', 'subject.department_id'],
-    unknown_action: false,
-  })
-  const told = await explain(misspelt.id)
-  t.match(told, { unknown_action: true, unknown_resource_type: false })
-  t.ok(told.explanation.some((sentence: string) => sentence.includes('invoice:pya: check the spelling')))
-})
+t.test(
+  'an answer names missing attributes, and actions and types that the tenant does not know',
+  async (t) => {
+    const owner = await service.signUp()
+    const member = await colleague(service, owner)
+    await owner.post('/api/v1/attribute-definitions/', {
+      category: 'resource',
+      key: 'amount',
+      data_type: 'integer',
+    })
+    await owner.post(policies, {
+      name: 'Small ones',
+      effect: 'allow',
+      actions: ['invoice:pay'],
+      conditions: {
+        all: [
+          { attribute: 'resource.amount', operator: 'lt', value: 100 },
+          { attribute: 'subject.department_id', operator: 'exists' },
+        ],
+      },
+    })
+    await owner.post(`/api/v1/tenants/${owner.tenantId}/roles/`, {
+      name: 'Clerk',
+      permissions: ['letter:read'],
+    })
+    const ask = async (by: Client, name: string, resource: object) =>
+      (await by.post(evaluation, { subject: user(member.id), action: { name }, resource })).body.context
+    const none = { missing_attributes: [], unknown_action: false, unknown_resource_type: false }
+    const forgotten = await ask(owner, 'invoice:pay', { type: 'invoice', id: '1' })
+    t.match(forgotten, { ...none, missing_attributes: ['resource.amount', 'subject.department_id'] })
+    const illTyped = { type: 'invoice', id: '1', properties: { amount: '7' } }
+    t.same((await ask(member, 'invoice:pay', illTyped)).missing_attributes, ['resource.amount'])
+    const misspelt = await ask(owner, 'invoice:pya', { type: 'invoice', id: '1' })
+    t.match(misspelt, { ...none, unknown_action: true })
+    t.match(await ask(owner, 'invioce:pay', { type: 'invioce', id: '1' }), {
+      unknown_action: true,
+      unknown_resource_type: true,
+    })
+    t.match(await ask(owner, 'letter:read', { type: 'letter', id: '1' }), none, 'a role names it')
+    t.match(await ask(owner, 'member:list', { type: 'member', id: 'all' }), none, 'the service knows it')
+    const explain = async (id: string) => (await owner.get(`/api/v1/decisions/${id}/explain/`)).body
+    t.match(await explain(forgotten.id), {
+      missing_attributes: ['resource.amount', 'subject.department_id'],
+      unknown_action: false,
+    })
+    const explained = await explain(misspelt.id)
+    t.match(explained, { unknown_action: true, unknown_resource_type: false })
+    t.ok(
+      explained.explanation.some((sentence: string) => sentence.includes('invoice:pya: check the spelling')),
+    )
+  },
+)
 
 t.test('hour and weekday follow the time zone of the tenant', async (t) => {
   const owner = await service.signUp()
@@ -317,10 +322,14 @@ t.test('hour and weekday follow the time zone of the tenant', async (t) => {
   t.equal(await ask(), true)
   const winter = { subject: { type: 'customer', id: 'alice' }, context: { time: '2026-07-04T13:30:00Z' } }
   const tried = (await owner.post(`${policies}${policy.id}/test/`, winter)).body
-  t.match(tried.trace.of, [{ actual: 1 }, { actual: 7 }], 'without summer time it is an hour less ahead')
+  t.match(
+    tried.trace.of,
+    [{ actual: 1 }, { actual: 7 }],
+    'without summer time the difference is one hour less',
+  )
 })
 
-t.test('what a caller sends never replaces what the service knows', async (t) => {
+t.test('values that a caller sends never replace stored values', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   const leaf = { attribute: 'subject.email_verified', operator: 'eq', value: true }
@@ -335,7 +344,7 @@ t.test('what a caller sends never replaces what the service knows', async (t) =>
   t.equal(await decisionOf(owner, { ...steal, context: { tenant_id: 'x' } }), false)
 })
 
-t.test('what is no question is 400, never an answer', async (t) => {
+t.test('an invalid question is 400', async (t) => {
   const owner = await service.signUp()
   const good = { subject: user('alice'), action: { name: 'read' }, resource: record('1') }
   const bad = [
@@ -368,7 +377,7 @@ t.test('what is no question is 400, never an answer', async (t) => {
   t.equal((await owner.post(evaluation, { ...good, extra: 1 })).status, 200)
 })
 
-t.test('the metadata say where to ask', async (t) => {
+t.test('the metadata name the evaluation endpoint', async (t) => {
   const { status, body } = await service.call('GET', '/.well-known/authzen-configuration')
   t.equal(status, 200)
   t.equal(body.policy_decision_point, service.url)

@@ -29,7 +29,7 @@ const rules: [string, object, string?][] = [
     { conditions: { ...leaf, operator: 'matches', value: '(.{32}){31}' } },
     'too_costly',
   ],
-  ['a pattern that is none', { conditions: { ...leaf, operator: 'matches', value: '[' } }],
+  ['an invalid pattern', { conditions: { ...leaf, operator: 'matches', value: '[' } }],
   ['a pattern with \\C', { conditions: { ...leaf, operator: 'matches', value: '\\C' } }],
   ['a pattern with (?<', { conditions: { ...leaf, operator: 'matches', value: '(?<n>a)' } }],
   ['a lookahead', { conditions: { ...leaf, operator: 'matches', value: '(?=a)' } }],
@@ -52,7 +52,7 @@ const rules: [string, object, string?][] = [
   ['an unknown operator', { conditions: { ...leaf, operator: 'eval' } }],
   ['a value of another type', { conditions: { ...leaf, value: 7 } }, 'type_mismatch'],
   ['two kinds of group at once', { conditions: { all: [leaf], any: [leaf] } }],
-  ['a group of no list', { conditions: { all: leaf } }],
+  ['a group without a list', { conditions: { all: leaf } }],
   ['conditions that are a text', { conditions: 'true' }],
   ['an unknown role', { subjects: { roles: ['nobody'] } }, 'unknown_role'],
   ['a malformed user', { subjects: { users: ['me'] } }, 'malformed_id'],
@@ -62,7 +62,7 @@ const rules: [string, object, string?][] = [
   ['an unknown obligation of the service', { actions: ['member:list'], obligations: [{ type: 'notify' }] }],
 ]
 
-t.test('rules that nobody should have to decide by are 422, each with its place', async (t) => {
+t.test('hostile rules are 422, each with its position', async (t) => {
   for (const [what, more, code] of rules) {
     const { status, body } = await owner.post(policies, { ...base, ...more })
     t.equal(status, 422, what)
@@ -76,7 +76,7 @@ t.test('rules that nobody should have to decide by are 422, each with its place'
   t.equal((await owner.get(policies)).body.count, 0)
 })
 
-t.test('bodies that are no policies are refused before they are read', async (t) => {
+t.test('bodies that are not policies are refused before they are parsed', async (t) => {
   const large = await owner.post(policies, JSON.stringify({ ...base, description: 'x'.repeat(10_000_000) }))
   t.equal(large.status, 413)
   t.equal((await owner.post(policies, `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`)).status, 400)
@@ -90,7 +90,7 @@ t.test('bodies that are no policies are refused before they are read', async (t)
   t.equal((await owner.post(policies, { ...base, actions: Array(257).fill('doc:read') })).status, 400)
 })
 
-t.test('what one decision costs is limited over all policies it meets', async (t) => {
+t.test('the cost of one decision is limited over all policies that it evaluates', async (t) => {
   const slow = Array.from({ length: 12 }, (_, n) => ({
     ...leaf,
     operator: 'matches',
@@ -123,7 +123,7 @@ const aboutMany = (more: object = {}) => ({
   ...more,
 })
 
-t.test('eight policies about 180 people each decide like any others', async (t) => {
+t.test('eight policies about 180 people each work like any others', async (t) => {
   const tenant = await service.signUp()
   for (let n = 0; n < 8; n++) t.equal((await tenant.post(policies, aboutMany())).status, 201)
   const ms = await cpuTime(async () => {
@@ -133,7 +133,7 @@ t.test('eight policies about 180 people each decide like any others', async (t) 
   t.equal((await tenant.get(policies)).body.count, 8)
 })
 
-t.test('the slices that a policy becomes part of are measured whenever it is written', async (t) => {
+t.test('every write of a policy measures the slices that contain it', async (t) => {
   const tenant = await service.signUp()
   const wide = (more: object = {}) => aboutMany({ actions: ['doc:*'], ...more })
   const make = async (body: object) => (await tenant.post(policies, body)).body.id as string
@@ -160,18 +160,22 @@ t.test('the slices that a policy becomes part of are measured whenever it is wri
   t.match(await tenant.post(`${url}rollback/`, { version: 1 }), tooLarge, 'rolled back')
   t.match(await tenant.put(url, wide()), tooLarge, 'changed')
   t.match(await tenant.post(`${url}test/`, { draft: wide() }), tooLarge, 'tried')
-  t.equal((await tenant.post(policies, wide({ actions: ['other:read'] }))).status, 201, 'not met with them')
+  t.equal(
+    (await tenant.post(policies, wide({ actions: ['other:read'] }))).status,
+    201,
+    'not in the same slice',
+  )
   t.equal((await tenant.delete(`${policies}${shrunk}/`)).status, 204)
 })
 
-t.test('policies that cannot be evaluated close a tenant, but not the owner’s way to them', async (t) => {
+t.test('policies that cannot be evaluated block a tenant, but its owner can repair them', async (t) => {
   const tenant = await service.signUp()
   const admin = await colleague(service, tenant, 'admin')
   const { body: policy } = await tenant.post(policies, aboutMany())
   const client = new pg.Client({ connectionString: service.databases.superuser })
   await client.connect()
   t.teardown(() => client.end())
-  // As a release that did not measure slices could leave it.
+  // A release that did not measure slices could have stored this.
   await client.query(
     `update policies set compiled = jsonb_set(compiled, '{subjects,users}',
        (select jsonb_agg(gen_random_uuid()) from generate_series(1, 20000))) where id = $1`,
@@ -186,7 +190,7 @@ t.test('policies that cannot be evaluated close a tenant, but not the owner’s 
   const ms = await cpuTime(async () => {
     t.match(await tenant.get(members), closed)
   })
-  t.ok(ms < 150, `what cannot be evaluated is not tried: ${ms} ms`)
+  t.ok(ms < 150, `a slice that is too large is not evaluated: ${ms} ms`)
   t.match(await admin.get(policies), closed)
   t.equal((await owner.get(`/api/v1/tenants/${owner.tenantId}/members/`)).status, 200)
   t.equal((await tenant.get(policies)).body.count, 1)
@@ -212,12 +216,16 @@ t.test('questions about types and actions that no policy names share one slice',
   const kept = await service.deps.loadPolicies({ tenantId: tenant.tenantId, userId: tenant.id }, revision)
   const slice = (type: string, action: string) => kept.slice(type, action, service.now())
   t.equal(slice('type-1', 'doc:x1'), slice('type-21', 'doc:x21'))
-  t.equal(slice('type-1', 'doc:x1'), slice('page', 'doc:x1'), 'nor does a name that adds no policy make one')
+  t.equal(
+    slice('type-1', 'doc:x1'),
+    slice('page', 'doc:x1'),
+    'a name that adds no policy does not create a slice',
+  )
   t.not(slice('type-1', 'doc:x1'), slice('page', 'doc:read'))
   t.equal(slice('type-1', 'other:x1'), slice('page', 'other:x2'))
 })
 
-t.test('where the engine gives no answer nobody gets in, and the next request is fine', async (t) => {
+t.test('without an answer of the engine access is denied, and the next request works', async (t) => {
   const { access } = service.deps
   const { decide } = access
   const broken = { ...access }

@@ -7,7 +7,7 @@ const service = await startService(t)
 const policies = '/api/v1/policies/'
 const leaf = (attribute: string, operator: string, value: unknown) => ({ attribute, operator, value })
 
-t.test('denied rows are left out of a list, and the same row read alone is 403', async (t) => {
+t.test('denied rows are left out of a list, and reading such a row alone is 403', async (t) => {
   const owner = await service.signUp()
   const hidden = await colleague(service, owner)
   const shown = await colleague(service, owner, 'auditor')
@@ -31,7 +31,7 @@ t.test('denied rows are left out of a list, and the same row read alone is 403',
   t.equal((await owner.get(`${members}${open.id}/`)).status, 200)
 })
 
-t.test('a change is decided by what is there, not by what the caller sends', async (t) => {
+t.test('a change is decided by the stored values, not by those that the caller sends', async (t) => {
   const owner = await service.signUp()
   const admin = await colleague(service, owner, 'admin')
   const member = await colleague(service, owner, 'auditor')
@@ -51,7 +51,7 @@ t.test('a change is decided by what is there, not by what the caller sends', asy
   t.equal((await admin.put(`${path}/members/${added}/`, { status: 'suspended' })).status, 200)
 })
 
-t.test('what is made is decided by what is sent', async (t) => {
+t.test('a creation is decided by the values that are sent', async (t) => {
   const owner = await service.signUp()
   await owner.post(policies, {
     name: 'No secret departments',
@@ -62,10 +62,10 @@ t.test('what is made is decided by what is sent', async (t) => {
   const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
   t.equal((await owner.post(departments, { name: 'Secret service' })).status, 403)
   t.equal((await owner.post(departments, { name: 'Sales' })).status, 201)
-  t.equal((await owner.post(departments, { name: '' })).status, 400, 'what is malformed is told first')
+  t.equal((await owner.post(departments, { name: '' })).status, 400, 'the malformed field is reported first')
 })
 
-/** The body of an answer whose schema a policy has made untrue. */
+/** The body of an answer that does not match its schema because of a policy. */
 async function unjudged({ access }: Client, path: string) {
   const response = await fetch(new URL(path, service.url), { headers: { authorization: `Bearer ${access}` } })
   return JSON.parse(await response.text())
@@ -88,7 +88,7 @@ t.test('masked fields are null, in lists and alone', async (t) => {
   t.match((await owner.get(`/api/v1/users/${owner.id}/`)).body, { email: owner.email })
 })
 
-t.test('a policy asks for a second factor before it permits', async (t) => {
+t.test('a policy can require a second factor', async (t) => {
   const owner = await service.signUp()
   await owner.post(policies, {
     name: 'Departments need two factors',
@@ -104,44 +104,41 @@ t.test('a policy asks for a second factor before it permits', async (t) => {
   t.match(refused.headers.get('www-authenticate'), /max_age="300"/)
 })
 
-/** Shows a second factor in the client's session: the code of a mail. */
+/** Passes a second factor in the client's session: the code of a mail. */
 async function showSecondFactor(client: Client) {
   await client.post('/api/v1/auth/otp/email/send/')
   const { text } = await service.mailTo(client.email, 'sign-in code')
   const { status } = await client.post('/api/v1/auth/otp/verify/', { code: /^\d{6}$/m.exec(text)?.[0] })
-  if (status !== 200) throw new Error('The code of the mail is not taken')
+  if (status !== 200) throw new Error('The code of the mail was refused')
 }
 
-t.test(
-  'a row that asks for a second factor is withheld from a list, and nobody counts its rows',
-  async (t) => {
-    const owner = await service.signUp()
-    const member = await colleague(service, owner)
-    const users = '/api/v1/users/'
-    t.equal((await member.get(users)).body.count, 2)
-    await owner.post(policies, {
-      name: 'Owners are shown after a second factor',
-      effect: 'allow',
-      actions: ['user:list', 'user:read'],
-      subjects: { roles: ['member'] },
-      conditions: leaf('resource.roles', 'contains', 'owner'),
-      obligations: [{ type: 'step_up' }],
-    })
-    const seen = async () => (await member.get(users)).body
-    t.match(await seen(), { count: null, results: [{ id: member.id }] })
-    t.equal((await seen()).results.length, 1)
-    t.match(await member.get(`${users}${owner.id}/`), {
-      status: 401,
-      body: { code: 'insufficient_user_authentication', acr_values: 'aal2' },
-    })
-    t.equal((await owner.get(users)).body.count, 2, 'the policy is not about owners')
-    await showSecondFactor(member)
-    t.equal((await seen()).results.length, 2)
-    t.equal((await member.get(`${users}${owner.id}/`)).status, 200)
-  },
-)
+t.test('a row that needs a second factor is left out of a list, and the list has no count', async (t) => {
+  const owner = await service.signUp()
+  const member = await colleague(service, owner)
+  const users = '/api/v1/users/'
+  t.equal((await member.get(users)).body.count, 2)
+  await owner.post(policies, {
+    name: 'Owners are shown after a second factor',
+    effect: 'allow',
+    actions: ['user:list', 'user:read'],
+    subjects: { roles: ['member'] },
+    conditions: leaf('resource.roles', 'contains', 'owner'),
+    obligations: [{ type: 'step_up' }],
+  })
+  const seen = async () => (await member.get(users)).body
+  t.match(await seen(), { count: null, results: [{ id: member.id }] })
+  t.equal((await seen()).results.length, 1)
+  t.match(await member.get(`${users}${owner.id}/`), {
+    status: 401,
+    body: { code: 'insufficient_user_authentication', acr_values: 'aal2' },
+  })
+  t.equal((await owner.get(users)).body.count, 2, 'the policy is not about owners')
+  await showSecondFactor(member)
+  t.equal((await seen()).results.length, 2)
+  t.equal((await member.get(`${users}${owner.id}/`)).status, 200)
+})
 
-t.test('a step up asks for the class and the age that it names', async (t) => {
+t.test('a step-up requires its class and its age', async (t) => {
   const owner = await service.signUp()
   const roles = `/api/v1/tenants/${owner.tenantId}/departments/`
   const { body: policy } = await owner.post(policies, {
@@ -157,7 +154,7 @@ t.test('a step up asks for the class and the age that it names', async (t) => {
     body: { code: 'insufficient_user_authentication', acr_values: 'aal1', max_age: 300 },
   })
   await showSecondFactor(owner)
-  t.equal((await owner.post(roles, { name: 'Two' })).status, 201, 'a second factor is a sign-in')
+  t.equal((await owner.post(roles, { name: 'Two' })).status, 201, 'a second factor renews the sign-in')
   const unknown = { obligations: [{ type: 'step_up', properties: { acr: 'aal3' } }] }
   t.match(await owner.put(`${policies}${policy.id}/`, unknown), {
     status: 422,
@@ -165,21 +162,24 @@ t.test('a step up asks for the class and the age that it names', async (t) => {
   })
 })
 
-t.test('an allow on what no policy widens demands nothing, and its author is told', async (t) => {
-  const owner = await service.signUp()
-  const { body } = await owner.post(policies, {
-    name: 'Two factors for everything',
-    effect: 'allow',
-    actions: ['member:list', 'role:list', 'department:list'],
-    obligations: [{ type: 'step_up' }, { type: 'mask_fields', properties: { fields: ['email', 'name'] } }],
-  })
-  t.same(
-    body.warnings.map(({ code }: { code: string }) => code),
-    ['not_grantable', 'not_grantable', 'not_grantable'],
-  )
-  const members = await owner.get(`/api/v1/tenants/${owner.tenantId}/members/`)
-  t.match(members, { status: 200, body: { count: 1, results: [{ email: owner.email }] } })
-})
+t.test(
+  'an allow that cannot grant its action adds no obligations, and its author gets a warning',
+  async (t) => {
+    const owner = await service.signUp()
+    const { body } = await owner.post(policies, {
+      name: 'Two factors for everything',
+      effect: 'allow',
+      actions: ['member:list', 'role:list', 'department:list'],
+      obligations: [{ type: 'step_up' }, { type: 'mask_fields', properties: { fields: ['email', 'name'] } }],
+    })
+    t.same(
+      body.warnings.map(({ code }: { code: string }) => code),
+      ['not_grantable', 'not_grantable', 'not_grantable'],
+    )
+    const members = await owner.get(`/api/v1/tenants/${owner.tenantId}/members/`)
+    t.match(members, { status: 200, body: { count: 1, results: [{ email: owner.email }] } })
+  },
+)
 
 const fields = ['email', 'roles', 'status', 'invited_by', 'invited_by.email', 'last_name']
 const obligation = fc.oneof(
@@ -211,7 +211,7 @@ const rule = fc.record({
 })
 const shown = leaf('resource.roles', 'contains', 'member')
 const stepUp = [{ type: 'step_up', properties: {} }]
-/** One of each kind, so that every outcome is met however few rules are generated. */
+/** One of each kind, so that every outcome occurs even with few generated rules. */
 const kinds: object[] = [
   { effect: 'deny', subjects: {}, conditions: shown, obligations: [] },
   { effect: 'deny', subjects: {}, conditions: null, obligations: [] },
@@ -220,59 +220,56 @@ const kinds: object[] = [
 ]
 const agreements = Number(process.env.AGREEMENT_RUNS ?? 15)
 
-t.test(
-  'whatever policies demand, a list shows the rows that can be read alone, and shows them so',
-  async (t) => {
-    const owner = await service.signUp()
-    const [weak, strong] = [await colleague(service, owner), await colleague(service, owner)]
-    await showSecondFactor(strong)
-    service.advance(400_000)
-    const invitations = `/api/v1/tenants/${owner.tenantId}/invitations/`
-    for (const name of ['guest1', 'guest2'])
-      await owner.post(invitations, { email: `${name}.${process.pid}@example.com` })
-    const lists = [
-      { path: '/api/v1/users/', ids: [owner.id, weak.id, strong.id] },
-      {
-        path: invitations,
-        ids: (await owner.get(invitations)).body.results.map(({ id }: { id: string }) => id),
-      },
-    ]
-    const asked = async (client: Client, path: string) => {
-      const response = await fetch(new URL(path, service.url), {
-        headers: { authorization: `Bearer ${client.access}` },
-      })
-      return { status: response.status, body: JSON.parse(await response.text()) }
-    }
-    const met: Record<string, number> = {}
-    const agree = async (client: Client, { path, ids }: (typeof lists)[number]) => {
-      const list = await asked(client, path)
-      const rows = new Map<string, unknown>(list.body.results?.map((row: { id: string }) => [row.id, row]))
-      for (const id of ids) {
-        const alone = await asked(client, `${path}${id}/`)
-        met[`${list.status} ${alone.status}`] = (met[`${list.status} ${alone.status}`] ?? 0) + 1
-        const same = alone.status === 200 ? rows.has(id) : !rows.has(id)
-        if (!same) throw new Error(`${path} ${list.status} ${[...rows.keys()]}, alone ${alone.status} ${id}`)
-        if (alone.status === 200) t.same(rows.get(id), alone.body)
-      }
-      if (list.status === 200 && rows.size < ids.length) t.equal(list.body.count, null)
-    }
-    const actions = ['user:list', 'user:read', 'invitation:list']
-    const generated: fc.Arbitrary<object[]> = fc.array(rule, { minLength: 1, maxLength: 3 })
-    const property = fc.asyncProperty(generated, async (rules) => {
-      const made = []
-      for (const each of rules) made.push(await owner.post(policies, { name: 'x', actions, ...each }))
-      for (const client of [weak, strong]) for (const list of lists) await agree(client, list)
-      for (const { body } of made) await owner.delete(`${policies}${body.id}/`)
+t.test('with any policies, a list has the rows that can be read alone, with the same content', async (t) => {
+  const owner = await service.signUp()
+  const [weak, strong] = [await colleague(service, owner), await colleague(service, owner)]
+  await showSecondFactor(strong)
+  service.advance(400_000)
+  const invitations = `/api/v1/tenants/${owner.tenantId}/invitations/`
+  for (const name of ['guest1', 'guest2'])
+    await owner.post(invitations, { email: `${name}.${process.pid}@example.com` })
+  const lists = [
+    { path: '/api/v1/users/', ids: [owner.id, weak.id, strong.id] },
+    {
+      path: invitations,
+      ids: (await owner.get(invitations)).body.results.map(({ id }: { id: string }) => id),
+    },
+  ]
+  const asked = async (client: Client, path: string) => {
+    const response = await fetch(new URL(path, service.url), {
+      headers: { authorization: `Bearer ${client.access}` },
     })
-    const examples = kinds.map((kind): [object[]] => [[kind]])
-    await fc.assert(property, { seed: 20_261_121, numRuns: agreements, endOnFailure: true, examples })
-    for (const outcome of ['200 200', '200 401', '200 403', '401 401', '403 403'])
-      t.ok(met[outcome], `${outcome} ${JSON.stringify(met)}`)
-  },
-)
+    return { status: response.status, body: JSON.parse(await response.text()) }
+  }
+  const met: Record<string, number> = {}
+  const agree = async (client: Client, { path, ids }: (typeof lists)[number]) => {
+    const list = await asked(client, path)
+    const rows = new Map<string, unknown>(list.body.results?.map((row: { id: string }) => [row.id, row]))
+    for (const id of ids) {
+      const alone = await asked(client, `${path}${id}/`)
+      met[`${list.status} ${alone.status}`] = (met[`${list.status} ${alone.status}`] ?? 0) + 1
+      const same = alone.status === 200 ? rows.has(id) : !rows.has(id)
+      if (!same) throw new Error(`${path} ${list.status} ${[...rows.keys()]}, alone ${alone.status} ${id}`)
+      if (alone.status === 200) t.same(rows.get(id), alone.body)
+    }
+    if (list.status === 200 && rows.size < ids.length) t.equal(list.body.count, null)
+  }
+  const actions = ['user:list', 'user:read', 'invitation:list']
+  const generated: fc.Arbitrary<object[]> = fc.array(rule, { minLength: 1, maxLength: 3 })
+  const property = fc.asyncProperty(generated, async (rules) => {
+    const made = []
+    for (const each of rules) made.push(await owner.post(policies, { name: 'x', actions, ...each }))
+    for (const client of [weak, strong]) for (const list of lists) await agree(client, list)
+    for (const { body } of made) await owner.delete(`${policies}${body.id}/`)
+  })
+  const examples = kinds.map((kind): [object[]] => [[kind]])
+  await fc.assert(property, { seed: 20_261_121, numRuns: agreements, endOnFailure: true, examples })
+  for (const outcome of ['200 200', '200 401', '200 403', '401 401', '403 403'])
+    t.ok(met[outcome], `${outcome} ${JSON.stringify(met)}`)
+})
 
 t.test(
-  'a gate that nobody can open denies, and says so; an owner changing policies is not stopped',
+  'a gate without possible approvers denies with that reason; an owner can still change policies',
   async (t) => {
     const owner = await service.signUp()
     const admin = await colleague(service, owner, 'admin')
@@ -315,7 +312,7 @@ t.test('a role that a policy names cannot be deleted', async (t) => {
   t.equal((await owner.delete(`${roles}${role.id}/`)).status, 204)
 })
 
-t.test('a shadow policy decides nothing', async (t) => {
+t.test('a shadow policy does not affect decisions', async (t) => {
   const owner = await service.signUp()
   await owner.post(policies, { name: 'x', effect: 'deny', actions: ['*'], mode: 'shadow' })
   t.equal((await owner.get(`/api/v1/tenants/${owner.tenantId}/members/`)).status, 200)

@@ -17,7 +17,7 @@ const somewhere = randomUUID()
 interface Listing {
   list: List
   filters: ListQuery[]
-  /** Grows without bound, so that a page may not sort it. */
+  /** Whether it grows without limit, so that a page must not sort it. */
   endless: boolean
   load(tx: Tx, page: ListPage): Promise<unknown>
 }
@@ -74,7 +74,7 @@ for (const [name, { list, filters, endless, load }] of Object.entries(listings))
         for (const from of [null, { at: query.ordering ? 'm' : service.now(), id: somewhere }]) {
           const page = list.page(query, { size: 20, from, backwards }, service.now())
           const plans = await plansOf(service.deps.db, scope, (tx) => load(tx, page))
-          const title = `${JSON.stringify(query)} ${backwards ? 'backwards' : ''} ${from ? 'from a place' : ''}`
+          const title = `${JSON.stringify(query)} ${backwards ? 'backwards' : ''} ${from ? 'from a position' : ''}`
           t.same(
             plans.flatMap((plan) => plan.faults),
             [],
@@ -84,7 +84,7 @@ for (const [name, { list, filters, endless, load }] of Object.entries(listings))
         }
   })
 
-t.test('so are one policy, its versions, and what a decision reads', async (t) => {
+t.test('one policy, its versions, and what a decision reads use an index too', async (t) => {
   const plans = await plansOf(service.deps.db, scope, async (tx) => {
     await policies.findPolicy(tx, id, somewhere)
     await policies.listActivePolicies(tx, id)

@@ -12,7 +12,7 @@ const denyInvitations = {
   actions: ['member:list'],
 }
 
-t.test('a policy counts at the next request, and for nothing once it is deleted', async (t) => {
+t.test('a policy applies from the next request on, until it is deleted', async (t) => {
   const owner = await service.signUp()
   const members = `/api/v1/tenants/${owner.tenantId}/members/`
   t.equal((await owner.get(members)).status, 200)
@@ -45,14 +45,14 @@ t.test('a policy counts at the next request, and for nothing once it is deleted'
     decision_id: String,
     reasons: [{ code: 'policy_deny', layer: 'policy', policy_id: made.body.id }],
   })
-  t.notOk('matched' in refused.body, 'names of policies are for those who may read them')
+  t.notOk('matched' in refused.body, 'only callers who can read policies see their names')
 
   t.equal((await owner.delete(`${policies}${made.body.id}/`)).status, 204)
   t.equal((await owner.get(members)).status, 200)
   t.equal((await owner.get(`${policies}${made.body.id}/`)).status, 404)
 })
 
-t.test('a policy about a role concerns its holders alone, whatever the role is called later', async (t) => {
+t.test('a policy about a role applies to its holders only, also after the role is renamed', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   const made = await owner.post(policies, {
@@ -66,7 +66,7 @@ t.test('a policy about a role concerns its holders alone, whatever the role is c
   t.equal((await owner.get(members)).status, 200)
 })
 
-t.test('a deny is above an allow, and an allow widens only what may be widened', async (t) => {
+t.test('a deny overrides an allow, and an allow grants only actions that it can grant', async (t) => {
   const owner = await service.signUp()
   const member = await colleague(service, owner)
   t.equal((await member.get('/api/v1/attribute-definitions/')).status, 403)
@@ -104,7 +104,7 @@ t.test('an address proves nothing until it is verified', async (t) => {
   t.equal(await decision(), true)
 })
 
-t.test('an owner is never kept from the policies, and nobody from their own profile', async (t) => {
+t.test('a deny never blocks an owner from policies, or anyone from their own profile', async (t) => {
   const owner = await service.signUp()
   t.equal(
     (await owner.post(policies, { name: 'Nothing at all', effect: 'deny', actions: ['*'] })).status,
@@ -121,7 +121,7 @@ t.test('an owner is never kept from the policies, and nobody from their own prof
   t.equal((await owner.delete(`${policies}${body.results[0].id}/`)).status, 204)
 })
 
-t.test('each change is a version, and an earlier one can be written again', async (t) => {
+t.test('each change is a version, and an earlier version can be restored', async (t) => {
   const owner = await service.signUp()
   const { body: first } = await owner.post(policies, { ...denyInvitations, change_reason: 'Audit 7' })
   const url = `${policies}${first.id}/`
@@ -145,7 +145,7 @@ t.test('each change is a version, and an earlier one can be written again', asyn
   ])
 })
 
-t.test('a policy counts between valid_from and valid_until', async (t) => {
+t.test('a policy applies between valid_from and valid_until', async (t) => {
   const owner = await service.signUp()
   const at = (seconds: number) => new Date(service.now() + seconds * 1000).toISOString()
   const made = await owner.post(policies, { ...denyInvitations, valid_from: at(60), valid_until: at(120) })
@@ -164,7 +164,7 @@ t.test('a policy counts between valid_from and valid_until', async (t) => {
   t.match(reversed, { status: 400, body: { errors: [{ field: 'valid_until' }] } })
 })
 
-t.test('what is wrong in the rules is 422 with its place, in a plain field 400', async (t) => {
+t.test('a fault in the rules is 422 with its position, in a plain field 400', async (t) => {
   const owner = await service.signUp()
   const text = `{"name": "x", "effect": "deny", "actions": ["doc:read"],
   "conditions": {"all": [
@@ -195,7 +195,7 @@ t.test('what is wrong in the rules is 422 with its place, in a plain field 400',
 })
 
 t.test(
-  'members may not read policies, and auditors not write them; ids of other tenants are unknown',
+  'members cannot read policies, auditors cannot write them; ids of other tenants are 404',
   async (t) => {
     const owner = await service.signUp()
     const { body: policy } = await owner.post(policies, denyInvitations)

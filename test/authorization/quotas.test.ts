@@ -8,7 +8,7 @@ const env = { LIMIT_POLICY_VERSIONS: '3', LIMIT_TENANTS_PER_PERSON: '2' }
 const service = await startService(t, { env })
 const policies = '/api/v1/policies/'
 
-t.test('of a policy the newest versions are kept, as many as LIMIT_POLICY_VERSIONS says', async (t) => {
+t.test('the newest LIMIT_POLICY_VERSIONS versions of a policy are kept', async (t) => {
   const owner = await service.signUp()
   const { id } = await expect(201, owner.post(policies, { name: 'x', effect: 'deny', actions: ['doc:read'] }))
   for (let n = 2; n <= 5; n++) await expect(200, owner.patch(`${policies}${id}/`, { description: `${n}` }))
@@ -21,7 +21,7 @@ t.test('of a policy the newest versions are kept, as many as LIMIT_POLICY_VERSIO
 })
 
 t.test(
-  'a person creates so many tenants, however many they ask for at once, and deleted ones count',
+  'the limit of tenants per person holds for simultaneous requests, and deleted tenants count',
   async (t) => {
     const person = await service.signUp()
     const create = () => person.post('/api/v1/tenants/', { name: 'One more' })
@@ -35,7 +35,7 @@ t.test(
   },
 )
 
-t.test('the body of a gated call is dropped 30 days after the request ended, and not before', async (t) => {
+t.test('the body of a gated call is removed 30 days after its request ended, and not before', async (t) => {
   const { owner, id, path, hire } = await foundFirm(service)
   const gate = { name: 'Ask', effect: 'require_approval', actions: ['department:create'] }
   await expect(201, owner.post(policies, gate))

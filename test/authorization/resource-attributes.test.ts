@@ -4,9 +4,9 @@ import { type ActionName, actions } from '../../src/policy-engine/catalogue/acti
 import { colleague } from '../helpers/colleague.ts'
 import { type Answer, type Client, startService } from '../helpers/service.ts'
 
-// A policy that looks at resource.* is only as good as what each verb says of its resource: what it leaves out is
-// missing, and a deny applies where something is missing. So each deny is tried with a value that is there and one
-// that is not.
+// A policy on resource.* depends on the fields that each operation passes. A field that an operation leaves out is
+// missing, and with a missing value a deny applies. So each deny is tried with the value of the resource, and with
+// another value.
 
 const service = await startService(t)
 const policies = '/api/v1/policies/'
@@ -32,9 +32,9 @@ interface Change {
   path: string
   body?: object
   attribute: string
-  /** What the resource has there, and what it has not. */
+  /** The value of the resource, and another value. */
   values: [unknown, unknown]
-  /** Where it shows whether anything was changed. */
+  /** A path whose answer shows whether anything was changed. */
   shows?: string
   by?: Client
   operator?: string
@@ -50,9 +50,9 @@ const policy = `${policies}${await created(policies, rule('One'))}/`
 const staff = `${members}${await memberId(member)}/`
 const left = `${members}${await memberId(leaver)}/`
 
-// What is not built in is a tenant's to name.
+// Attributes that are not built in have to be defined.
 await created('/api/v1/attribute-definitions/', { key: 'url', category: 'resource', data_type: 'string' })
-// Inactive: nothing is to be delivered to it meanwhile.
+// Inactive, so that nothing is delivered to it.
 const hook = `/api/v1/webhooks/${await created('/api/v1/webhooks/', { url: 'https://receiver.example/', is_active: false })}/`
 
 const named: [unknown, unknown] = ['One', 'Other']
@@ -269,7 +269,7 @@ const definition = await created('/api/v1/attribute-definitions/', {
   category: 'subject',
   data_type: 'integer',
 })
-/** Each list with a row that is hidden by its id, and the path of that row alone where it has one. */
+/** Each list with a row to hide by its id, and the path of that row if it has one. */
 const lists: { action: ActionName; path: string; id?: string; alone?: string }[] = [
   { action: 'user:list', path: '/api/v1/users/', id: member.id },
   { action: 'user:read', path: '', id: member.id, alone: `/api/v1/users/${member.id}/` },
@@ -285,7 +285,7 @@ const lists: { action: ActionName; path: string; id?: string; alone?: string }[]
   { action: 'event:list', path: '/api/v1/events/?page_size=100' },
 ]
 
-/** Runs `work` while a deny is in force that reaches whatever has `value` there. */
+/** Runs `work` while a deny is in force for resources with this `value`. */
 async function denying(
   { action, attribute, operator = 'eq' }: Pick<Change, 'action' | 'attribute' | 'operator'>,
   value: unknown,
@@ -312,11 +312,11 @@ async function tryChange(t: Test, change: Change): Promise<void> {
   })
   await denying(change, change.values[1], async () => {
     const { status, body } = await call(change)
-    t.ok(status < 300, `${title(change)} passes where the value is another: ${JSON.stringify(body)}`)
+    t.ok(status < 300, `${title(change)} passes with another value: ${JSON.stringify(body)}`)
   })
 }
 
-t.test('every action that can be gated or widened, and has a route, is tried here', async (t) => {
+t.test('every action with a route that a policy can gate or grant is tried here', async (t) => {
   const tried = new Set<string>([...changes, ...moves, end, ...lists].map(({ action }) => action))
   const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
   const due = routes.flatMap(({ action }) => (action === 'public' ? [] : [action]))
@@ -326,7 +326,7 @@ t.test('every action that can be gated or widened, and has a route, is tried her
   t.same(missing, [])
 })
 
-t.test('a row that a deny reaches is left out of the list, and refused alone', async (t) => {
+t.test('a row that a deny covers is left out of the list, and refused alone', async (t) => {
   for (const { action, path, id: given, alone } of lists) {
     const rows = async () => (await owner.get(path)).body.results.map(({ id }: { id: string }) => id)
     const id = given ?? (await rows())[0]
@@ -345,11 +345,11 @@ t.test('a row that a deny reaches is left out of the list, and refused alone', a
   }
 })
 
-t.test('a change that a deny reaches is refused, and passes where the value is another', async (t) => {
+t.test('a change that a deny covers is refused, and passes with another value', async (t) => {
   for (const change of changes) await tryChange(t, change)
 })
 
-t.test('so are the moves of a tenant, and its end', async (t) => {
+t.test('changes of the status of a tenant, and its deletion, are refused too', async (t) => {
   for (const change of moves) {
     await tryChange(t, change)
     t.equal((await owner.post(`${tenant}activate/`)).status, 200)

@@ -15,24 +15,31 @@ const stored = (policies: Written[], ids = (n: number) => `p${n}`) =>
   }))
 const wide = { attribute: 'subject.id', operator: 'in', value: Array(250).fill('x'.repeat(50)) }
 
-t.test('the slices kept for a tenant are bounded, those used longest ago leave first', async (t) => {
-  const policies = stored(
-    Array.from({ length: 600 }, (_none, n) => ({ effect: 'deny', actions: [`doc:x${n}`], conditions: wide })),
-  )
-  let grown = 0
-  const cut = slicePolicies('tenant', 1, policies, () => grown++)
-  const base = cut.bytes()
-  const first = cut.slice('doc', 'doc:x0', now)
-  for (let n = 0; n < 600; n++) {
-    cut.slice('doc', `doc:x${n}`, now)
-    if (n < 300) t.equal(cut.slice('doc', 'doc:x0', now), first)
-    if (cut.bytes() - base > 9.1 * 1024 * 1024) t.fail(`${cut.bytes()} bytes after ${n} slices`)
-  }
-  t.not(cut.slice('doc', 'doc:x0', now), first, 'it left while others were asked for')
-  t.ok(grown >= 600, 'whoever keeps the tenant is told')
-})
+t.test(
+  'the cached slices of a tenant are limited, and the least recently used is evicted first',
+  async (t) => {
+    const policies = stored(
+      Array.from({ length: 600 }, (_none, n) => ({
+        effect: 'deny',
+        actions: [`doc:x${n}`],
+        conditions: wide,
+      })),
+    )
+    let grown = 0
+    const cut = slicePolicies('tenant', 1, policies, () => grown++)
+    const base = cut.bytes()
+    const first = cut.slice('doc', 'doc:x0', now)
+    for (let n = 0; n < 600; n++) {
+      cut.slice('doc', `doc:x${n}`, now)
+      if (n < 300) t.equal(cut.slice('doc', 'doc:x0', now), first)
+      if (cut.bytes() - base > 9.1 * 1024 * 1024) t.fail(`${cut.bytes()} bytes after ${n} slices`)
+    }
+    t.not(cut.slice('doc', 'doc:x0', now), first, 'it was evicted by the others')
+    t.ok(grown >= 600, 'the cache of tenants is notified')
+  },
+)
 
-t.test('what is kept adds up to its limit at most', async (t) => {
+t.test('the sizes in a cache add up to at most its limit', async (t) => {
   const kept = createLruCache<string>(10)
   for (const key of ['a', 'b', 'c']) kept.set(key, key, 3)
   kept.get('a')
@@ -42,13 +49,13 @@ t.test('what is kept adds up to its limit at most', async (t) => {
     ['a', undefined, 'c', 'd'],
   )
   kept.set('e', 'e', 50)
-  t.equal(kept.get('e'), 'e', 'the last one in any case')
+  t.equal(kept.get('e'), 'e', 'the last one is always kept')
   t.equal(kept.size(), 50)
   kept.set('e', 'e', 2)
   t.equal(kept.size(), 2)
 })
 
-t.test('measuring a policy among many others is bounded, too', async (t) => {
+t.test('the work of measuring a policy among many others is limited', async (t) => {
   const names = (kind: string, n: number) => Array.from({ length: 100 }, (_none, at) => `${kind}${n}-${at}`)
   const others = stored(
     Array.from({ length: 300 }, (_none, n) => ({

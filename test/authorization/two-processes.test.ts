@@ -10,7 +10,7 @@ const other = await serveApi({ ...service.deps.config, PORT: 0 }, createLogger('
 })
 t.teardown(() => other.stop())
 
-t.test('a change of policies counts at the very next request of every process', async (t) => {
+t.test('a change of policies applies to the next request of every process', async (t) => {
   const owner = await service.signUp()
   const elsewhere = async () => {
     const url = new URL(`/api/v1/tenants/${owner.tenantId}/members/`, other.url)
@@ -37,7 +37,7 @@ t.test('a change of policies counts at the very next request of every process', 
   )
 })
 
-t.test('changes at the same time lose nothing: each is a version of its own', async (t) => {
+t.test('simultaneous changes are not lost: each is a version', async (t) => {
   const owner = await service.signUp()
   const url = '/api/v1/policies/'
   const { body: policy } = await owner.post(url, { name: 'x', effect: 'deny', actions: ['doc:read'] })
@@ -51,7 +51,7 @@ t.test('changes at the same time lose nothing: each is a version of its own', as
   t.same(answers.map(({ body }) => body.version).sort(), [2, 3, 4, 5])
 })
 
-t.test('of two changes of the version that both read, one is 412', async (t) => {
+t.test('of two simultaneous changes of the same version, one is 412', async (t) => {
   const owner = await service.signUp()
   const url = '/api/v1/policies/'
   const { body: policy } = await owner.post(url, { name: 'x', effect: 'deny', actions: ['doc:read'] })
@@ -66,7 +66,7 @@ t.test('of two changes of the version that both read, one is 412', async (t) => 
   t.equal((await owner.delete(`${url}${policy.id}/`, { headers: { 'if-match': '"2"' } })).status, 204)
 })
 
-t.test('an attribute is deleted or named by a new policy, never both', async (t) => {
+t.test('an attribute is either deleted or named by a new policy, never both', async (t) => {
   const owner = await service.signUp()
   for (let n = 0; n < 5; n++) {
     const definition = { key: `k${n}`, category: 'subject', data_type: 'string' }

@@ -38,7 +38,7 @@ function decided(
   return engine.decide({ ...asked, subject: stranger, action, resource }).effect === 'allow'
 }
 
-t.test('the certification fixture is decided as it is written', async (t) => {
+t.test('the certification fixture gets the required decisions', async (t) => {
   t.equal(decided('alice', 'read', 'record-1'), true)
   t.equal(decided('alice', 'write', 'record-1'), true)
   t.equal(decided('bob', 'read', 'record-1'), true)

@@ -93,7 +93,7 @@ function expected(generated: Generated[], verdicts: Verdict[]) {
 
 const runs = Number(process.env.DIFFERENTIAL_RUNS ?? 4000)
 
-t.test('the compiled policies decide as the written ones read', async (t) => {
+t.test('the compiled policies decide as an interpreter of the source does', async (t) => {
   const effects: Record<string, number> = {}
   const asked = fc.property(policies, values, (generated, given) => {
     const world = { types, values: given, now }
@@ -109,18 +109,18 @@ t.test('the compiled policies decide as the written ones read', async (t) => {
   for (const effect of ['allow', 'deny', 'require_approval']) t.ok((effects[effect] ?? 0) > runs / 50, effect)
 })
 
-t.test('an explanation tells every node as it reads', async (t) => {
+t.test('an explanation has the same outcome for every node as the interpreter', async (t) => {
   const words = { true: true, false: false, unknown: 'error' } as const
   const asked = fc.property(policies, values, (generated, given) => {
     const built = generated.map(compiled)
     const query = question(built, given)
     const explanation = engine.explain(query, built)
-    explanation.policies.forEach(({ trace, applies: told }, index) => {
+    explanation.policies.forEach(({ trace, applies: applied }, index) => {
       const { conditions, effect, subjects } = generated[index] as Generated
       const verdict = verdictOf(conditions as Condition | null, { types, values: given, now })
       if (trace && words[trace.outcome] !== verdict) fail({ conditions, given, trace, verdict })
-      if (told !== (aboutSubject(subjects) && applies(effect, verdict)))
-        fail({ conditions, given, told, verdict })
+      if (applied !== (aboutSubject(subjects) && applies(effect, verdict)))
+        fail({ conditions, given, applied, verdict })
     })
     if (explanation.decision.effect !== engine.decide(query).effect) fail({ generated, given })
   })

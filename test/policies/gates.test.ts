@@ -15,15 +15,18 @@ if (opa instanceof Error) {
   if (process.env.CI === 'true') t.fail(opa.message)
   else t.test('the gates of opa', { skip: opa.message }, async () => {})
 } else {
-  t.test('format, types, lint, tests, and all that is generated hold', async () => {
-    await checkPolicies({ opaPath: opa, print })
-  })
+  t.test(
+    'the policies pass format, types, lint and tests, and the generated files are up to date',
+    async () => {
+      await checkPolicies({ opaPath: opa, print })
+    },
+  )
 
-  t.test('the bundle is the same, byte for byte, built in another place', async (t) => {
+  t.test('the bundle is the same, byte for byte, when built in another folder', async (t) => {
     const place = t.testdir()
     cpSync(`${projectRoot}policies`, join(place, 'policies'), { recursive: true })
     const revision = sourcesRevision(`${projectRoot}policies`)
-    // The recipe of the check, from another root: only the relative path of the policies counts.
+    // The same build as in the check, but from another root: only the relative path of the policies matters.
     const recipe =
       `cd "$0" && exec "$1" build -t wasm ${entrypoints.map((name) => `-e ${name}`).join(' ')} -b policies --ignore "*_test.rego" ` +
       `--prune-unused --capabilities policies/capabilities/platform.json -r "$2" -o built.tar.gz`
@@ -33,7 +36,7 @@ if (opa instanceof Error) {
     t.equal(digest(join(place, 'built.tar.gz')), digest(`${projectRoot}policies/bundle.tar.gz`))
   })
 
-  t.test('a built-in of the host is refused when the policies are compiled', async (t) => {
+  t.test('compiling refuses a built-in of the host', async (t) => {
     const place = t.testdir({ 'x.rego': 'package x\n\nr := sprintf("%d", [input.n])\n' })
     const capabilities = ['--capabilities', 'policies/capabilities/platform.json']
     const { code, stderr } = await run(opa, ['check', ...capabilities, join(place, 'x.rego')])
@@ -41,7 +44,7 @@ if (opa instanceof Error) {
     t.match(stderr, /undefined function sprintf/)
   })
 
-  t.test('the lint finds what is planted', async (t) => {
+  t.test('the lint finds the planted faults', async (t) => {
     const folder = `.cache/rego-lint-${process.pid}`
     mkdirSync(`${projectRoot}${folder}/authz`, { recursive: true })
     t.teardown(() => rmSync(`${projectRoot}${folder}`, { recursive: true }))
@@ -64,12 +67,12 @@ if (opa instanceof Error) {
   })
 }
 
-t.test('an opa of another version is refused, and the fix is named', async (t) => {
+t.test('an opa of another version is refused, with the fix', async (t) => {
   await t.rejects(resolveOpa({ opaPath: process.execPath, print }), { message: /is not opa 1\.22\.0/ })
   await t.rejects(resolveOpa({ opaPath: '/nowhere/opa', print }), { message: /OPA_PATH names/ })
 })
 
-t.test('a bundle of the present sources needs no opa', async () => {
+t.test('an up-to-date bundle needs no opa', async () => {
   await ensureBundle({ production: true, opaPath: '/nowhere/opa', print })
   await ensureBundle({ production: false, opaPath: '/nowhere/opa', print })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type DataType, operatorsByType } from '../../src/policy-engine/compile/conditions.ts'
 
-/** What the generated policies look at: two attributes of each type, so that one can be compared with the other. */
+/** The attributes of the generated policies: two of each type, to compare one with the other. */
 export const types: Record<string, DataType> = Object.fromEntries(
   Object.keys(operatorsByType).flatMap((type) => [
     [`subject.${type}_one`, type as DataType],
@@ -60,7 +60,7 @@ const networks = [
 const patterns = ['^a', 'a$', '^eu-[a-z]+$', 'b.t', '^$', '[0-9]+', '(?:a|é)', '^.$']
 const scalars = [...words, ...integers, true, false]
 
-// Close to right, and wrong: nothing of these may open anything.
+// Almost valid values: none of them can permit anything.
 const odd = [
   null,
   undefined,
@@ -99,7 +99,7 @@ const good: Record<DataType, fc.Arbitrary<unknown>> = {
   array: fc.array(fc.constantFrom(...scalars), { maxLength: 4 }),
 }
 
-/** Values of all attributes as a caller may send them: most of their type, some missing, some not. */
+/** Values of all attributes as a caller can send them: most of the right type, some missing, some of another type. */
 export const values = fc.record(
   Object.fromEntries(
     Object.entries(types).map(([name, type]) => [
@@ -158,13 +158,13 @@ const levels = [1, 2, 3].reduce<fc.Arbitrary<unknown>>(
   fc.oneof(leaf, group(leaf, 4)),
 )
 
-/** Conditions as an author may write them, up to four levels. */
+/** Conditions as an author can write them, up to four levels deep. */
 export const conditions = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
   { weight: 12, arbitrary: levels },
 )
 
-/** A few policies of all effects, about everybody or about somebody. */
+/** A few policies of all effects, about everyone or about some subjects. */
 export const policies = fc.array(
   fc.record({
     effect: fc.constantFrom('allow' as const, 'allow' as const, 'deny' as const, 'require_approval' as const),

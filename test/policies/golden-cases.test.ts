@@ -19,7 +19,7 @@ t.test('the compiled policies answer every golden case', async (t) => {
   assertGolden(policiesFolder, instance)
 })
 
-t.test('a golden case that is answered otherwise is named', async (t) => {
+t.test('the error for a wrong answer names the golden case', async (t) => {
   const deny = { evaluate: () => ({ effect: 'deny', reasons: [{ code: 'x' }] }) }
   t.throws(() => assertGolden(policiesFolder, deny), {
     message:
@@ -28,12 +28,12 @@ t.test('a golden case that is answered otherwise is named', async (t) => {
   t.throws(() => assertGolden(policiesFolder, { evaluate: () => undefined }), { message: /wrong answer/ })
 })
 
-t.test('the printed role table is what the engine decides', async (t) => {
+t.test('the printed role table agrees with the engine', async (t) => {
   const printed = readFileSync(`${policiesFolder}cases/roles.md`, 'utf8')
-  t.equal(printed, roleTable(await openAccessEngine()), 'npm run policies prints it again')
+  t.equal(printed, roleTable(await openAccessEngine()), 'to print it again: npm run policies')
 })
 
-t.test('a permission is what a role can carry, and nothing about oneself is', async (t) => {
+t.test('a permission is an action that a role can carry; actions about oneself are not', async (t) => {
   t.notOk(isPermission('profile:update'))
   t.notOk(isPermission('approval_request:approve'))
   t.ok(isPermission('tenant:read'))
@@ -42,7 +42,7 @@ t.test('a permission is what a role can carry, and nothing about oneself is', as
   t.ok(permissionsOf('auditor').includes('audit:list'))
 })
 
-t.test('what a policy may widen or gate is something a role has', async (t) => {
+t.test('every action that a policy can grant or gate is a permission of a role', async (t) => {
   for (const name of actionNames) {
     const { gate, widen, needsTenant, roles } = actions[name]
     if (gate || widen) t.ok(isPermission(name), name)

@@ -2,8 +2,8 @@ import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import type { Condition, ConditionLeaf, DataType } from '../../src/policy-engine/compile/conditions.ts'
 
 /**
- * A second, independent reading of a policy's condition, straight from the source tree in three values, for
- * comparison with the compiled policies. Never a decision point.
+ * A second, independent interpreter of conditions: it evaluates the source tree in three-valued logic, to compare the
+ * result with the compiled policies. It never decides in the service.
  */
 export type Verdict = true | false | 'error'
 
@@ -132,7 +132,7 @@ function compared(operator: string, type: DataType, value: unknown, operand: unk
     case 'not_in_cidr':
       return !inside(value, [operand].flat())
     default:
-      throw new Error(`the oracle knows no ${operator}`)
+      throw new Error(`the oracle does not know ${operator}`)
   }
 }
 

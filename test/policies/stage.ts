@@ -13,7 +13,7 @@ export const department = '018f0000-0000-7000-8000-0000000000d1'
 export type Written = Partial<PolicySource> & Pick<PolicySource, 'effect'>
 export type Built = SlicePolicy & { document: PolicyDocument }
 
-/** Policies on `doc:read` unless they say otherwise, compiled with the built-in attributes and these; roles are their names. */
+/** Compiled policies, by default on `doc:read`, with the built-in attributes and these. The id of a role is its name. */
 export function built(policies: readonly Written[], attributes: Record<string, DataType> = {}): Built[] {
   const own = Object.entries(attributes).map(([name, type]) => [name, { type }] as const)
   const catalogue = new Map<string, { type: DataType }>([...builtInAttributes, ...own])
@@ -37,7 +37,7 @@ const plain: Omit<PolicySource, 'effect'> = {
   obligations: undefined,
 }
 
-/** An application's question about a member with the role `reader`, and what it sends along. */
+/** An application's question about a member with the role `reader`, with the attributes that it sends. */
 export function question(policies: readonly SlicePolicy[], sent: SentAttributes = {}): ApplicationQuery {
   const membership = {
     id: 'm',

@@ -15,12 +15,12 @@ const answer = {
 }
 const read = (changes: object) => readDecision({ ...answer, ...changes }, query)
 
-t.test('a whole answer to this very query is read', async (t) => {
+t.test('a complete answer to the query is accepted', async (t) => {
   t.equal(read({}).effect, 'allow')
   t.equal(read({ effect: 'deny' }).effect, 'deny')
 })
 
-t.test('anything else is refused', async (t) => {
+t.test('any other answer is refused', async (t) => {
   for (const result of [undefined, null, true, 'allow']) {
     t.throws(() => readDecision(result, query), { message: /no answer/ })
   }

@@ -6,13 +6,13 @@ import { reasonSentence } from '../../src/policy-engine/evaluate/reasons.ts'
 import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
 
 const engine = await openAccessEngine()
-// A copy, but for the slice, which the engine knows by identity.
+// A copy with the same slice, because the engine caches slices by identity.
 const asked = () => {
   const query = roleQuery('tenant:read', ['member'], 'me')
   return { ...structuredClone(query), slice: query.slice }
 }
 
-t.test('a decision says effect, reasons and how long it took', async (t) => {
+t.test('a decision has an effect, reasons and its duration', async (t) => {
   const { durationUs, ...decision } = engine.decide(asked())
   const reasons = [{ code: 'role_grant' as const, layer: 'rbac' }]
   const rest = { matched: [], obligations: [], approval: null, provisional: false }
@@ -22,7 +22,7 @@ t.test('a decision says effect, reasons and how long it took', async (t) => {
   t.match(engine.revision, /^[0-9a-f]{64}$/)
 })
 
-t.test('a text that aborts the module is no decision, and the next one is fine', async (t) => {
+t.test('a text that aborts the module throws, and the next decision works', async (t) => {
   const query = asked()
   query.resource.id = 'lone \ud800 surrogate'
   for (let time = 0; time < 3; time++) {
@@ -31,13 +31,13 @@ t.test('a text that aborts the module is no decision, and the next one is fine',
   }
 })
 
-t.test('aborts in any number leave no instance behind that fails', async (t) => {
+t.test('any number of aborts leaves a working instance', async (t) => {
   const query = asked()
   query.resource.id = '\udfff'
   for (let time = 0; time < 2000; time++) {
     try {
       engine.decide(query)
-      t.fail('an abort is no decision')
+      t.fail('an abort has to throw')
     } catch (error) {
       if (!(error instanceof AuthorizationUnavailable)) throw error
     }
@@ -45,7 +45,7 @@ t.test('aborts in any number leave no instance behind that fails', async (t) => 
   t.equal(engine.decide(asked()).effect, 'allow')
 })
 
-t.test('an input that is not one is no decision', async (t) => {
+t.test('an invalid input throws', async (t) => {
   const query = asked()
   t.throws(() => engine.decide(undefined as unknown as DecisionQuery), AuthorizationUnavailable)
   t.throws(() => engine.decide({ ...query, subject: null as never }), AuthorizationUnavailable)
@@ -53,13 +53,13 @@ t.test('an input that is not one is no decision', async (t) => {
   t.throws(() => engine.decide({ ...query, requestId: 10n as never }), AuthorizationUnavailable)
 })
 
-t.test('a member that is missing denies', async (t) => {
+t.test('a missing member denies', async (t) => {
   const { effect, reasons } = engine.decide({ ...asked(), now: undefined as never })
   t.equal(effect, 'deny')
   t.equal(reasons[0]?.code, 'incomplete_input')
 })
 
-t.test('an input of megabytes takes no memory for good', async (t) => {
+t.test('an input of megabytes does not keep memory', async (t) => {
   const query = asked()
   query.resource.id = 'x'.repeat(3 * 1024 * 1024)
   t.equal(engine.decide(query).effect, 'allow')
@@ -68,7 +68,7 @@ t.test('an input of megabytes takes no memory for good', async (t) => {
   t.equal(engine.decide(asked()).effect, 'allow')
 })
 
-t.test('two tenants in turn see nothing of each other', async (t) => {
+t.test('two alternating tenants do not affect each other', async (t) => {
   const other = asked()
   other.subject.tenantId = 'other'
   other.tenant = { id: 'other', status: 'suspended', requireMfa: false }
@@ -76,7 +76,7 @@ t.test('two tenants in turn see nothing of each other', async (t) => {
   other.slice = emptySlice('other', 1)
   other.action = 'member:list'
   for (let time = 0; time < 1000; time++) {
-    if (engine.decide(asked()).effect !== 'allow') t.fail('the first tenant is open')
+    if (engine.decide(asked()).effect !== 'allow') t.fail('the first tenant is active')
     if (engine.decide(other).reasons[0]?.code !== 'tenant_suspended') t.fail('the other is not')
   }
 })

@@ -10,7 +10,7 @@ import { built, question, type Written } from '../policies/stage.ts'
 
 const compiled = compileModule(readBundle(`${policiesFolder}${bundleName}`))
 
-/** A runner that tells which instances it made and which one answered last. */
+/** A runner that records which instances it created and which one answered last. */
 function watched() {
   const made: PolicyInstance[] = []
   const instantiate = () => {
@@ -50,27 +50,27 @@ const ask = (slice: Slice): AnyQuery => {
 }
 const broken = (tenantId: string, revision = 1): Slice => ({ ...emptySlice(tenantId, revision), text: '{' })
 
-t.test('a slice that fails costs its neighbours nothing, and its tenant no answer', async (t) => {
+t.test('a slice that fails does not affect other tenants, and its tenant still gets an answer', async (t) => {
   const { made, decide } = watched()
   const neighbour = ask(buildSlice('neighbour', 1, built(deny(8))))
   decide(neighbour)
   const { by: shared } = decide(neighbour)
   const large = ask({ ...broken('attacker'), memory: 1024 * 1024 })
   for (let time = 0; time < 100; time++) t.throws(() => decide(large))
-  t.equal(decide(neighbour).by, shared, 'it was never tried in the shared instance')
+  t.equal(decide(neighbour).by, shared, 'the shared instance never evaluated it')
   t.ok(shared?.holds(neighbour.slice))
 
   const before = made.length
   for (let time = 0; time < 100; time++) t.throws(() => decide(ask(broken('attacker'))))
   const { by: replaced } = decide(neighbour)
-  t.not(replaced, shared, 'small ones are, once, and then kept aside')
+  t.not(replaced, shared, 'small slices are evaluated there once, and isolated after a failure')
   t.equal(decide(neighbour).by, replaced)
   t.equal(decide(ask(emptySlice('attacker', 1))).by === replaced, false, 'with all of these policies')
   t.equal(decide(ask(emptySlice('attacker', 2))).by, replaced, 'until they change')
   t.comment(`${made.length - before} instances for 100 failures`)
 })
 
-t.test('a tenant with many slices does not fill the instance of all', async (t) => {
+t.test('a tenant with many slices does not fill the shared instance', async (t) => {
   const { decide } = watched()
   const neighbour = ask(buildSlice('neighbour', 1, built(deny())))
   decide(neighbour)
@@ -84,7 +84,7 @@ t.test('a tenant with many slices does not fill the instance of all', async (t) 
   t.ok(shared!.usedBytes() < 16 * 1024 * 1024)
 })
 
-t.test('large inputs and explanations are evaluated aside, and too large slices not at all', async (t) => {
+t.test('large inputs and explanations are isolated, and too large slices are refused', async (t) => {
   const { made, decide } = watched()
   const asked = ask(emptySlice('tenant', 1))
   const { by: shared } = decide(asked)

@@ -39,7 +39,7 @@ t.test('the committed bundle opens, and quickly', async (t) => {
   t.ok(ms < 2_000)
 })
 
-t.test('what is no bundle is refused', async (t) => {
+t.test('a file that is not a bundle is refused', async (t) => {
   const folder = t.testdir({ garbage: 'garbage', empty: gzipSync('') })
   for (const name of ['missing', 'garbage'])
     await t.rejects(openAccessEngine(join(folder, name)), {
@@ -50,7 +50,7 @@ t.test('what is no bundle is refused', async (t) => {
   await t.rejects(openAccessEngine(join(folder, 'text')), { cause: { message: /not a tar archive/ } })
 })
 
-t.test('a module cut short is refused', async (t) => {
+t.test('a truncated module is refused', async (t) => {
   const bundle = readBundle(real)
   t.throws(() => compileModule({ ...bundle, wasm: bundle.wasm.slice(0, 10_000) }))
 })
@@ -82,7 +82,7 @@ t.test('a bundle with another catalogue than the code is refused', async (t) => 
   await t.rejects(openAccessEngine(forged), { message: /has other actions/ })
 })
 
-t.test('policies that answer a golden case otherwise are refused', async (t) => {
+t.test('policies with a wrong answer to a golden case are refused', async (t) => {
   const folder = copyOfPolicies(t)
   const path = join(folder, 'cases/roles.json')
   writeFileSync(path, readFileSync(path, 'utf8').replace('"x x . . ."', '"x x x . ."'))
@@ -104,7 +104,7 @@ t.test('a module without an entry point is refused', needsOpa, async (t) => {
   t.throws(() => compileModule(bundle)(), { message: /lacks authz\/explain/ })
 })
 
-t.test('a policy that denies nothing does not load', needsOpa, async (t) => {
+t.test('policies without a denial that a golden case needs do not load', needsOpa, async (t) => {
   const folder = copyOfPolicies(t)
   const path = join(folder, 'authz/invariants/isolation.rego')
   writeFileSync(path, readFileSync(path, 'utf8').replace('if not _resource_in_scope', 'if 1 == 2'))

@@ -23,7 +23,7 @@ function attrs(
 }
 
 t.test(
-  'built-in attributes say what the service knows, times in ms and addresses in one spelling',
+  'built-in attributes have the values of the service, times in ms and addresses in canonical spelling',
   async (t) => {
     const names = [
       'subject.id',
@@ -69,7 +69,7 @@ t.test(
   },
 )
 
-t.test('what an application sends replaces nothing the service knows', async (t) => {
+t.test('values that an application sends never replace those of the service', async (t) => {
   const sent = {
     subject: { id: 'other', roles: ['owner'], level: 9, grade: 1, acr: 'aal2', department_id: 'x' },
     resource: { id: 'other', owner_id: person, status: 'open' },
@@ -102,7 +102,7 @@ t.test('what an application sends replaces nothing the service knows', async (t)
   })
 })
 
-t.test('what is of another type is null, which proves nothing', async (t) => {
+t.test('a value of another type is null, which proves nothing', async (t) => {
   const types = {
     'subject.n': 'number',
     'subject.s': 'string',
@@ -118,7 +118,7 @@ t.test('what is of another type is null, which proves nothing', async (t) => {
   t.strictSame(
     attrs({ 'subject.constructor': 'string', 'subject.toString': 'string' }),
     {},
-    'and nothing is inherited',
+    'inherited properties are not read',
   )
 })
 
@@ -135,7 +135,7 @@ t.test('a member without a field proves nothing by not_exists of another type', 
   t.equal(effect('yes'), 'deny')
 })
 
-t.test('a policy is in force in its time only', async (t) => {
+t.test('a policy applies only in its period of validity', async (t) => {
   const at = (time: number, effect: 'allow' | 'deny') => {
     const policies = built([{ effect: 'allow' }, { effect, valid_from: now, valid_until: now + 1000 }])
     const asked = question(effect === 'allow' ? policies.slice(1) : policies)
@@ -152,7 +152,7 @@ t.test('a policy is in force in its time only', async (t) => {
   }
 })
 
-t.test('a policy that several of the subject’s principals meet is named once', async (t) => {
+t.test('a policy about several principals of the subject is reported once', async (t) => {
   const policies = built([
     { effect: 'deny', subjects: { roles: ['reader'], departments: [department], users: [person] } },
   ])
@@ -162,7 +162,7 @@ t.test('a policy that several of the subject’s principals meet is named once',
   t.strictSame(reasons, [{ code: 'policy_deny', layer: 'policy', policy_id: 'p0' }])
 })
 
-t.test('reasons and matches come by priority', async (t) => {
+t.test('reasons and matches are ordered by priority', async (t) => {
   const [low, high] = built([{ effect: 'deny' }, { effect: 'deny' }])
   const { matched } = engine.decide(question([low!, { ...high!, priority: 5 }]))
   t.strictSame(
@@ -171,7 +171,7 @@ t.test('reasons and matches come by priority', async (t) => {
   )
 })
 
-t.test('another tenant’s slice decides nothing, even for an owner', async (t) => {
+t.test('a slice of another tenant denies, even for an owner', async (t) => {
   const asked = question(built([{ effect: 'allow' }]))
   const { effect, reasons } = engine.decide({
     ...asked,
@@ -181,7 +181,7 @@ t.test('another tenant’s slice decides nothing, even for an owner', async (t) 
   t.equal(reasons[0]?.code, 'foreign_slice')
 })
 
-t.test('thousands of slices in turn are each met, also after the instance was replaced', async (t) => {
+t.test('thousands of alternating slices all apply, also after the instance was replaced', async (t) => {
   const [allow, deny] = built([{ effect: 'allow' }, { effect: 'deny' }])
   const filler = built(
     Array.from(
@@ -203,7 +203,7 @@ t.test('thousands of slices in turn are each met, also after the instance was re
   t.equal(engine.decide(asked).effect, 'deny')
 })
 
-t.test('a slice says what it asks for', async (t) => {
+t.test('a slice knows whether it reads the resource', async (t) => {
   const looks = (...names: string[]) =>
     buildSlice('tenant', 1, built([{ effect: 'deny', conditions: { all: names.map(exists) } }]))
       .looksAtResource
@@ -215,7 +215,7 @@ t.test('a slice says what it asks for', async (t) => {
   t.equal(emptySlice('other', 2).tenantId, 'other')
 })
 
-t.test('a policy stands once in a slice, however many principals it names', async (t) => {
+t.test('a policy is in a slice once, for any number of principals', async (t) => {
   const ids = (count: number) => Array.from({ length: count }, () => randomUUID())
   const written = (): Written => ({
     effect: 'deny',
@@ -228,7 +228,7 @@ t.test('a policy stands once in a slice, however many principals it names', asyn
   t.equal(engine.decide({ ...question([]), slice }).effect, 'deny')
   t.equal(sliceFault(slice, 'doc:read'), undefined)
   const sum = sumOfSizes(policies.map(sizeInSlice))
-  t.ok(slice.bytes <= sum.bytes && slice.memory <= sum.memory, 'their sizes add up to no less')
+  t.ok(slice.bytes <= sum.bytes && slice.memory <= sum.memory, 'the sum of their sizes is an upper bound')
   const own = (n: number) => ({ ...policies[0]!, id: `q${n}` })
   const many = buildSlice(
     'tenant',
@@ -242,7 +242,7 @@ t.test('a policy stands once in a slice, however many principals it names', asyn
   t.equal(sliceFault(buildSlice('tenant', 1, [costly!, costly!]), 'doc:read')?.code, 'too_costly')
 })
 
-t.test('a policy concerns what its actions and resource types name', async (t) => {
+t.test('a policy concerns the actions and resource types that it names', async (t) => {
   const about = (actions: string[], resource_types: string[], action: string, type: string) =>
     concerns(built([{ effect: 'deny', actions, resource_types }])[0]!.compiled, action, type)
   t.ok(about(['user:read'], [], 'user:read', 'user'))
@@ -252,7 +252,7 @@ t.test('a policy concerns what its actions and resource types name', async (t) =
   t.notOk(about(['user:list', 'users:*'], [], 'user:read', 'user'))
 })
 
-t.test('an explanation names what held, what did not and what is missing', async (t) => {
+t.test('an explanation names what is true, what is false and what is missing', async (t) => {
   const conditions = {
     all: [
       { attribute: 'subject.id', operator: 'eq', value: person },

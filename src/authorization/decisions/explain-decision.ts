@@ -8,8 +8,8 @@ import { type ExplainedPolicy, explanationSentences } from '../../policy-engine/
 import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
 import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
 import { findVersion } from '../policies/store.ts'
+import { type Hints, hintsOf } from './answer-schemas.ts'
 import { queryFrom } from './facts.ts'
-import { type Hints, hintsOf } from './hints.ts'
 import { type LoadedDecision, showDecision } from './read-decisions.ts'
 import type { DecisionRow } from './store.ts'
 

@@ -4,34 +4,23 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
+import { effectSchema, hintsShape, matchedSchema, obligationSchema, reasonSchema } from './answer-schemas.ts'
 import { explainDecision } from './explain-decision.ts'
-import { hintsShape } from './hints.ts'
 import { decisionResource, loadDecision, pageOfDecisions, showDecision } from './read-decisions.ts'
 import { decisionList } from './store.ts'
-
-const effect = z.enum(['allow', 'deny', 'require_approval'])
 
 export const decisionSchema = z
   .object({
     id: z.uuid(),
-    effect,
+    effect: effectSchema,
     action: z.string(),
     resource: z.object({ type: z.string(), id: z.string().nullable() }),
     subject: z.object({ id: z.string(), email: z.string().nullable() }),
-    reasons: z.array(
-      z.object({
-        code: z.string(),
-        layer: z.string(),
-        message: z.string(),
-        policy_id: z.string().optional(),
-      }),
-    ),
-    matched: z.array(z.object({ policy_id: z.uuid(), version: z.int(), name: z.string(), effect })).meta({
+    reasons: z.array(reasonSchema),
+    matched: z.array(matchedSchema).meta({
       description: 'The policies that contributed; empty for callers who cannot read all decisions',
     }),
-    obligations: z.array(
-      z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
-    ),
+    obligations: z.array(obligationSchema),
     policy_revision: z.int(),
     request_id: z.string(),
     at: timestamp,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { deleteOld } from '../../platform/db/delete-old.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import type { Obligation } from '../../policy-engine/compile/policy-document.ts'
+import { type Obligation, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
 import type { Facts } from './facts.ts'
 
@@ -11,7 +11,7 @@ const listOf = <T>() => z.custom<T[]>((value) => Array.isArray(value))
 const decisionRow = z.object({
   id: z.uuid(),
   at: z.number(),
-  effect: z.enum(['allow', 'deny', 'require_approval']),
+  effect: z.enum(policyEffects),
   action: z.string(),
   resource_type: z.string(),
   resource_id: z.string().nullable(),
@@ -108,7 +108,7 @@ export const decisionList = defineList({
   orderings: { created_at: { column: sql.fragment`at`, field: 'at', reveals: ['at'] } },
   newestFirst: true,
   filters: {
-    effect: byWord(sql.fragment`effect`, ['allow', 'deny', 'require_approval']),
+    effect: byWord(sql.fragment`effect`, policyEffects),
     action: byText(sql.fragment`action`, text),
     subject_id: byText(sql.fragment`subject_id`, text, 'subject.id'),
     resource_type: byText(sql.fragment`resource_type`, text, 'resource.type'),

@@ -2,27 +2,18 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { ObjectFinders } from '../../platform/find-object.ts'
 import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
-import { hintsShape } from '../decisions/hints.ts'
+import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { accessResource, evaluate, loadQuestion } from './evaluate.ts'
 import { question } from './question.ts'
-
-const reason = z.object({
-  code: z.string(),
-  layer: z.string(),
-  message: z.string(),
-  policy_id: z.string().optional(),
-})
 
 const answer = z
   .object({
     decision: z.boolean(),
     context: z.object({
       id: z.uuid().meta({ description: 'The id of the decision in the log' }),
-      effect: z.enum(['allow', 'deny', 'require_approval']),
-      reasons: z.array(reason),
-      obligations: z.array(
-        z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
-      ),
+      effect: effectSchema,
+      reasons: z.array(reasonSchema),
+      obligations: z.array(obligationSchema),
       ...hintsShape,
       policy_revision: z.int(),
     }),

@@ -13,13 +13,14 @@ const kept = createLruCache<{ cost: number | undefined }>(maxKept)
 
 /**
  * Measures the patterns in untrusted conditions, in a thread, because one can take 100 ms. Returns a function that gives
- * the cost of each pattern in µs. It gives 0 for patterns that were not measured after a too expensive one. Throws 503
+ * the cost of each pattern in µs; 0 for patterns that were not measured because another one is too expensive. Throws 503
  * `too_costly` or `overloaded`.
  */
 export async function measurePatterns(conditions: unknown): Promise<PatternCost> {
   const patterns = [...new Set(patternsIn(conditions))].filter((pattern) => !patternFault(pattern))
   const costs = new Map(patterns.map((pattern) => [pattern, kept.get(pattern)] as const))
-  const unknown = patterns.filter((pattern) => costs.get(pattern) === undefined)
+  const isExpensive = () => [...costs.values()].some((found) => (found?.cost ?? 0) > patternBudgetUs)
+  const unknown = isExpensive() ? [] : patterns.filter((pattern) => costs.get(pattern) === undefined)
   const measured =
     unknown.length === 0
       ? []
@@ -30,7 +31,7 @@ export async function measurePatterns(conditions: unknown): Promise<PatternCost>
     costs.set(pattern, { cost })
     kept.set(pattern, { cost }, 1)
   }
-  const stopped = [...costs.values()].some((found) => (found?.cost ?? 0) > patternBudgetUs)
+  const stopped = isExpensive()
   return (pattern) => {
     const found = costs.get(pattern)
     if (found) return found.cost

@@ -81,7 +81,8 @@ const rulesFields = {
   obligations: rules.optional(),
 }
 
-const reason = z
+/** Why a policy is changed. */
+export const changeReason = z
   .string('Give the reason as text.')
   .max(1000, 'A reason may have 1000 characters at most.')
   .default('')
@@ -101,7 +102,7 @@ export const newPolicy = z.object({
   valid_until: fields.valid_until.default(null),
   is_active: fields.is_active.default(true),
   ...rulesFields,
-  change_reason: reason,
+  change_reason: changeReason,
 })
 
 /** A change; absent members keep their value. */
@@ -110,7 +111,7 @@ export const policyChange = z.object({
     [Name in keyof typeof fields]: z.ZodOptional<(typeof fields)[Name]>
   }),
   ...rulesFields,
-  change_reason: reason,
+  change_reason: changeReason,
 })
 
 /** A whole policy that is not saved. */

@@ -11,10 +11,10 @@ import {
   route,
   type Target,
 } from '../../platform/http/route.ts'
-import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import { effectSchema, matchedSchema, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { findRollback, planChange, planCreation, planRollback } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
-import { newPolicy, policyChange } from './policy-body.ts'
+import { changeReason, newPolicy, policyChange } from './policy-body.ts'
 import { readPolicySchema } from './policy-schema.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
 import { findTarget, loadPolicy, pageOfPolicies, pageOfVersions, policyResource } from './read-policy.ts'
@@ -25,38 +25,25 @@ import { type Plan, writePolicy } from './write-policy.ts'
 
 const rollback = z.object({
   version: z.int('Give the version as a whole number.').min(1, 'Versions begin at 1.').max(2_000_000_000),
-  change_reason: z
-    .string('Give the reason as text.')
-    .max(1000, 'A reason may have 1000 characters at most.')
-    .default(''),
-})
-
-const effect = z.enum(policyEffects)
-const reason = z.object({
-  code: z.string(),
-  layer: z.string(),
-  message: z.string(),
-  policy_id: z.string().optional(),
+  change_reason: changeReason,
 })
 
 const testAnswer = z
   .object({
-    effect: effect.optional().meta({ description: 'The decision with this policy in force' }),
+    effect: effectSchema.optional().meta({ description: 'The decision with this policy in force' }),
     allowed: z.boolean().optional(),
     applies: z.boolean().optional().meta({ description: 'Whether this policy applies' }),
-    matched: z
-      .array(z.object({ policy_id: z.uuid(), version: z.int(), name: z.string(), effect }))
-      .optional(),
-    reasons: z.array(reason).optional(),
-    obligations: z
-      .array(z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }))
-      .optional(),
+    matched: z.array(matchedSchema).optional(),
+    reasons: z.array(reasonSchema).optional(),
+    obligations: z.array(obligationSchema).optional(),
     missing_attributes: z.array(z.string()).optional(),
     trace: z
       .unknown()
       .optional()
       .meta({ description: 'The condition, with the values that it was compared with' }),
-    cases: z.array(z.object({ name: z.string(), effect, expect: effect, passed: z.boolean() })),
+    cases: z.array(
+      z.object({ name: z.string(), effect: effectSchema, expect: effectSchema, passed: z.boolean() }),
+    ),
     duration_us: z.int(),
   })
   .meta({ id: 'PolicyTestAnswer' })
@@ -72,8 +59,8 @@ const previewAnswer = z
         action: z.string(),
         subject: z.object({ id: z.string(), email: z.string().nullable() }),
         resource: z.object({ type: z.string(), id: z.string().nullable() }),
-        before: effect,
-        after: effect,
+        before: effectSchema,
+        after: effectSchema,
       }),
     ),
   })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import { effectSchema, obligationSchema } from '../decisions/answer-schemas.ts'
 import type { PolicyRow, Rules, Source, VersionRow } from './store.ts'
 import type { Written } from './write-policy.ts'
 
@@ -8,7 +8,7 @@ const document = {
   name: z.string(),
   description: z.string(),
   kind: z.literal('json'),
-  effect: z.enum(policyEffects),
+  effect: effectSchema,
   resource_types: z.array(z.string()),
   actions: z.array(z.string()),
   subjects: z.object({
@@ -27,9 +27,7 @@ const document = {
       valid_for: z.int(),
     })
     .nullable(),
-  obligations: z.array(
-    z.object({ type: z.string(), properties: z.record(z.string(), z.unknown()).optional() }),
-  ),
+  obligations: z.array(obligationSchema),
   mode: z.enum(['enforce', 'shadow']),
   priority: z.int(),
   valid_from: timestamp.nullable(),

@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
 import { type SystemRole, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import { type PolicyEffect, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import { actionOf, isOfMembers, queryOf } from '../evaluation/question.ts'
@@ -31,8 +32,6 @@ const input = z.object({
   context: properties,
 })
 
-const effects = ['allow', 'deny', 'require_approval'] as const
-
 /** One question in the form of AuthZEN, or cases with their expected effects; `draft` replaces the stored policy. */
 export const policyTest = input.extend({
   cases: z
@@ -40,7 +39,7 @@ export const policyTest = input.extend({
       z.object({
         name: z.string('Name the case.').max(254).default(''),
         input: input.default({}),
-        expect: z.enum(effects, 'Expect allow, deny or require_approval.'),
+        expect: z.enum(policyEffects, 'Expect allow, deny or require_approval.'),
       }),
       'Give cases as a list.',
     )
@@ -83,8 +82,8 @@ export async function testPolicy(
 
 interface CaseResult {
   name: string
-  effect: (typeof effects)[number]
-  expect: (typeof effects)[number]
+  effect: PolicyEffect
+  expect: PolicyEffect
   passed: boolean
 }
 

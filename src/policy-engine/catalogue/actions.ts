@@ -23,7 +23,7 @@ export interface Action {
   readonly needsTenant: boolean
   /** possible while the tenant is suspended or archived */
   readonly whenInactive: boolean
-  /** who is exempt from `deny` policies, so that a policy cannot lock people out of their account or its repair */
+  /** who is exempt from `deny` policies: they must not lock people out of their accounts, or owners out of policies */
   readonly shield: 'none' | 'owner' | 'everyone'
   readonly tokens: readonly TokenKind[]
 }

@@ -29,7 +29,7 @@ const change = async (owner: Client, person: Client, body: object) => {
   return owner.put(`/api/v1/tenants/${owner.tenantId}/members/${id}/`, body)
 }
 
-t.test('a voter who was demoted before the quorum is complete counts no more', async (t) => {
+t.test('the vote of a member who loses the role before the quorum is complete does not count', async (t) => {
   const office = await openOffice(service, { quorum: 2 })
   const { owner, asker, approver } = office
   const third = await colleague(service, owner, 'admin')
@@ -40,7 +40,7 @@ t.test('a voter who was demoted before the quorum is complete counts no more', a
   t.match((await approve(owner, id)).body, { status: 'approved', votes: { length: 3 } })
 })
 
-t.test('a voter who was suspended counts no more, and nobody who is suspended is asked', async (t) => {
+t.test('the vote of a suspended member does not count, and suspended members get no mail', async (t) => {
   const office = await openOffice(service, { quorum: 2 })
   const { owner, asker, approver } = office
   const id = await ask(office, asker, newBody())
@@ -56,7 +56,7 @@ t.test('a voter who was suspended counts no more, and nobody who is suspended is
   })
 })
 
-t.test('a policy that was edited asks again, also for what waits', async (t) => {
+t.test('an edited policy needs a new approval, also for a pending request', async (t) => {
   const office = await openOffice(service)
   const { owner, asker, approver, policy } = office
   const [body, other] = [newBody(), newBody()]
@@ -79,7 +79,7 @@ t.test('a policy that was edited asks again, also for what waits', async (t) => 
 })
 
 t.test(
-  'without its policy a call needs no approval, and one that is shown is used up all the same',
+  'without the policy a call needs no approval, and an approval that is sent with it is used up',
   async (t) => {
     const office = await openOffice(service)
     const { owner, asker, approver, policy, departments } = office
@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-t.test('a deny still denies what was approved', async (t) => {
+t.test('a deny overrides an approval', async (t) => {
   const office = await openOffice(service)
   const { owner, asker, approver } = office
   const body = newBody()
@@ -109,7 +109,7 @@ t.test('a deny still denies what was approved', async (t) => {
   t.match((await asker.get(`${approvals}${id}/`)).body, { status: 'approved' })
 })
 
-t.test('whoever lost the permission, or the tenant, has nothing of the approval', async (t) => {
+t.test('an approval has no effect without the permission, or for a suspended member', async (t) => {
   const office = await openOffice(service)
   const { owner, asker, approver } = office
   const body = newBody()
@@ -123,14 +123,14 @@ t.test('whoever lost the permission, or the tenant, has nothing of the approval'
   await change(owner, asker, { status: 'suspended' })
   t.match(await repeat(office, asker, id, body), { status: 403, body: { code: 'no_active_membership' } })
   await change(owner, asker, { status: 'active', roles: ['admin'] })
-  t.equal((await repeat(office, asker, id, body)).status, 201, 'and is as good as before with both')
+  t.equal((await repeat(office, asker, id, body)).status, 201, 'it is valid again with both')
 })
 
-t.test('what failed for another reason has not used the approval up', async (t) => {
+t.test('a call that fails for another reason does not use up the approval', async (t) => {
   const office = await openOffice(service)
   const { owner, asker, approver } = office
   const parent = (await owner.post(office.departments, newBody())).status
-  t.equal(parent, 403, 'the owner is asked, too')
+  t.equal(parent, 403, 'the owner needs an approval too')
   const body = { ...newBody(), parent_id: '01a20321-8c60-71ff-8978-31b71320b2bf' }
   const id = await ask(office, asker, body)
   await approve(approver, id)
@@ -139,7 +139,7 @@ t.test('what failed for another reason has not used the approval up', async (t) 
   t.equal(await countDepartments(office), 0)
 })
 
-t.test('a request ends to the second, to decide as to use, and its end is told once', async (t) => {
+t.test('a request expires on the second, both to decide and to use, with one event', async (t) => {
   const pool = await openPool(service.databases.worker, { size: 2, prepared: true, applicationName: 'test' })
   t.teardown(() => pool.end())
   const office = await openOffice(service, { expires_in: 100, valid_for: 50 })
@@ -175,7 +175,7 @@ t.test('a request ends to the second, to decide as to use, and its end is told o
   t.not(again, late)
 })
 
-t.test('the next call ends what is overdue before the actor does, with its one event', async (t) => {
+t.test('the next call expires an overdue request before the job does, with one event', async (t) => {
   const pool = await openPool(service.databases.worker, { size: 1, prepared: true, applicationName: 'test' })
   t.teardown(() => pool.end())
   const office = await openOffice(service, { expires_in: 100 })
@@ -192,12 +192,12 @@ t.test('the next call ends what is overdue before the actor does, with its one e
   )
 })
 
-t.test('a gate on policies holds for owners only while somebody else could approve', async (t) => {
+t.test('a gate on policies applies to owners only while another member can approve', async (t) => {
   const owner = await service.signUp()
   const gate = { name: 'Four eyes', effect: 'require_approval', actions: ['policy:*'] }
   const { body: policy } = await owner.post(policies, gate)
   const url = `${policies}${policy.id}/`
-  t.equal((await owner.patch(url, { description: 'alone' })).status, 200, 'nobody else is there')
+  t.equal((await owner.patch(url, { description: 'alone' })).status, 200, 'there is no other member')
   t.equal((await owner.post(policies, { name: 'x', effect: 'deny', actions: ['doc:read'] })).status, 201)
   const admin = await colleague(service, owner, 'admin')
   const change2 = { description: 'together' }
@@ -215,7 +215,7 @@ t.test('a gate on policies holds for owners only while somebody else could appro
   t.equal((await owner.delete(url)).status, 204, 'alone again')
 })
 
-t.test('an admin whom a gate on policies leaves alone is refused, for they are no owner', async (t) => {
+t.test('an admin without possible approvers is refused by a gate on policies, unlike an owner', async (t) => {
   const owner = await service.signUp()
   const admin = await colleague(service, owner, 'admin')
   await owner.post(policies, {
@@ -231,7 +231,7 @@ t.test('an admin whom a gate on policies leaves alone is refused, for they are n
   t.equal((await owner.post(policies, { name: 'x', effect: 'deny', actions: ['doc:read'] })).status, 201)
 })
 
-t.test('several gates ask for the most of all: quorum, and a role of each', async (t) => {
+t.test('several gates require the highest quorum, and a role of each', async (t) => {
   const office = await openOffice(service, { quorum: 1, expires_in: 500 })
   const { owner, asker, approver, departments } = office
   await owner.post(policies, {
@@ -248,7 +248,7 @@ t.test('several gates ask for the most of all: quorum, and a role of each', asyn
   t.match(body, { status: 'approved', reason: /Four eyes.*Auditors, too|Auditors, too.*Four eyes/ })
 })
 
-t.test('no owner is locked out of the policies by a quorum that cannot come together', async (t) => {
+t.test('a quorum that cannot be reached does not lock an owner out of the policies', async (t) => {
   const owner = await service.signUp()
   await colleague(service, owner, 'admin')
   const { body: policy } = await owner.post(policies, {
@@ -265,7 +265,7 @@ t.test('no owner is locked out of the policies by a quorum that cannot come toge
   })
 })
 
-t.test('a body that no approver would read is not asked for', async (t) => {
+t.test('a body that is too long for approvers to read is refused', async (t) => {
   const office = await openOffice(service, {}, { actions: ['role:create'] })
   const permissions = Array.from({ length: 2_000 }, (_, n) => `document${n}:read_something_of_it`)
   const answer = await office.asker.post(`/api/v1/tenants/${office.owner.tenantId}/roles/`, {
@@ -276,41 +276,38 @@ t.test('a body that no approver would read is not asked for', async (t) => {
   t.equal((await office.owner.get(approvals)).body.count, 0)
 })
 
-t.test(
-  'what happens to a request stands in the audit log, votes that decide nothing yet included',
-  async (t) => {
-    const office = await openOffice(service, { quorum: 2 })
-    const { owner, asker, approver } = office
-    const body = newBody()
-    const id = await ask(office, asker, body)
-    await approve(approver, id)
-    await approve(owner, id)
-    t.equal((await repeat(office, asker, id, body)).status, 201)
-    const { body: log } = await owner.get(`/api/v1/audit-log/?target_id=${id}`)
-    t.match(
-      log.results.map(({ action, actor, changes }: Record<string, object>) => ({ action, actor, changes })),
-      [
-        {
-          action: 'approval_request:execute',
-          actor: { id: asker.id },
-          changes: { status: { after: 'executed' } },
-        },
-        {
-          action: 'approval_request:approve',
-          actor: { id: owner.id },
-          changes: { status: { after: 'approved' } },
-        },
-        {
-          action: 'approval_request:approve',
-          actor: { id: approver.id },
-          changes: { vote: { after: 'approve' } },
-        },
-        {
-          action: 'approval_request:request',
-          actor: { id: asker.id },
-          changes: { status: { after: 'pending' } },
-        },
-      ],
-    )
-  },
-)
+t.test('every change of a request is in the audit log, votes below the quorum included', async (t) => {
+  const office = await openOffice(service, { quorum: 2 })
+  const { owner, asker, approver } = office
+  const body = newBody()
+  const id = await ask(office, asker, body)
+  await approve(approver, id)
+  await approve(owner, id)
+  t.equal((await repeat(office, asker, id, body)).status, 201)
+  const { body: log } = await owner.get(`/api/v1/audit-log/?target_id=${id}`)
+  t.match(
+    log.results.map(({ action, actor, changes }: Record<string, object>) => ({ action, actor, changes })),
+    [
+      {
+        action: 'approval_request:execute',
+        actor: { id: asker.id },
+        changes: { status: { after: 'executed' } },
+      },
+      {
+        action: 'approval_request:approve',
+        actor: { id: owner.id },
+        changes: { status: { after: 'approved' } },
+      },
+      {
+        action: 'approval_request:approve',
+        actor: { id: approver.id },
+        changes: { vote: { after: 'approve' } },
+      },
+      {
+        action: 'approval_request:request',
+        actor: { id: asker.id },
+        changes: { status: { after: 'pending' } },
+      },
+    ],
+  )
+})

@@ -5,8 +5,8 @@ import { colleague } from '../../helpers/colleague.ts'
 import { type Answer, type Client, startService } from '../../helpers/service.ts'
 import { approvals, approve, policies } from './office.ts'
 
-// Each gated verb uses its approval up in the transaction of its effect: what a verb writes elsewhere would show here,
-// for a use that comes after the effect is made by a statement of its own, whose transaction has no effect beside it.
+// Each gated operation uses up its approval in the transaction of its effect. A write in another transaction shows here,
+// because then the transaction that uses up the approval contains no other write.
 
 const service = await startService(t)
 const owner = await service.signUp()
@@ -121,7 +121,7 @@ const approved = async (one: Try): Promise<string> => {
   return id
 }
 
-t.test('every action that can be gated, and has a route, is tried here', async (t) => {
+t.test('every action with a route that can need an approval is tried here', async (t) => {
   const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
   const gated = routes.flatMap(({ action }) => (action !== 'public' && actions[action].gate ? [action] : []))
   const tried = new Set([...tries, ...last].map(({ action }) => action))
@@ -131,7 +131,7 @@ t.test('every action that can be gated, and has a route, is tried here', async (
   )
 })
 
-t.test('each gated verb is carried out once, and uses the approval up', async (t) => {
+t.test('each gated operation happens once, and uses up the approval', async (t) => {
   for (const one of tries) {
     const id = await approved(one)
     const headers = { 'approval-request': id }
@@ -147,15 +147,18 @@ t.test('each gated verb is carried out once, and uses the approval up', async (t
   }
 })
 
-t.test('moving and ending the tenant asks, too, in the tenant of the path', async (t) => {
-  for (const one of last) {
-    const id = await approved(one)
-    const headers = { 'approval-request': id }
-    t.ok((await call(one, headers)).status < 300, one.action)
-    if (one.action === 'tenant:delete') break
-    t.equal((await owner.post(`${tenant}activate/`)).status, 200, 'opening it again is never gated')
-    const { body } = await owner.get(`${approvals}${id}/`)
-    t.match(body, { status: 'executed', resource_type: 'tenant', resource_id: owner.tenantId })
-  }
-  t.ok(gate.id)
-})
+t.test(
+  'changing the status of a tenant, and deleting it, needs an approval in the tenant of the path',
+  async (t) => {
+    for (const one of last) {
+      const id = await approved(one)
+      const headers = { 'approval-request': id }
+      t.ok((await call(one, headers)).status < 300, one.action)
+      if (one.action === 'tenant:delete') break
+      t.equal((await owner.post(`${tenant}activate/`)).status, 200, 'activating it never needs an approval')
+      const { body } = await owner.get(`${approvals}${id}/`)
+      t.match(body, { status: 'executed', resource_type: 'tenant', resource_id: owner.tenantId })
+    }
+    t.ok(gate.id)
+  },
+)

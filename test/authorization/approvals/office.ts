@@ -5,7 +5,7 @@ import type { Answer, Client, Service } from '../../helpers/service.ts'
 export const approvals = '/api/v1/approval-requests/'
 export const policies = '/api/v1/policies/'
 
-/** A tenant where creating departments needs an approval: its owner, an admin who asks, and an admin who decides. */
+/** A tenant where creating departments needs an approval: its owner, an admin who requests, and an admin who decides. */
 export interface Office {
   owner: Client
   asker: Client
@@ -14,7 +14,7 @@ export interface Office {
   departments: string
 }
 
-/** Opens an office whose gate has `approval`; other members of the policy with `more`. */
+/** Creates an office. `approval` is that of its policy; `more` are further members of the policy. */
 export async function openOffice(
   service: Service,
   approval: object = {},
@@ -40,7 +40,7 @@ export async function openOffice(
   }
 }
 
-/** Asks for a department, which needs an approval; gives the id of the request. */
+/** Tries to create a department, which needs an approval; returns the id of the request. */
 export async function ask({ departments }: Office, who: Client, body: object): Promise<string> {
   const refused = await who.post(departments, body)
   if (refused.status !== 403 || refused.body.code !== 'approval_required')
@@ -57,9 +57,9 @@ export const approve = (who: Client, id: string, comment?: string) =>
 export const reject = (who: Client, id: string) => who.post(`${approvals}${id}/reject/`)
 export const cancel = (who: Client, id: string) => who.post(`${approvals}${id}/cancel/`)
 
-/** How many departments there are. */
+/** The number of departments. */
 export const countDepartments = async ({ owner, departments }: Office): Promise<number> =>
   (await owner.get(departments)).body.count
 
-/** A body nobody has sent before. */
+/** A body that was not sent before. */
 export const newBody = () => ({ name: `Department ${randomUUID()}` })

@@ -24,24 +24,27 @@ const withStatus = (answers: Answer[], status: number) =>
 const eventsAbout = async (tenantId: string, id: string) =>
   (await eventsOf(database, tenantId)).filter(({ subject }) => subject === id).map(({ type }) => type)
 
-t.test('the same call 50 times at once makes one request, one event and one mail to each', async (t) => {
-  const office = await openOffice(service)
-  const { asker, owner, departments } = office
-  const body = newBody()
-  const answers = await times(50, () => asker.post(departments, body))
-  t.equal(withStatus(answers, 403), 50)
-  const ids = new Set(answers.map((answer) => answer.body.approval_request.id))
-  t.equal(ids.size, 1)
-  t.equal((await owner.get(approvals)).body.count, 1)
-  t.same(await eventsAbout(owner.tenantId, [...ids][0]!), ['authorization.approval_requested'])
-  const { rows } = await database.query(
-    "select count(*)::int as mails from mails where tenant_id = $1 and template = 'approval_requested'",
-    [owner.tenantId],
-  )
-  t.equal(rows[0].mails, 2, 'the owner and the other admin')
-})
+t.test(
+  'the same call 50 times at once creates one request, one event and one mail per approver',
+  async (t) => {
+    const office = await openOffice(service)
+    const { asker, owner, departments } = office
+    const body = newBody()
+    const answers = await times(50, () => asker.post(departments, body))
+    t.equal(withStatus(answers, 403), 50)
+    const ids = new Set(answers.map((answer) => answer.body.approval_request.id))
+    t.equal(ids.size, 1)
+    t.equal((await owner.get(approvals)).body.count, 1)
+    t.same(await eventsAbout(owner.tenantId, [...ids][0]!), ['authorization.approval_requested'])
+    const { rows } = await database.query(
+      "select count(*)::int as mails from mails where tenant_id = $1 and template = 'approval_requested'",
+      [owner.tenantId],
+    )
+    t.equal(rows[0].mails, 2, 'the owner and the other admin')
+  },
+)
 
-t.test('of 50 repeats of an approved call at once exactly one is carried out', async (t) => {
+t.test('of 50 simultaneous repeats of an approved call exactly one succeeds', async (t) => {
   const office = await openOffice(service)
   const { asker, approver, owner } = office
   const body = newBody()
@@ -57,7 +60,7 @@ t.test('of 50 repeats of an approved call at once exactly one is carried out', a
 })
 
 t.test(
-  'of 20 repeats of an approved deletion at once one deletes, and the others are told why not',
+  'of 20 simultaneous repeats of an approved deletion one deletes, and the others get a reason',
   async (t) => {
     const office = await openOffice(service, {}, { actions: ['policy:delete'] })
     const { asker, approver, owner, policy } = office
@@ -81,7 +84,7 @@ t.test(
   },
 )
 
-t.test('two approvers at once: with a quorum of one the later learns that it is decided', async (t) => {
+t.test('two approvers at once: with a quorum of one, the later one gets 409', async (t) => {
   for (let round = 0; round < rounds; round++) {
     const office = await openOffice(service)
     const { asker, approver, owner } = office
@@ -94,7 +97,7 @@ t.test('two approvers at once: with a quorum of one the later learns that it is 
   }
 })
 
-t.test('two approvers at once complete a quorum of two, once', async (t) => {
+t.test('two approvers at once complete a quorum of two exactly once', async (t) => {
   for (let round = 0; round < rounds; round++) {
     const office = await openOffice(service, { quorum: 2 })
     const { asker, approver, owner } = office
@@ -106,13 +109,13 @@ t.test('two approvers at once complete a quorum of two, once', async (t) => {
   }
 })
 
-t.test('approval, rejection and cancellation at once: one of them is what happened', async (t) => {
+t.test('of a simultaneous approval, rejection and cancellation exactly one succeeds', async (t) => {
   const seen = new Set<string>()
   for (let round = 0; round < rounds; round++) {
     const office = await openOffice(service)
     const { asker, approver, owner } = office
     const id = await ask(office, asker, newBody())
-    // The requester may still take back what was approved a moment ago, so here an owner cancels.
+    // The requester can also cancel an approved request, so here an owner cancels.
     const moves = [() => approve(approver, id), () => reject(owner, id), () => cancel(owner, id)]
     const start = round % 3
     const answers = await Promise.all([...moves.slice(start), ...moves.slice(0, start)].map((move) => move()))
@@ -135,7 +138,7 @@ t.test('one vote of one person, sent ten times at once, counts once', async (t) 
   t.match((await asker.get(`${approvals}${id}/`)).body, { status: 'pending', votes: { length: 1 } })
 })
 
-t.test('taken back and used at once: either it was used, or nothing happened', async (t) => {
+t.test('an approval cancelled and used at once is either used or has no effect', async (t) => {
   for (let round = 0; round < rounds; round++) {
     const office = await openOffice(service)
     const { asker, approver } = office

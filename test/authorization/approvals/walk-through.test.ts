@@ -20,7 +20,7 @@ const service = await startService(t)
 const database = await openDatabase(t, service)
 const uuid = /^[0-9a-f-]{36}$/
 
-t.test('a gated call is refused, approved, repeated once, and written down', async (t) => {
+t.test('a call that needs an approval is refused, approved, repeated once, and recorded', async (t) => {
   const office = await openOffice(service)
   const { owner, asker, approver, policy, departments } = office
   const body = { name: 'Legal' }
@@ -92,7 +92,7 @@ t.test('a gated call is refused, approved, repeated once, and written down', asy
   t.match(await repeat(office, asker, id, body), { status: 403, body: { code: 'approval_invalid' } })
   t.equal(await countDepartments(office), 1)
   const next = await ask(office, asker, body)
-  t.not(next, id, 'the same call later is another request')
+  t.not(next, id, 'the same call later creates another request')
 
   const mail = await service.mailTo(approver.email, 'approval is requested')
   t.ok(mail.text.includes(`${approvals}${id}/`) && mail.text.includes(asker.email))
@@ -109,7 +109,7 @@ t.test('a gated call is refused, approved, repeated once, and written down', asy
   t.match(decision.body, { effect: 'require_approval', reasons: [{ code: 'policy_gate' }] })
 })
 
-t.test('an approval is for its person, call and body alone', async (t) => {
+t.test('an approval is valid for its requester, call and body only', async (t) => {
   const office = await openOffice(service)
   const { owner, asker, approver, departments } = office
   const body = newBody()
@@ -121,7 +121,7 @@ t.test('an approval is for its person, call and body alone', async (t) => {
   t.match(await repeat(office, asker, randomUUID(), body), invalid, 'an unknown id')
   const elsewhere = await openOffice(service)
   const foreign = await ask(elsewhere, elsewhere.asker, body)
-  t.match(await repeat(office, asker, foreign, body), invalid, 'of another tenant')
+  t.match(await repeat(office, asker, foreign, body), invalid, 'the id of another tenant')
   for (const malformed of ['x', '1', `${id}, ${id}`, `${id}0`])
     t.match(
       await repeat(office, asker, malformed, body),
@@ -138,37 +138,45 @@ t.test('an approval is for its person, call and body alone', async (t) => {
   t.equal(
     (await asker.get(departments, { headers: { 'approval-request': 'x' } })).status,
     200,
-    'a read asks nobody',
+    'a read needs no approval',
   )
   t.equal(await countDepartments(office), 0)
-  t.equal((await repeat(office, asker, id, body)).status, 201, 'and it is still there for its own call')
+  t.equal((await repeat(office, asker, id, body)).status, 201, 'it is still valid for its own call')
 })
 
-t.test('an approval is for its method and route, though another has the same action and body', async (t) => {
-  const office = await openOffice(service, {}, { actions: ['department:update'] })
-  const { owner, approver, departments } = office
-  const { body: made } = await owner.post(departments, newBody())
-  const path = `${departments}${made.id}/`
-  const body = newBody()
-  const refused = await owner.put(path, body)
-  const { id } = refused.body.approval_request
-  t.equal((await approve(approver, id)).status, 200)
-  const headers = { 'approval-request': id }
-  const invalid = { status: 403, body: { code: 'approval_invalid' } }
-  t.match(await owner.patch(path, body, { headers }), invalid)
-  const other = (await owner.patch(path, body)).body.approval_request
-  t.not(other.id, id, 'which is a request of its own')
+t.test(
+  'an approval is valid for its method and route, even if another has the same action and body',
+  async (t) => {
+    const office = await openOffice(service, {}, { actions: ['department:update'] })
+    const { owner, approver, departments } = office
+    const { body: made } = await owner.post(departments, newBody())
+    const path = `${departments}${made.id}/`
+    const body = newBody()
+    const refused = await owner.put(path, body)
+    const { id } = refused.body.approval_request
+    t.equal((await approve(approver, id)).status, 200)
+    const headers = { 'approval-request': id }
+    const invalid = { status: 403, body: { code: 'approval_invalid' } }
+    t.match(await owner.patch(path, body, { headers }), invalid)
+    const other = (await owner.patch(path, body)).body.approval_request
+    t.not(other.id, id, 'it is a separate request')
 
-  const bodyAlone = createHash('sha256').update(JSON.stringify(body)).digest('hex')
-  const stored = 'update approval_requests set digest = $2 where id = $1'
-  const [{ digest }] = (await database.query('select digest from approval_requests where id = $1', [id])).rows
-  await database.query(stored, [id, bodyAlone])
-  t.match(await owner.put(path, body, { headers }), invalid, 'nor does one of the release before count')
-  await database.query(stored, [id, digest])
-  t.match(await owner.put(path, body, { headers }), { status: 200, body })
-})
+    const bodyAlone = createHash('sha256').update(JSON.stringify(body)).digest('hex')
+    const stored = 'update approval_requests set digest = $2 where id = $1'
+    const [{ digest }] = (await database.query('select digest from approval_requests where id = $1', [id]))
+      .rows
+    await database.query(stored, [id, bodyAlone])
+    t.match(
+      await owner.put(path, body, { headers }),
+      invalid,
+      'an approval of the previous release is not valid either',
+    )
+    await database.query(stored, [id, digest])
+    t.match(await owner.put(path, body, { headers }), { status: 200, body })
+  },
+)
 
-t.test('rejected, cancelled and expired approvals open nothing', async (t) => {
+t.test('rejected, cancelled and expired approvals permit nothing', async (t) => {
   const office = await openOffice(service, { expires_in: 600 })
   const { asker, approver } = office
   const invalid = { status: 403, body: { code: 'approval_invalid' } }
@@ -187,7 +195,7 @@ t.test('rejected, cancelled and expired approvals open nothing', async (t) => {
   t.equal(await countDepartments(office), 0)
 })
 
-t.test('a vote is one per person; the same again changes nothing, the contrary is refused', async (t) => {
+t.test('each person has one vote; repeating it changes nothing, the opposite is refused', async (t) => {
   const office = await openOffice(service, { quorum: 2 })
   const { owner, asker, approver } = office
   const id = await ask(office, asker, newBody())
@@ -211,7 +219,7 @@ t.test('a vote is one per person; the same again changes nothing, the contrary i
   })
 })
 
-t.test('who may approve is whom the policy names, and nobody else', async (t) => {
+t.test('only members that the policy names can approve', async (t) => {
   const office = await openOffice(service, { approver: { roles: ['auditor'] } })
   const { owner, asker, approver } = office
   const body = newBody()
@@ -229,7 +237,7 @@ t.test('who may approve is whom the policy names, and nobody else', async (t) =>
   t.match((await auditor.get(`${approvals}pending/`)).body, { count: 0 })
 })
 
-t.test('cancelling is for the requester, and for owners and admins while it is pending', async (t) => {
+t.test('the requester can cancel a request; owners and admins can while it is pending', async (t) => {
   const office = await openOffice(service)
   const { owner, asker, approver } = office
   const member = await colleague(service, owner)
@@ -245,7 +253,7 @@ t.test('cancelling is for the requester, and for owners and admins while it is p
 })
 
 t.test(
-  'owners, admins and auditors see all requests, members their own and those they may decide',
+  'owners, admins and auditors see all requests, members their own and those that they can decide',
   async (t) => {
     const owner = await service.signUp()
     const { body: role } = await owner.post(`/api/v1/tenants/${owner.tenantId}/roles/`, {
@@ -299,22 +307,19 @@ t.test(
   },
 )
 
-t.test(
-  'what may be decided is listed also where a policy looks at each row, which it can hide',
-  async (t) => {
-    const office = await openOffice(service)
-    const { owner, asker, approver } = office
-    const [shown, hidden] = [await ask(office, asker, newBody()), await ask(office, asker, newBody())]
-    await owner.post(policies, {
-      name: 'Not this one',
-      effect: 'deny',
-      actions: ['approval_request:list_pending'],
-      conditions: { all: [{ attribute: 'resource.id', operator: 'eq', value: hidden }] },
-    })
-    const { body } = await approver.get(`${approvals}pending/`)
-    t.same(
-      body.results.map(({ id }: { id: string }) => id),
-      [shown],
-    )
-  },
-)
+t.test('requests to decide are listed even if a policy checks each row, and it can hide rows', async (t) => {
+  const office = await openOffice(service)
+  const { owner, asker, approver } = office
+  const [shown, hidden] = [await ask(office, asker, newBody()), await ask(office, asker, newBody())]
+  await owner.post(policies, {
+    name: 'Not this one',
+    effect: 'deny',
+    actions: ['approval_request:list_pending'],
+    conditions: { all: [{ attribute: 'resource.id', operator: 'eq', value: hidden }] },
+  })
+  const { body } = await approver.get(`${approvals}pending/`)
+  t.same(
+    body.results.map(({ id }: { id: string }) => id),
+    [shown],
+  )
+})

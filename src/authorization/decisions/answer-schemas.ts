@@ -1,5 +1,30 @@
 import { z } from 'zod'
 import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
+import { policyEffects } from '../../policy-engine/compile/policy-document.ts'
+
+export const effectSchema = z.enum(policyEffects)
+
+/** A reason as callers read it. */
+export const reasonSchema = z.object({
+  code: z.string(),
+  layer: z.string(),
+  message: z.string(),
+  policy_id: z.string().optional(),
+})
+
+/** A matched policy as callers read it. */
+export const matchedSchema = z.object({
+  policy_id: z.uuid(),
+  version: z.int(),
+  name: z.string(),
+  effect: effectSchema,
+})
+
+/** An obligation as callers read it. */
+export const obligationSchema = z.object({
+  type: z.string(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+})
 
 /** Possible mistakes in an answered question. */
 export const hintsShape = {
@@ -20,7 +45,7 @@ export interface Hints {
   unknown_resource_type: boolean
 }
 
-/** The hints for a reader. Without `whole` (may ask about everyone), the attributes of members that policies read are left out. */
+/** The hints for a reader. Unless `whole`, they leave out which attributes of members the tenant's policies read. */
 export const hintsOf = (
   whole: boolean,
   missing: readonly string[] = [],
