@@ -193,6 +193,21 @@ t.test('the policy engine imports only itself, and only it imports the policy mo
   )
 })
 
+t.test('no files import each other in a circle, types aside', async (t) => {
+  const loads = new Map(
+    sources.map(({ path, loads }) => [path, loads.filter((to) => /^(src|workers)\//.test(to))]),
+  )
+  const finished = new Set<string>()
+  const circles: string[] = []
+  const visit = (path: string, trail: string[]) => {
+    if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(' → '))
+    else if (!finished.has(path)) for (const to of loads.get(path) ?? []) visit(to, [...trail, path])
+    finished.add(path)
+  }
+  for (const path of loads.keys()) visit(path, [])
+  t.same(circles, [])
+})
+
 t.test('only the development process starts workers', async (t) => {
   t.same(
     edges(
