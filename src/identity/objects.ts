@@ -12,8 +12,8 @@ const person: FindObject = async (tx, { tenantId }, id) => {
 }
 
 /**
- * The objects of this context, as policy decisions see them. Only their own person finds sessions and devices. An object
- * without an id of its own uses its person's id.
+ * The objects of this context, as policy decisions see them. Sessions and devices are found only for their own person. An
+ * object without an id of its own has its person's id.
  */
 export const identityObjects: ObjectFinders = {
   user: person,

@@ -58,7 +58,7 @@ const notTheirs = ({ name, slug, member_count: count }: NamedTenant) =>
 
 /**
  * Makes a verified, active person the owner of a tenant, by the rules of registration, for an operator. Running it again
- * changes nothing. Only one call may run at a time. Throws {@link ApiError} if a rule refuses it.
+ * changes nothing. Calls must run one at a time, also for different addresses. Throws {@link ApiError} if a rule refuses.
  */
 export async function createAdmin(
   deps: AdminDeps,

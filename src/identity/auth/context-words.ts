@@ -16,7 +16,7 @@ export const tenantWords = (
 
 /**
  * Whether the whole password is one of the words in `context` or the name of a `product`, ignoring case, spaces and
- * punctuation. Names of tenants and products also match with up to four digits at one end, such as a year. A password
+ * punctuation. Names of tenants and products also match with up to four digits at either end, such as a year. A password
  * that only contains such a word does not match.
  */
 export function isContextWord(

@@ -42,9 +42,11 @@ export async function confirmTotp(
   const asked = admitted.devices.filter((device) => device.id === deviceId)
   const [match] = matchingDevices(deps, { userId, code: digits, at }, asked)
   if (!match) throw otpInvalid('confirmed')
-  const grant = await asSystem(deps.db, 'a right code may begin a session', (tx) =>
+  const outcome = await asSystem(deps.db, 'a right code may begin a session', (tx) =>
     confirm(deps, tx, caller, match, at),
   )
+  if (!outcome) throw alreadyConfirmed()
+  const { grant } = outcome
   const device = await inTenant(deps.db, caller, (tx) => findDevice(tx, userId, deviceId))
   if (!device) throw notFound()
   return { confirmed: true as const, device, ...(grant && (await issueTokens(deps, grant, at))) }
@@ -55,7 +57,7 @@ async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at:
   const step = token === 'otp_pending' ? match.step : null
   const from = await countsFrom(deps, tx, caller, at)
   const confirmed = { userId, signInId, at, ...match, step, countsFrom: from }
-  if (!(await confirmTotpDevice(tx, confirmed))) throw alreadyConfirmed()
+  if (!(await confirmTotpDevice(tx, confirmed))) return null
   await forgiveAttempt(tx, { userId, at })
   await recordConfirmed(tx, caller, 'totp', at)
   await notifyEnrolment(deps, tx, caller, { type: 'totp', id: match.id, countsFrom: from }, at)
@@ -65,7 +67,7 @@ async function confirm(deps: Deps, tx: Tx, caller: Caller, match: TotpMatch, at:
     target: { type: 'otp_device', id: match.id },
     changes: { is_confirmed: { before: false, after: true } },
   })
-  return applySecondFactor(deps, tx, caller, { type: 'totp', counts: from === null }, at)
+  return { grant: await applySecondFactor(deps, tx, caller, { type: 'totp', counts: from === null }, at) }
 }
 
 type Devices = Awaited<ReturnType<typeof listTotpDevices>>

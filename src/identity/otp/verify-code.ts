@@ -24,8 +24,8 @@ import { proveFactors } from './young-factors.ts'
 /**
  * Checks a code against the caller's devices, in the order TOTP, e-mail, recovery codes, and raises the session to
  * `aal2`; with a temporary token completes the sign-in and returns its tokens. A right code of a factor that does not
- * count yet returns `counts_from` and leaves the session `aal1`; then a temporary token does not always get tokens. 400
- * `otp_invalid`, 403 `channel_disabled`, 429 `account_locked`.
+ * count yet returns `counts_from` and leaves the session `aal1`; a temporary token then gets tokens only if no factor
+ * that counts is demanded. 400 `otp_invalid`, 403 `channel_disabled`, 429 `account_locked`.
  */
 export async function verifyCode(
   deps: Deps,

@@ -21,9 +21,9 @@ interface ChangedUser {
 }
 
 /**
- * Does what follows from a new address, in the transaction that sets it. Links sent to other addresses stop working. If
- * the old address was verified, codes go there for another day, and its mail carries the link that undoes the change.
- * The new address gets its verification link. As the system role.
+ * Does what follows from a new address, in the transaction that sets it. Links sent to other addresses stop working. The
+ * old address gets a mail; if it was verified, the mail has a link that undoes the change, and codes go there for another
+ * day. The new address gets its verification link. As the system role.
  */
 export async function finishAddressChange(
   deps: Deps,
