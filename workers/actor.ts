@@ -1,6 +1,6 @@
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import type { Message, QueueName } from '../src/platform/jobs/queues.ts'
-import type { Death, Delivery, Effect } from '../src/platform/outbox/acknowledge.ts'
+import type { Effect, MessageKey, NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
 import type { WorkerDeps } from './deps.ts'
 import { jobProcessor, pauseBefore, Retry } from './process-job.ts'
 
@@ -10,7 +10,7 @@ import { jobProcessor, pauseBefore, Retry } from './process-job.ts'
 // letter and blocks no other message.
 
 /** A message for its actor; `attempt` counts from 1. */
-export interface ActorMessage<Queue extends QueueName> extends Delivery {
+export interface ActorMessage<Queue extends QueueName> extends MessageKey {
   message: Message<Queue>
   attempt: number
 }
@@ -28,9 +28,9 @@ export interface ActorDefinition<Queue extends QueueName> {
   /** Called once per process. Returns the function that acknowledges each message or throws, for example DelayedError. */
   handler(deps: WorkerDeps): (message: ActorMessage<Queue>) => Promise<void>
   /** Called instead of writing a dead letter when the processes that handled a message kept dying. */
-  abandoned?(deps: WorkerDeps, delivery: Delivery): Promise<void>
+  abandoned?(deps: WorkerDeps, message: MessageKey): Promise<void>
   /** Writes what else belongs to the transaction in which a message becomes a dead letter. */
-  onDeath?(message: Message<Queue>, death: Death): Effect
+  onDeadLetter?(message: Message<Queue>, death: NewDeadLetter): Effect
 }
 
 /** A running part of a worker. */

@@ -31,7 +31,7 @@ export const email = defineActor({
     const facts = { mail_id: id, template: mail?.template, request_id: message.request_id }
     deps.log.info(facts, mail ? 'mail sent' : 'mail was sent before')
   },
-  onDeath:
+  onDeadLetter:
     (message, { tenantId, reason, at }) =>
     async (tx) => {
       const template = await markFailed(tx, tenantId, message.mail_id)

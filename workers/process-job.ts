@@ -11,7 +11,7 @@ import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
-import { type Death, deadLetter } from '../src/platform/outbox/acknowledge.ts'
+import { deadLetter, type NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
 import { markFailed } from '../src/platform/tracing/span.ts'
 import type { ActorDefinition } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -53,8 +53,15 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
   const giveUp = async ({ id, tenantId, payload }: QueuedMessage, attempts: number, error: unknown) => {
     const readable = queues[definition.queue].safeParse(payload).success
     const reason = error instanceof RefusedForGood ? 'refused' : 'failed'
-    const death: Death = { id, tenantId, attempts, reason, error: describeError(error), at: deps.clock() }
-    const effect = readable ? definition.onDeath?.(read(payload), death) : undefined
+    const death: NewDeadLetter = {
+      id,
+      tenantId,
+      attempts,
+      reason,
+      error: describeError(error),
+      at: deps.clock(),
+    }
+    const effect = readable ? definition.onDeadLetter?.(read(payload), death) : undefined
     if (!(await deadLetter(deps.db, death, effect))) return
     const facts = { outbox_id: id, tenant_id: tenantId, attempts, reason, error: death.error }
     if (reason === 'refused') deps.log.warn(facts, 'became a dead letter')

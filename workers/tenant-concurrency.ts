@@ -1,5 +1,5 @@
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
-import type { Delivery } from '../src/platform/outbox/acknowledge.ts'
+import type { MessageKey } from '../src/platform/outbox/acknowledge.ts'
 
 interface TenantState {
   running: number
@@ -16,7 +16,7 @@ const maxDelay = 60_000
  */
 export function limitPerTenant(max: number) {
   const tenants = new Map<string, TenantState>()
-  return async <T>({ id, tenantId }: Delivery, work: () => Promise<T>): Promise<T> => {
+  return async <T>({ id, tenantId }: MessageKey, work: () => Promise<T>): Promise<T> => {
     const tenant = tenants.get(tenantId) ?? { running: 0, delayed: new Set() }
     tenants.set(tenantId, tenant)
     if (tenant.running >= max) throw new DelayedError(Math.min(step * tenant.delayed.add(id).size, maxDelay))

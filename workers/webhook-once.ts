@@ -26,7 +26,7 @@ export const webhookOnce = defineActor({
       if (wait !== null) throw new DelayedError(wait)
     }
   },
-  onDeath:
+  onDeadLetter:
     ({ webhook_id: webhookId, delivery_id }, { tenantId }) =>
     (tx) =>
       giveUpOnce(tx, { tenantId, webhookId }, delivery_id),

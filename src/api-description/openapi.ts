@@ -6,9 +6,9 @@ import {
   type ZodOpenApiOverrideContext,
 } from 'zod-openapi'
 import { operationId } from '../platform/http/operation-id.ts'
-import { refusalsOf } from '../platform/http/refusals.ts'
 import type { Route } from '../platform/http/route.ts'
 import { actions } from '../policy-engine/catalogue/actions.ts'
+import { errorAnswersOf } from './error-answers.ts'
 
 export type OpenApiDocument = ReturnType<typeof createDocument>
 
@@ -91,7 +91,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   ...requestBodyOf(route),
   responses: {
     [route.status]: successOf(route),
-    ...refusalsOf(route),
+    ...errorAnswersOf(route),
   } as ZodOpenApiOperationObject['responses'],
 })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import type { Delivery } from '../../platform/outbox/acknowledge.ts'
+import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { eventColumns, eventRow } from '../envelope.ts'
 import type { WebhookKey } from './store.ts'
@@ -208,7 +208,7 @@ export async function retryNow(tx: Tx, { tenantId, webhookId }: WebhookKey, now:
 }
 
 /** Replaces a message that its queue gave up by a new one; false when it no longer exists. */
-export async function renewMessage(tx: Tx, { tenantId, id }: Delivery, now: number): Promise<boolean> {
+export async function renewMessage(tx: Tx, { tenantId, id }: MessageKey, now: number): Promise<boolean> {
   const row = await tx.maybeOne(sql.type(found)`
     update outbox set id = ${timeOrderedId(now)}, enqueued_at = null
     where tenant_id = ${tenantId} and id = ${id} and queue = 'webhook' returning id`)

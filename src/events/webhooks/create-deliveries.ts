@@ -1,6 +1,6 @@
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { Delivery } from '../../platform/outbox/acknowledge.ts'
+import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { type DroppedDeliveries, insertDeliveries } from './delivery-store.ts'
 
 /**
@@ -10,7 +10,7 @@ import { type DroppedDeliveries, insertDeliveries } from './delivery-store.ts'
  */
 export async function createDeliveries(
   tx: Tx,
-  events: readonly Delivery[],
+  events: readonly MessageKey[],
   now: number,
   maxPerDay: number,
 ): Promise<DroppedDeliveries[]> {

@@ -1,12 +1,12 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
-import { acknowledge, type Delivery } from '../../platform/outbox/acknowledge.ts'
+import { acknowledge, type MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { attempt, attemptOf, type DeliverDeps, logAttempt, resultOf, wasAccepted } from './attempt.ts'
 import { type Claimed, claimOnce, endDelivery, findOpenOnce, retryNow } from './attempt-store.ts'
 import type { Answer } from './post-event.ts'
 import { recordOnceFailure, recordSuccess, type WebhookKey } from './store.ts'
 
 /** The message of a test or a replay; `id` is the id of its outbox row. */
-export interface OnceMessage extends WebhookKey, Delivery {
+export interface OnceMessage extends WebhookKey, MessageKey {
   deliveryId: string
 }
 

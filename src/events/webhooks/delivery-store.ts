@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import type { Delivery } from '../../platform/outbox/acknowledge.ts'
+import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { earliestId, timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { WebhookKey } from './store.ts'
 
@@ -26,7 +26,7 @@ const subscription = z.object({
  */
 export async function insertDeliveries(
   tx: Tx,
-  events: readonly Delivery[],
+  events: readonly MessageKey[],
   now: number,
   maxPerDay: number,
 ): Promise<DroppedDeliveries[]> {

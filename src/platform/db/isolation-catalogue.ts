@@ -25,7 +25,7 @@ export interface CatalogueCheck {
  */
 export const newerTables = '{{newerTables}}'
 
-export const runtimeRoles = ['bailiwick_api', 'bailiwick_system', 'bailiwick_worker']
+const runtimeRoles = ['bailiwick_api', 'bailiwick_system', 'bailiwick_worker']
 
 // Objects of an extension are the operator's choice as a superuser, and hold none of our rows.
 const ofExtension = (catalogue: string, oid: string) =>

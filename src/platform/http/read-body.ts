@@ -54,7 +54,7 @@ const bodyBytes = (ctx: Context) => Buffer.from(String(ctx.request.body ?? ''), 
 export const bodyText = (ctx: Context): string => bodyBytes(ctx).toString()
 
 /** True when the request has a body. */
-export const hasBody = (ctx: Context): boolean =>
+const hasBody = (ctx: Context): boolean =>
   ctx.get('transfer-encoding') !== '' || (ctx.request.length ?? 0) > 0
 
 function parse(bytes: Buffer): unknown {

@@ -10,7 +10,7 @@ const control = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
  * Makes a user's text safe for a mail to another person: in one line, so that it cannot imitate our own lines, and cut
  * to `max` characters, so that it cannot replace the mail's text. Never put it into a subject.
  */
-export function freeText(words: string, max: number): string {
+function freeText(words: string, max: number): string {
   const characters = [...oneLine(words)]
   return characters.length <= max ? characters.join('') : `${characters.slice(0, max - 1).join('')}…`
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
 import { deleteOld } from '../db/delete-old.ts'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { Delivery } from '../outbox/acknowledge.ts'
+import type { MessageKey } from '../outbox/acknowledge.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 
 const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
@@ -25,7 +25,7 @@ export interface ClaimedMail {
 export async function claimMail(
   tx: Tx,
   sealer: Sealer,
-  { tenantId, id: messageId }: Delivery,
+  { tenantId, id: messageId }: MessageKey,
   id: string,
 ): Promise<ClaimedMail | null> {
   const row = await tx.maybeOne(sql.type(claimed)`

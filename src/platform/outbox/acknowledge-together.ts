@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '../db/transaction.ts'
 import { outsideSpans } from '../tracing/span.ts'
-import type { Delivery } from './acknowledge.ts'
+import type { MessageKey } from './acknowledge.ts'
 
-type Waiting = Delivery & { done: (acknowledged: boolean) => void; failed: (error: unknown) => void }
+type Waiting = MessageKey & { done: (acknowledged: boolean) => void; failed: (error: unknown) => void }
 const found = z.object({ id: z.string() })
 
 /** Most messages of one transaction. */
@@ -17,8 +17,8 @@ const maxBatch = 100
  */
 export function acknowledgeTogether(
   db: Pick<Databases, 'worker'>,
-  effect: (tx: Tx, acknowledged: Delivery[]) => Promise<void>,
-): (delivery: Delivery) => Promise<boolean> {
+  effect: (tx: Tx, acknowledged: MessageKey[]) => Promise<void>,
+): (delivery: MessageKey) => Promise<boolean> {
   const waiting: Waiting[] = []
   let busy = false
 

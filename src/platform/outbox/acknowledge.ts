@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { asWorker, type Databases, sql, type Tx } from '../db/transaction.ts'
 
-/** Names the outbox row of a message. */
-export interface Delivery {
+/** The key of an outbox message. */
+export interface MessageKey {
   id: string
   tenantId: string
 }
@@ -17,7 +17,7 @@ const found = z.object({ id: z.string() })
  */
 export function acknowledge(
   db: Pick<Databases, 'worker'>,
-  { id, tenantId }: Delivery,
+  { id, tenantId }: MessageKey,
   effect: Effect,
 ): Promise<boolean> {
   return asWorker(db, async (tx) => {
@@ -33,7 +33,7 @@ export const deadLetterReasons = ['failed', 'refused'] as const
 export type DeadLetterReason = (typeof deadLetterReasons)[number]
 
 /** A message that is given up. `error` is free of secrets; `at` is in ms since 1970. */
-export interface Death extends Delivery {
+export interface NewDeadLetter extends MessageKey {
   attempts: number
   reason: DeadLetterReason
   error: string
@@ -41,7 +41,11 @@ export interface Death extends Delivery {
 }
 
 /** Moves a message to the dead letters, together with `effect`. False when it is gone already. */
-export function deadLetter(db: Pick<Databases, 'worker'>, death: Death, effect?: Effect): Promise<boolean> {
+export function deadLetter(
+  db: Pick<Databases, 'worker'>,
+  death: NewDeadLetter,
+  effect?: Effect,
+): Promise<boolean> {
   const { id, tenantId, attempts, reason, error, at } = death
   return asWorker(db, async (tx) => {
     const row = await tx.maybeOne(sql.type(found)`

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { Delivery } from './acknowledge.ts'
+import type { MessageKey } from './acknowledge.ts'
 import { earliestId } from './time-ordered-id.ts'
 
 /** The newest event of a tenant among those that are about to be enqueued. */
@@ -50,7 +50,7 @@ const event = z.object({
 })
 
 /** The events of these messages, with their sequence. A message has the id of its event. */
-export function listEventsOf(tx: Tx, messages: Delivery[]): Promise<readonly z.output<typeof event>[]> {
+export function listEventsOf(tx: Tx, messages: MessageKey[]): Promise<readonly z.output<typeof event>[]> {
   return tx.any(sql.type(event)`
     select e.tenant_id, e.id, e.type, e.sequence, e.request_id
     from ${sql.unnest(

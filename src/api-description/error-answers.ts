@@ -8,11 +8,11 @@ import {
   notFound,
   tokenNotValid,
   unavailable,
-} from '../errors.ts'
-import { preconditionFailed } from './etag.ts'
-import { problemBody } from './problem.ts'
-import type { Route } from './route.ts'
-import { timestamp } from './schemas.ts'
+} from '../platform/errors.ts'
+import { preconditionFailed } from '../platform/http/etag.ts'
+import { problemBody } from '../platform/http/problem.ts'
+import type { Route } from '../platform/http/route.ts'
+import { timestamp } from '../platform/http/schemas.ts'
 
 const problem = z
   .looseObject({
@@ -129,7 +129,7 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
 }
 
 /** The error answers of a route by status: those of its form, and those it lists. Throws for an unknown status. */
-export function refusalsOf(route: Route): Record<string, ZodOpenApiResponseObject> {
+export function errorAnswersOf(route: Route): Record<string, ZodOpenApiResponseObject> {
   const statuses = new Set([500, 503, ...(route.refusals ?? [])])
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
   if (route.query) statuses.add(400)
@@ -143,7 +143,7 @@ function known(route: Route, status: number): ZodOpenApiResponseObject {
   const found = answers[status]
   if (!found)
     throw new Error(
-      `${route.method} ${route.path} lists the status ${status}, which refusals.ts does not describe`,
+      `${route.method} ${route.path} lists the status ${status}, which error-answers.ts does not describe`,
     )
   return found
 }
