@@ -1,5 +1,5 @@
 /** A cache that evicts the least recently used values. */
-export interface LruCache<V> {
+interface LruCache<V> {
   /** The value, which becomes the most recently used. */
   get(key: string): V | undefined
   /** Adds or replaces a value of this size. Evicts the least recently used values if needed, but never this one. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { overBudget } from '../../src/authorization/policies/slice-budget.ts'
+import { budgetFault } from '../../src/authorization/policies/slice-budget.ts'
 import { slicePolicies } from '../../src/authorization/policies/slice-policies.ts'
 import { createLruCache } from '../../src/policy-engine/lru-cache.ts'
 import { built, now, type Written } from '../policies/stage.ts'
@@ -66,10 +66,10 @@ t.test('the work of measuring a policy among many others is limited', async (t) 
   )
   const [one] = stored([{ effect: 'deny', actions: ['*'] }], () => 'new')
   const begun = performance.now()
-  t.match(overBudget('tenant', one!, others), { code: 'too_large', detail: /too many actions/ })
+  t.match(budgetFault('tenant', one!, others), { code: 'too_large', detail: /too many actions/ })
   t.comment(`refused after ${(performance.now() - begun).toFixed(0)} ms`)
   const [narrow] = stored([{ effect: 'deny', actions: ['doc:x1-1'] }], () => 'new')
-  t.equal(overBudget('tenant', narrow!, others), undefined)
+  t.equal(budgetFault('tenant', narrow!, others), undefined)
   const large = others.map((policy) => ({ ...policy, bytes: 10_000 }))
-  t.match(overBudget('tenant', narrow!, large), { code: 'too_large', detail: /the limit is 2097152/ })
+  t.match(budgetFault('tenant', narrow!, large), { code: 'too_large', detail: /the limit is 2097152/ })
 })

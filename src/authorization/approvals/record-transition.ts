@@ -7,7 +7,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import type { Status } from './store.ts'
 
 /** Who changes an approval request (null: the service), in which HTTP request and under which decision; `at` in ms. */
-export interface ChangeContext {
+interface ChangeContext {
   tenantId: string
   person: { id: string; email: string } | null
   requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'> & Partial<Pick<RequestInfo, 'traceparent'>>

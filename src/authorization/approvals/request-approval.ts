@@ -23,7 +23,7 @@ import { type Approver, listEligible } from './transition-store.ts'
 export type ApprovalDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
 
 /** A call that needs an approval, and what its gates require. */
-export interface GatedCall extends GatedDecision {
+interface GatedCall extends GatedDecision {
   call: GuardedCall
   /** of method, route and validated body */
   digest: string

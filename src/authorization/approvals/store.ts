@@ -27,7 +27,7 @@ export interface GateRef {
 }
 
 /** The waiting call as approvers see it. */
-export interface CallContext {
+interface CallContext {
   method: string
   path: string
   body: unknown

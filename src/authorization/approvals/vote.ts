@@ -14,7 +14,7 @@ const selfApproval = () =>
 const notEligible = () =>
   new ApiError(403, 'permission_denied', 'You have no role that can decide this request.')
 
-export interface Vote {
+interface Vote {
   decision: 'approve' | 'reject'
   comment: string
 }

@@ -18,7 +18,7 @@ import {
   insertDefinition,
 } from './store.ts'
 
-export interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' | 'display_name'> {
+interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' | 'display_name'> {
   display_name?: string | undefined
 }
 

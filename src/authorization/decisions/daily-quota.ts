@@ -8,7 +8,7 @@ const sampledOneIn = 100
 export const isSampled = (id: string): boolean => Number.parseInt(id.slice(-6), 16) % sampledOneIn === 0
 
 /** Limits the decisions that are kept per tenant and day (UTC). */
-export interface DailyQuota {
+interface DailyQuota {
   /** Whether to keep this decision, according to the last count that this process read. */
   admits(record: DecisionRecord): boolean
   /** Replaces the counts of these tenants by those of the database, for the day of `at` (ms since 1970). */

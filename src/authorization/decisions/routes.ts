@@ -9,7 +9,7 @@ import { explainDecision } from './explain-decision.ts'
 import { decisionResource, loadDecision, pageOfDecisions, showDecision } from './read-decisions.ts'
 import { decisionList } from './store.ts'
 
-export const decisionSchema = z
+const decisionSchema = z
   .object({
     id: z.uuid(),
     effect: effectSchema,

@@ -10,11 +10,11 @@ import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
 import { findQuestionObject, type QuestionObject } from './find-question-object.ts'
-import { actionOf, isOfMembers, type Question, queryOf } from './question.ts'
+import { actionOf, isMemberType, type Question, queryOf } from './question.ts'
 import { findSubject, type KnownSubject, namedByRoles } from './store.ts'
 
 /** What a question is about, loaded from the tenant. */
-export interface LoadedQuestion {
+interface LoadedQuestion {
   action: ActionName | ApplicationAction
   /** the subject, if it is a member */
   known: KnownSubject | null
@@ -26,14 +26,16 @@ export function loadQuestion(
   deps: Deps,
   objects: ObjectFinders,
   caller: Caller,
-  asked: Question,
+  question: Question,
 ): Promise<LoadedQuestion> {
   const { tenantId, userId } = caller
-  const { type, id } = asked.resource
-  const action = actionOf(asked.action.name, type)
+  const { type, id } = question.resource
+  const action = actionOf(question.action.name, type)
   if (action === null) throw new Error('A question without an action was not validated')
   return inTenant(deps.db, caller, async (tx) => {
-    const known = isOfMembers(asked.subject.type) ? await findSubject(tx, tenantId, asked.subject.id) : null
+    const known = isMemberType(question.subject.type)
+      ? await findSubject(tx, tenantId, question.subject.id)
+      : null
     const scope = { tenantId, userId, now: deps.clock(), subjectId: known?.id ?? '' }
     return { action, known, object: await findQuestionObject(tx, objects, scope, { action, type, id }) }
   })
@@ -46,14 +48,14 @@ export const accessResource = ({ known }: LoadedQuestion) => ({ type: 'access', 
  * Answers one question in the tenant of the token (AuthZEN 1.0 §6.2). A denial is an answer, with its reasons in
  * `context`.
  */
-export async function evaluate(deps: Deps, caller: Caller, asked: Question, loaded: LoadedQuestion) {
+export async function evaluate(deps: Deps, caller: Caller, question: Question, loaded: LoadedQuestion) {
   const { action, known, object } = loaded
   const policies = await deps.loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
   const now = deps.clock()
-  const slice = policies.slice(asked.resource.type, action, now)
-  const query = queryOf(asked, { caller, known, object, slice, now })
+  const slice = policies.slice(question.resource.type, action, now)
+  const query = queryOf(question, { caller, action, known, object, slice, now })
   const decision = isolationAsNotFound(deps.access.decide(query))
-  const unknown = await unknownWords(deps, caller, policies, { action, resourceType: asked.resource.type })
+  const unknown = await unknownWords(deps, caller, policies, { action, resourceType: question.resource.type })
   const id = randomUUIDv7()
   await deps.recordDecision({ id, query, decision, always: decision.effect !== 'allow', unknown })
   const hints = hintsOf(caller.may({ type: 'access' }), missingAttributes(query), unknown)
@@ -65,11 +67,11 @@ async function unknownWords(
   deps: Deps,
   caller: Caller,
   policies: PoliciesInForce,
-  asked: { action: string; resourceType: string },
+  named: { action: string; resourceType: string },
 ): Promise<UnknownWords> {
-  const byPolicies = policies.names(asked.action, asked.resourceType)
+  const byPolicies = policies.names(named.action, named.resourceType)
   if (byPolicies.action && byPolicies.resourceType) return { action: false, resourceType: false }
-  const byRoles = await inTenant(deps.db, caller, (tx) => namedByRoles(tx, caller.tenantId, asked))
+  const byRoles = await inTenant(deps.db, caller, (tx) => namedByRoles(tx, caller.tenantId, named))
   return {
     action: !byPolicies.action && !byRoles.action,
     resourceType: !byPolicies.resourceType && !byRoles.resource_type,

@@ -27,7 +27,7 @@ const entity = (what: string) =>
 const maxBytes = 32 * 1024
 
 /** One question of AuthZEN 1.0 §6.1. Unknown members are ignored. */
-export const question = z
+export const questionSchema = z
   .object({
     subject: entity('subject'),
     action: z.object({ name: text('action.name', 127), properties }, 'Give action as an object.'),
@@ -46,7 +46,7 @@ export const question = z
   })
   .meta({ id: 'EvaluationRequest' })
 
-export type Question = z.output<typeof question>
+export type Question = z.output<typeof questionSchema>
 
 /** The action of a name, which can omit the resource type; null if it is not a possible action. */
 export function actionOf(name: string, resourceType: string): ActionName | ApplicationAction | null {
@@ -55,8 +55,9 @@ export function actionOf(name: string, resourceType: string): ActionName | Appli
 }
 
 /** The loaded parts of a question. `known` is null for a subject that is not a member. */
-export interface Asking {
+interface QuestionParts {
   caller: Caller
+  action: ActionName | ApplicationAction
   known: KnownSubject | null
   object?: QuestionObject
   slice: Slice
@@ -64,14 +65,15 @@ export interface Asking {
 }
 
 /** Whether subjects of this type are members of the tenant. Other types belong to the application. */
-export const isOfMembers = (type: string): boolean => type === 'user' || type === 'service_account'
+export const isMemberType = (type: string): boolean => type === 'user' || type === 'service_account'
 
 /** The question as a query to the engine. The session is known only if the caller asks about themselves. */
-export function queryOf(asked: Question, { caller, known, object, slice, now }: Asking): AnyQuery {
-  const action = actionOf(asked.action.name, asked.resource.type)
-  if (action === null) throw new Error('A question without an action was not validated')
+export function queryOf(
+  question: Question,
+  { caller, action, known, object, slice, now }: QuestionParts,
+): AnyQuery {
   const self = known?.id === caller.userId
-  const id = known?.id ?? asked.subject.id
+  const id = known?.id ?? question.subject.id
   const tenant = caller.auth.tenant
   if (!tenant) throw new Error('A question needs a tenant')
   const common = {
@@ -80,7 +82,7 @@ export function queryOf(asked: Question, { caller, known, object, slice, now }: 
     phase: 'resource' as const,
     tenant,
     slice,
-    resource: resourceOf(asked, object ?? 'of the application', id, caller.tenantId),
+    resource: resourceOf(question, object ?? 'of the application', id, caller.tenantId),
     environment: self
       ? { ip: caller.requestInfo.ip, userAgent: caller.requestInfo.userAgent }
       : { ip: null, userAgent: null },
@@ -100,12 +102,12 @@ export function queryOf(asked: Question, { caller, known, object, slice, now }: 
       subject: { ...subject, type: 'user', email: subject.email ?? '', session: session ?? noSession },
     }
   const sent = {
-    subject: asked.subject.properties ?? {},
-    resource: asked.resource.properties ?? {},
-    action: asked.action.properties ?? {},
-    environment: asked.context ?? {},
+    subject: question.subject.properties ?? {},
+    resource: question.resource.properties ?? {},
+    action: question.action.properties ?? {},
+    environment: question.context ?? {},
   }
-  const { type } = asked.subject
+  const { type } = question.subject
   return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
 }
 

@@ -4,7 +4,7 @@ import type { ObjectFinders } from '../../platform/find-object.ts'
 import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
 import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { accessResource, evaluate, loadQuestion } from './evaluate.ts'
-import { question } from './question.ts'
+import { questionSchema } from './question.ts'
 
 const answer = z
   .object({
@@ -36,12 +36,12 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
     summary: 'Ask whether a subject is permitted to do something',
     description:
       'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id or verified e-mail address; others are denied. Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant.',
-    body: question,
+    body: questionSchema,
     status: 200,
     answer,
     load: ({ caller, body }) => loadQuestion(deps, objects, caller, body),
     resource: accessResource,
-    handle: (question, { caller, body }) => evaluate(deps, caller, body, question),
+    handle: (loaded, { caller, body }) => evaluate(deps, caller, body, loaded),
   }),
   publicRoute({
     method: 'GET',

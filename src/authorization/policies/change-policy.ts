@@ -37,7 +37,7 @@ export async function planChange(
 }
 
 /** The policy of the path, and the earlier version to restore; `earlier` is null if there is no such version. */
-export type RollbackTarget = PolicyTarget & { earlier: Awaited<ReturnType<typeof findVersion>> }
+type RollbackTarget = PolicyTarget & { earlier: Awaited<ReturnType<typeof findVersion>> }
 
 /** Finds the policy of the path and a version of it; null if there is no such policy. */
 export async function findRollback(

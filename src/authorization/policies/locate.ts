@@ -1,5 +1,5 @@
 /** A position in a text. Both count from 1; columns count UTF-16 code units. */
-export interface TextPosition {
+interface TextPosition {
   line: number
   column: number
 }

@@ -91,5 +91,5 @@ const thread = new URL('./replay-thread.ts', import.meta.url)
  * Replays decisions in a thread, so that the process can answer other requests; one thread at a time. Throws 503
  * `too_costly` if it takes too long, and `overloaded` if too many are waiting.
  */
-export const replayInThread = (replay: Replay): Promise<(Effect | null)[]> =>
+const replayInThread = (replay: Replay): Promise<(Effect | null)[]> =>
   oneAtATime('replay', () => runThread(thread, replay, maxMs, () => tooCostly(30)))

@@ -30,7 +30,7 @@ const maxBuilt = 32
  * would contain it, with policies of all periods of validity. A slice is built only if the sum of its parts exceeds a
  * limit.
  */
-export function overBudget(
+export function budgetFault(
   tenantId: string,
   policy: SlicePolicy,
   active: readonly ActivePolicy[],
@@ -40,18 +40,18 @@ export function overBudget(
   if (total > maxTenantBytes) return tooLarge(`would take ${total} bytes; the limit is ${maxTenantBytes}`)
   const built = new Set<string>()
   let comparisons = 0
-  for (const { about, candidates, type } of questionsMet(policy, others)) {
+  for (const { about, candidates, type } of questionsOf(policy, others)) {
     comparisons += perQuestion + candidates.length
     if (comparisons > maxComparisons) return tooLarge('name too many actions and resource types')
-    const met = candidates.filter(({ types }) => types.size === 0 || types.has(type))
-    const atMost = sliceFault(sumOfSizes(met.map(({ size }) => size)), about)
-    const key = atMost && met.map(({ policy }) => policy.id).join()
+    const matching = candidates.filter(({ types }) => types.size === 0 || types.has(type))
+    const atMost = sliceFault(sumOfSizes(matching.map(({ size }) => size)), about)
+    const key = atMost && matching.map(({ policy }) => policy.id).join()
     if (!key || built.has(key)) continue
     if (built.size === maxBuilt) return atMost
     const slice = buildSlice(
       tenantId,
       0,
-      met.map(({ policy }) => policy),
+      matching.map(({ policy }) => policy),
     )
     const fault = sliceFault(slice, about)
     if (fault) return fault
@@ -61,7 +61,7 @@ export function overBudget(
 }
 
 /** The kinds of question to which `policy` can apply: an action, the policies about it, and a resource type. */
-function* questionsMet(policy: SlicePolicy, others: readonly SlicePolicy[]) {
+function* questionsOf(policy: SlicePolicy, others: readonly SlicePolicy[]) {
   const byAction = new Map<string, Sized[]>()
   for (const one of [...others, policy]) {
     const sized = { policy: one, size: sizeInSlice(one), types: new Set(one.compiled.resourceTypes) }

@@ -9,7 +9,7 @@ import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { type PolicyEffect, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
-import { actionOf, isOfMembers, queryOf } from '../evaluation/question.ts'
+import { actionOf, isMemberType, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import type { PolicyTarget } from './read-policy.ts'
@@ -49,8 +49,8 @@ export const policyTest = input.extend({
   draft: draftPolicy.optional(),
 })
 
-export type TestInput = z.output<typeof input>
-export type PolicyTest = z.output<typeof policyTest>
+type TestInput = z.output<typeof input>
+type PolicyTest = z.output<typeof policyTest>
 
 /**
  * Decides questions as if the policy (or the draft) were in force. For the question at the top level it also says
@@ -133,7 +133,7 @@ async function questionOf(
     resource: { type, id: asked.resource?.id ?? '', properties: asked.resource?.properties },
     context: asked.context,
   }
-  const query = queryOf(question, { caller, known, slice, now })
+  const query = queryOf(question, { caller, action, known, slice, now })
   return withTestValues(query, asked, slice)
 }
 
@@ -182,7 +182,7 @@ async function subjectOf(
   const type = subject?.type ?? 'user'
   const id = subject?.id ?? (subject?.roles ? null : caller.userId)
   return inTenant(db, caller, async (tx) => {
-    const known = id === null || !isOfMembers(type) ? null : await findSubject(tx, tenantId, id)
+    const known = id === null || !isMemberType(type) ? null : await findSubject(tx, tenantId, id)
     if (!subject?.roles) return known
     const roles = await listRolesNamed(tx, tenantId, subject.roles)
     if (roles.length < subject.roles.length)

@@ -10,7 +10,7 @@ import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
 import type { PolicyTarget } from './read-policy.ts'
 import type { Replay } from './replay.ts'
-import { overBudget } from './slice-budget.ts'
+import { budgetFault } from './slice-budget.ts'
 import { slicePolicies } from './slice-policies.ts'
 import { listActivePolicies } from './store.ts'
 
@@ -43,7 +43,7 @@ export async function startTrial(
   const body = draft ?? draftOf(row)
   const { fields, rules, compiled } = compileBody(body, schema, cost, text, draft ? '/draft' : '')
   const tried = { ...inTrial(id, row.version, fields, compiled), bytes: 0 }
-  const fault = overBudget(tenantId, tried, active.policies)
+  const fault = budgetFault(tenantId, tried, active.policies)
   if (fault) throw policyInvalid([fault], text(), draft ? '/draft' : '')
   const others = active.policies.filter((policy) => policy.id !== id)
   return {

@@ -11,7 +11,7 @@ import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
-import { type ActivePolicy, overBudget } from './slice-budget.ts'
+import { type ActivePolicy, budgetFault } from './slice-budget.ts'
 import {
   countPolicies,
   deleteOldVersions,
@@ -142,6 +142,6 @@ function assertAffordable(
   const { id, compiled, current } = plan
   const version = (current?.version ?? 0) + 1
   const policy = { ...compiled.fields, id, version, compiled: compiled.compiled }
-  const fault = overBudget(tenantId, policy, active)
+  const fault = budgetFault(tenantId, policy, active)
   if (fault) throw policyInvalid([fault], plan.text())
 }

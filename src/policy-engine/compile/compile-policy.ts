@@ -22,7 +22,7 @@ import {
 } from './policy-document.ts'
 import { maxSliceCostUs } from './slice-size.ts'
 
-export interface CompileContext extends ConditionContext {
+interface CompileContext extends ConditionContext {
   /** the id of a role by name or id; undefined if the tenant has no such role */
   role: (nameOrId: string) => string | undefined
 }

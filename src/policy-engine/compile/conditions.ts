@@ -34,4 +34,4 @@ export const operatorsByType = {
   array: [...either, 'contains', 'contains_any', 'contains_all', 'subset_of'],
 } as const satisfies Record<DataType, readonly string[]>
 
-export type Operator = (typeof operatorsByType)[DataType][number]
+type Operator = (typeof operatorsByType)[DataType][number]

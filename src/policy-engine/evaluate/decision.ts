@@ -4,7 +4,7 @@ import type { AnyQuery } from './query.ts'
 import { isReasonCode, type ReasonCode } from './reasons.ts'
 
 export type Effect = 'allow' | 'deny' | 'require_approval'
-export type Layer = 'invariant' | 'rbac' | 'policy'
+type Layer = 'invariant' | 'rbac' | 'policy'
 
 /** Why. Clients see the first reason; the code of an invariant is the error code. */
 export interface Reason {
@@ -27,7 +27,7 @@ export interface Matched {
  * What all gates that apply require together. `approvers` are lists of role ids; an approver has a role of each list.
  * Times are in seconds.
  */
-export interface ApprovalSpec {
+interface ApprovalSpec {
   quorum: number
   approvers: readonly (readonly string[])[]
   expires_in: number

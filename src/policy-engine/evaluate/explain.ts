@@ -18,11 +18,11 @@ export interface ExplainedPolicy {
 export type Outcome = 'true' | 'false' | 'unknown'
 
 /** One node of a condition as written, with its result. `actual` is the attribute's value, null if missing or ill-typed. */
-export type TraceNode =
+type TraceNode =
   | { path: string; outcome: Outcome; group: 'all' | 'any' | 'none'; of: TraceNode[] }
   | ({ path: string; outcome: Outcome; actual: AttributeValue | null } & ConditionLeaf)
 
-export interface PolicyExplanation {
+interface PolicyExplanation {
   policy_id: string
   /** it covers the subject, and its condition makes it apply; with a missing value, a deny or a gate applies */
   applies: boolean

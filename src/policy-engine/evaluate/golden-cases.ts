@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { inputText, type PolicyInstance } from './module.ts'
 
 /** One golden case: an input and a slice as the policies read them, and the required answer. */
-export interface GoldenCase {
+interface GoldenCase {
   name: string
   input: unknown
   slice: { readonly text: string }

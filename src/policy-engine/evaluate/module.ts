@@ -36,7 +36,7 @@ const { loadPolicySync } = (
 ).default
 
 export const entrypoints = ['authz/decision', 'authz/explain', 'authz/pattern/trial'] as const
-export type Entrypoint = (typeof entrypoints)[number]
+type Entrypoint = (typeof entrypoints)[number]
 
 const page = 64 * 1024
 const initialPages = (4 * 1024 * 1024) / page

@@ -63,7 +63,7 @@ export interface Resource {
   fields?: Readonly<Record<string, unknown>>
 }
 
-export interface Environment {
+interface Environment {
   ip: string | null
   userAgent: string | null
 }
@@ -105,7 +105,7 @@ export interface DecisionQuery extends Question {
 }
 
 /** A subject that an application asks about. It has a session only if it is the caller, and can be no member. */
-export interface ApplicationSubject extends Omit<Subject, 'type' | 'email' | 'session'> {
+interface ApplicationSubject extends Omit<Subject, 'type' | 'email' | 'session'> {
   type: string
   email: string | null
   session: SessionFacts | null
@@ -161,8 +161,6 @@ export function policyInput(query: AnyQuery) {
     others_can_approve: query.othersCanApprove ?? true,
   }
 }
-
-export type PolicyInput = ReturnType<typeof policyInput>
 
 // Passes only the permissions that can match: roles can list thousands, and each costs time in the module.
 function membershipInput(membership: Membership | null, action: string) {

@@ -1,5 +1,5 @@
 /** The sentence of each reason code. Safe to show: no ids, no names of other people or tenants. */
-export const reasonSentences = {
+const reasonSentences = {
   incomplete_input: 'The request lacks facts that the decision needs.',
   foreign_slice: 'The loaded policies are not those of this tenant.',
   otp_required: 'A second factor is required first.',
