@@ -21,7 +21,7 @@ import { tenantWords } from './context-words.ts'
 import { invalidCredentials } from './login.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
-export interface AcceptBody {
+interface AcceptBody {
   token: string
   password?: string | undefined
   first_name: string

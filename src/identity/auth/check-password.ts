@@ -8,7 +8,7 @@ import { findCredentials, replacePassword } from '../users/store.ts'
 import type { Person } from './create-own-tenant.ts'
 
 /** A person whose password was right, with the hash it was compared with: that hash must still be theirs at sign-in. */
-export type ProvenPerson = Person & { passwordHash: string }
+type ProvenPerson = Person & { passwordHash: string }
 
 /**
  * Compares address and password. {@link wrongPassword}, after the same time, for an unknown address, a wrong password

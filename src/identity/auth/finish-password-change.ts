@@ -6,7 +6,7 @@ import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { endSessions } from '../sessions/end-session.ts'
 
-export interface PasswordChange {
+interface PasswordChange {
   userId: string
   email: string
   firstName: string

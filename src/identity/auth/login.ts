@@ -16,7 +16,7 @@ import { findCredentials } from '../users/store.ts'
 import { checkPassword } from './check-password.ts'
 import { createOwnTenant, type Person } from './create-own-tenant.ts'
 
-export interface LoginBody {
+interface LoginBody {
   email: string
   password: string
   tenant_id?: string | undefined

@@ -22,7 +22,7 @@ import type { Person } from './create-own-tenant.ts'
 import { hiddenMs, mailAddressOwner } from './mail-address-owner.ts'
 import { refuseWeakPassword } from './password-policy.ts'
 
-export interface RegisterBody {
+interface RegisterBody {
   email: string
   password: string
   first_name: string

@@ -5,7 +5,7 @@ const readAgainMs = 60_000
 const minIntervalMs = 5_000
 
 /** The current keys, kept up to date while they rotate. */
-export interface WatchedKeyRing {
+interface WatchedKeyRing {
   now(): KeyRing
   /**
    * Reads the keys again, because a token names an unknown key. Reads at most every 5 s, however many tokens ask, and

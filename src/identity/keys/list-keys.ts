@@ -4,7 +4,7 @@ import { publishedMs, signerFirst } from './key-ring.ts'
 import { listKeys } from './store.ts'
 
 /** A signing key of the installation, without its private part. Times are in ms since 1970. */
-export interface ListedKey {
+interface ListedKey {
   kid: string
   algorithm: string
   /** `signing`: signs and verifies. `published`: verifies, and signs from `signsFrom`. `verifying`: verifies until `verifiesUntil`. */

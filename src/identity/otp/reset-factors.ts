@@ -12,7 +12,7 @@ import { findPersonBy, lockUser } from '../users/store.ts'
 import { deleteAllDevices } from './store.ts'
 
 /** The result: `removed` are the kinds of the removed factors. */
-export interface FactorsReset {
+interface FactorsReset {
   user: { id: string; email: string }
   removed: string[]
   sessionsEnded: number

@@ -7,7 +7,7 @@ import { addressKey } from './address-key.ts'
 import { recordSignInPlace } from './store.ts'
 
 /** A completed sign-in: with the second factor, if one was due. */
-export interface SignIn {
+interface SignIn {
   userId: string
   email: string
   tenantId: string

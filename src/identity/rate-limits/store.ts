@@ -9,9 +9,9 @@ export interface Attempt {
   at: number
 }
 
-export const failuresInRow = 10
-export const lockMs = 15 * 60_000
-export const failuresADay = 100
+const failuresInRow = 10
+const lockMs = 15 * 60_000
+const failuresADay = 100
 const dayMs = 24 * 3_600_000
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))

@@ -9,7 +9,7 @@ import { endSomePendingSessions, endSomeSessions } from './store.ts'
 const batch = 1_000
 
 /** How many rows of each kind were ended or voided. */
-export interface EndedEverywhere {
+interface EndedEverywhere {
   sessions: number
   pendingSignIns: number
   links: number

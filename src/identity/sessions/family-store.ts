@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
-export interface NewFamily {
+interface NewFamily {
   id: string
   sessionId: string
   userId: string

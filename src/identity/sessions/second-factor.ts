@@ -29,7 +29,7 @@ const maxPending = 100
 export const settledByCode = (_shown: DeviceType): SecondFactorSettled => settled
 
 /** A person who is about to get tokens for a tenant. */
-export interface Entry {
+interface Entry {
   userId: string
   tenantId: string
   /** The tenant setting `require_mfa`. */

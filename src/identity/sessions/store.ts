@@ -9,7 +9,7 @@ const acr = z.enum(['aal1', 'aal2'])
 const idRow = z.object({ id: z.uuid() })
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
-export interface NewSession {
+interface NewSession {
   id: string
   userId: string
   tenantId: string
@@ -325,7 +325,7 @@ export function countSessionsOf(tx: Tx, userId: string, now: number, page: ListP
 
 // Sign-ins that wait for a second factor.
 
-export interface NewPendingSession {
+interface NewPendingSession {
   id: string
   userId: string
   tenantId: string
@@ -380,10 +380,7 @@ export async function endOldestPendingSessions(
 }
 
 /** Ends every sign-in of a person that waits for a second factor. As the system role. */
-export async function endPendingSessions(
-  tx: Tx,
-  { userId, at }: { userId: string; at: number },
-): Promise<void> {
+async function endPendingSessions(tx: Tx, { userId, at }: { userId: string; at: number }): Promise<void> {
   const now = moment(at)
   await tx.query(sql.unsafe`
     update pending_sessions set ended_at = ${now}

@@ -12,7 +12,7 @@ import { clearAttempts } from '../rate-limits/store.ts'
 import { deletePerson, insertErasure, lockUser } from './store.ts'
 
 /** A person whose row and tenants are locked until the transaction ends. */
-export interface LockedPerson {
+interface LockedPerson {
   id: string
   email: string
   memberships: readonly MembershipToEnd[]
@@ -35,7 +35,7 @@ export const tenantsOwnedAlone = ({ memberships }: LockedPerson): MembershipToEn
   memberships.filter((b) => b.is_owner && b.has_others && !b.has_other_owner && !b.is_deleted)
 
 /** Who erases the person: they themselves, an operator, or the reader of the mailbox that the account claims. */
-export type ErasedBy = 'oneself' | 'operator' | 'mailbox'
+type ErasedBy = 'oneself' | 'operator' | 'mailbox'
 
 interface Erasure {
   by: ErasedBy

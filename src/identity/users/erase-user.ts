@@ -6,7 +6,7 @@ import type { MembershipToEnd } from '../../tenancy/members/store.ts'
 import { erasePerson, lockPersonWithTenants, logErased, tenantsOwnedAlone } from './erase-person.ts'
 import { findPersonBy } from './store.ts'
 
-export interface Erasing {
+interface Erasing {
   person: { id: string } | { email: string }
   by: 'oneself' | 'operator'
   requestInfo: RequestInfo

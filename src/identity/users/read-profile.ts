@@ -59,7 +59,7 @@ const brief = (membership: Membership) => ({
 })
 
 /** The permissions of the caller's roles in the tenant of the request, each once. */
-export function permissionsHeld({ auth }: Caller): string[] {
+function permissionsHeld({ auth }: Caller): string[] {
   const { systemRoles = [], permissions = [] } = auth.membership ?? {}
   return [...new Set<string>([...systemRoles.flatMap(permissionsOf), ...permissions])].sort()
 }

@@ -227,7 +227,7 @@ export async function deletePerson(tx: Tx, id: string): Promise<void> {
 }
 
 /** What the workers scrub after an erasure; `at` in ms since 1970. */
-export interface NewErasure {
+interface NewErasure {
   userId: string
   email: string
   tenantIds: readonly string[]

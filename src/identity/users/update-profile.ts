@@ -15,7 +15,7 @@ import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-a
 import { finishAddressChange } from './finish-address-change.ts'
 import { isEmailTaken, isUserAmong, updatePerson } from './store.ts'
 
-export interface ProfileChange {
+interface ProfileChange {
   first_name?: string | undefined
   last_name?: string | undefined
   email?: string | undefined

@@ -3,7 +3,7 @@ import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import type { MemberUserRow, UserRow } from './store.ts'
 
 /** The User of the interface specification. */
-export const userSchema = z
+const userSchema = z
   .object({
     id: z.uuid(),
     email: z.string(),
