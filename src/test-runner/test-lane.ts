@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 // One process runs many test files, because loading the service takes longer than most files take. It reads the names of
 // files from stdin, one per line, and runs each file as one test. In a file, `import t from 'tap'` gives that test, so
-// that its teardowns run at the end of the file.
+// that its teardowns run at the end of the file. `ends` are the teardowns of what files share.
 
 const uncaughtErrors = new URL('uncaught-errors.ts', import.meta.url).href
 
@@ -21,7 +21,7 @@ registerHooks({
 })
 
 const { default: t } = await import('tap')
-const lane = { file: t as unknown }
+const lane = { file: t as unknown, ends: [] as (() => Promise<void>)[] }
 Object.assign(globalThis, { [Symbol.for('bailiwick.lane')]: lane })
 
 for await (const file of createInterface({ input: process.stdin }))
@@ -30,5 +30,6 @@ for await (const file of createInterface({ input: process.stdin }))
     await import(pathToFileURL(resolve(file)).href)
     flushCompileCache() // for the processes that tests start, and the next run
   })
+for (const end of lane.ends) await end()
 t.end()
 process.exit() // a file can leave handles open

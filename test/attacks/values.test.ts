@@ -1,8 +1,8 @@
 import t from 'tap'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { foundFirm } from '../tenancy/staff.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 
 t.test('unusual keys and times cause no failure', async (t) => {
   const { owner, path } = await foundFirm(service)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const definitions = '/api/v1/attribute-definitions/'
 const policies = '/api/v1/policies/'
 const clearance = { key: 'clearance', category: 'subject', data_type: 'integer' }

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
-import { type Client, startService } from '../helpers/service.ts'
+import type { Client } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const policies = '/api/v1/policies/'
 const leaf = (attribute: string, operator: string, value: unknown) => ({ attribute, operator, value })
 

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
-import { type Client, startService, tokenIn } from '../helpers/service.ts'
+import { type Client, tokenIn } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const roles = (client: Client) => `/api/v1/tenants/${client.tenantId}/roles/`
 const policies = '/api/v1/policies/'
 

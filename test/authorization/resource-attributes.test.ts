@@ -2,13 +2,14 @@ import t, { type Test } from 'tap'
 import { listRoutes } from '../../src/app.ts'
 import { type ActionName, actions } from '../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../helpers/colleague.ts'
-import { type Answer, type Client, startService } from '../helpers/service.ts'
+import type { Answer, Client } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 
 // A policy on resource.* depends on the fields that each operation passes. A field that an operation leaves out is
 // missing, and with a missing value a deny applies. So each deny is tried with the value of the resource, and with
 // another value.
 
-const service = await startService(t)
+const service = await sharedService(t)
 const policies = '/api/v1/policies/'
 const owner = await service.signUp()
 const admin = await colleague(service, owner, 'admin')

@@ -91,7 +91,7 @@ const senders = ['outbox-relay', 'email', 'event-fanout']
  * actors to start (an empty list: all). Log lines go to `logTo` if given. `hashing: {}` hashes at production cost.
  */
 export async function startService(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   {
     env = {},
     workers = true,

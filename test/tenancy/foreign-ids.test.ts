@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { type Answer, type Call, startService } from '../helpers/service.ts'
+import type { Answer, Call } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { expect, type Firm, foundFirm, look, type Staff } from './staff.ts'
 
 // A request that names an object of another tenant, in the path, the body, the query or a header, gets the same answer
 // as for an unknown id, byte for byte, and changes nothing in the other tenant.
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 
 interface Contents {
   firm: Firm

@@ -2,13 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
 import { listRoutes } from '../../src/app.ts'
 import type { Route } from '../../src/platform/http/route.ts'
-import { type Call, startService } from '../helpers/service.ts'
+import type { Call } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { expect, foundFirm } from './staff.ts'
 
 // The access matrix: every route of tenancy, requested by every kind of caller. The answers are stored in matrix.txt, so
 // that a review shows every change of access. UPDATE_MATRIX=1 writes it again. Invitations have tests of their own.
 
-const service = await startService(t)
+const service = await sharedService(t)
 const firm = await foundFirm(service)
 const { id, path, owner, hire } = firm
 const second = await hire('owner')

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { startService } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
 import { eventsOf, expect, foundFirm } from './staff.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const firm = await foundFirm(service)
 const { owner, path, id } = firm
 const clerk = await firm.hire('member')

@@ -2,13 +2,14 @@ import t from 'tap'
 import { listRoutes } from '../../../src/app.ts'
 import { type ActionName, actions } from '../../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../../helpers/colleague.ts'
-import { type Answer, type Client, startService } from '../../helpers/service.ts'
+import type { Answer, Client } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { approvals, approve, policies } from './office.ts'
 
 // Each gated operation uses up its approval in the transaction of its effect. A write in another transaction shows here,
 // because then the transaction that uses up the approval contains no other write.
 
-const service = await startService(t)
+const service = await sharedService(t)
 const owner = await service.signUp()
 const approver = await colleague(service, owner, 'admin')
 const tenant = `/api/v1/tenants/${owner.tenantId}/`

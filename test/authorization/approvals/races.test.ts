@@ -1,6 +1,7 @@
 import t from 'tap'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
-import { type Answer, startService } from '../../helpers/service.ts'
+import type { Answer } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import {
   approvals,
   approve,
@@ -14,7 +15,7 @@ import {
   repeat,
 } from './office.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const database = await openDatabase(t, service)
 const rounds = 8
 

@@ -1,11 +1,12 @@
 import t from 'tap'
-import { type Client, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
+import { type Client, claimsOf, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { attemptLogin, codeAt, codeIn, enrol, requireMfa } from '../../identity/otp/authenticator.ts'
 import { expect, look } from '../../tenancy/staff.ts'
 
 // The audit entries about credentials: passwords, addresses, sessions, second factors.
 
-const service = await startService(t)
+const service = await sharedService(t)
 const auth = '/api/v1/auth'
 
 interface Entry {

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { approve } from '../../authorization/approvals/office.ts'
 import { colleague } from '../../helpers/colleague.ts'
-import { startService } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { expect } from '../../tenancy/staff.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const all = '/api/v1/webhooks/'
 const url = 'https://receiver.example/events'
 

@@ -1,8 +1,9 @@
 import pg from 'pg'
 import t from 'tap'
-import { startService, tokenIn } from '../../helpers/service.ts'
+import { tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const superuser = new pg.Client({ connectionString: service.databases.superuser })
 await superuser.connect()
 t.teardown(() => superuser.end())

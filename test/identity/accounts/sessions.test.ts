@@ -1,8 +1,9 @@
 import pg from 'pg'
 import t from 'tap'
-import { claimsOf, startService } from '../../helpers/service.ts'
+import { claimsOf } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const superuser = new pg.Client({ connectionString: service.databases.superuser })
 await superuser.connect()
 t.teardown(() => superuser.end())

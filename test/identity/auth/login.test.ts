@@ -1,8 +1,9 @@
 import t from 'tap'
 import { openDatabase } from '../../helpers/event-log.ts'
-import { claimsOf, startService } from '../../helpers/service.ts'
+import { claimsOf } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const database = await openDatabase(t, service)
 const login = (body: unknown) => service.call('POST', '/api/v1/auth/login/', { body })
 const headerOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString())

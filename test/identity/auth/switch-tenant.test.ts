@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
-import { claimsOf, startService } from '../../helpers/service.ts'
+import { claimsOf } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const database = await openDatabase(t, service)
 const noMember = { status: 403, body: { code: 'no_active_membership' } }
 

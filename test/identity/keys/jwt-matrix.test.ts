@@ -3,11 +3,12 @@ import { createServer } from 'node:http'
 import { CompactEncrypt, createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
 import t from 'tap'
 import { loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
-import { claimsOf, startService } from '../../helpers/service.ts'
+import { claimsOf } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
 // Every forged or altered token gets 401, on routes with and without a tenant and on refresh.
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const { deps } = service
 const ada = await service.signUp()
 const ring = await loadKeyRing(deps)

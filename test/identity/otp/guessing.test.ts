@@ -1,11 +1,11 @@
 import t from 'tap'
 import { recoveryCodeHashes } from '../../../src/identity/otp/codes.ts'
-import { startService } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { attemptLogin, changeRows, codeAt, codeIn, enrol, otherThan } from './authenticator.ts'
 
 const otp = '/api/v1/auth/otp'
 const minute = 60_000
-const service = await startService(t)
+const service = await sharedService(t)
 const { call } = service
 const wrong = { status: 400, body: { code: 'otp_invalid', verified: false } }
 const locked = { status: 429, body: { code: 'account_locked', verified: false } }

@@ -1,12 +1,13 @@
 import t from 'tap'
-import { claimsOf, startService } from '../../helpers/service.ts'
+import { claimsOf } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { attemptLogin, codeAt, codeIn, enrol, otherThan, startBeside } from './authenticator.ts'
 
 // Every setting of one-time passwords at every route that it affects. A route that a row does not name is open: 200, or
 // 400 for a wrong code.
 
 const otp = '/api/v1/auth/otp'
-const service = await startService(t)
+const service = await sharedService(t)
 const { call } = service
 const routes = {
   'totp/setup': ['POST', {}],

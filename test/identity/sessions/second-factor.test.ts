@@ -1,7 +1,8 @@
 import t from 'tap'
 import { endSessionsOf } from '../../../src/identity/sessions/store.ts'
 import { asSystem } from '../../../src/platform/db/transaction.ts'
-import { claimsOf, startService } from '../../helpers/service.ts'
+import { claimsOf } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import {
   attemptLogin,
   changeRows,
@@ -14,7 +15,7 @@ import {
 
 const otp = '/api/v1/auth/otp'
 const me = '/api/v1/users/me/'
-const service = await startService(t)
+const service = await sharedService(t)
 const { call } = service
 const required = { OTP_REQUIRED_FOR_LOGIN: 'true' }
 

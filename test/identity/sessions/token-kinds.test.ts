@@ -1,10 +1,11 @@
 import t from 'tap'
 import { listRoutes } from '../../../src/app.ts'
 import { createReadiness } from '../../../src/platform/http/health.ts'
-import { startService, tokenIn } from '../../helpers/service.ts'
+import { tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { attemptLogin, codeIn, enrol } from '../otp/authenticator.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const { call } = service
 
 t.test('a temporary token opens the routes that complete a sign-in, and no other route', async (t) => {

@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { cpuTime } from '../../helpers/cpu-time.ts'
 import { exchange, requestText } from '../../helpers/raw-http.ts'
-import { startService } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const ada = await service.signUp()
 const tenants = '/api/v1/tenants/'
 const json = { 'content-type': 'application/json' }

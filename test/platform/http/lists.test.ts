@@ -1,8 +1,9 @@
 import t from 'tap'
 import { crowd } from '../../helpers/crowd.ts'
-import { type Client, startService } from '../../helpers/service.ts'
+import type { Client } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await startService(t, { workers: false })
+const service = await sharedService(t, { workers: false })
 const ada = await service.signUp({ email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' })
 const second = 1_000
 const since = service.now() + second

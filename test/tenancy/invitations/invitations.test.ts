@@ -1,8 +1,9 @@
 import t from 'tap'
-import { type Client, startService, tokenIn } from '../../helpers/service.ts'
+import { type Client, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const firm = await foundFirm(service)
 const path = `${firm.path}/invitations/`
 const day = 86_400_000

@@ -1,10 +1,11 @@
 import vm from 'node:vm'
 import t from 'tap'
-import { startService, tokenIn } from '../../helpers/service.ts'
+import { tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { codeAt, enrol, otherThan } from '../../identity/otp/authenticator.ts'
 import { expect, foundFirm } from '../staff.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 
 /** The form for people with an account, as the script of the page uses it; `press` presses its button. */
 async function accountForm(token: string) {

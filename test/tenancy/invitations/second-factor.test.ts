@@ -1,9 +1,10 @@
 import t from 'tap'
-import { claimsOf, startService, tokenIn } from '../../helpers/service.ts'
+import { claimsOf, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { codeIn, requireMfa } from '../../identity/otp/authenticator.ts'
 import { expect, foundFirm } from '../staff.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const firm = await foundFirm(service)
 const accept = '/api/v1/invitations/accept/'
 const password = 'a quiet harbour'

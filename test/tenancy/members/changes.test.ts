@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { type Client, startService, tokenIn } from '../../helpers/service.ts'
+import { type Client, tokenIn } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 
 const define = (owner: Client, key: string, data_type: string) =>
   expect(201, owner.post('/api/v1/attribute-definitions/', { key, data_type, category: 'subject' }))

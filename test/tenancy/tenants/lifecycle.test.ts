@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { startService } from '../../helpers/service.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
 import { eventsOf, expect, foundFirm } from '../staff.ts'
 
-const service = await startService(t)
+const service = await sharedService(t)
 const events = async (id: string) => (await eventsOf(service, id, 'tenant.tenant_')).slice(1)
 
 t.test(

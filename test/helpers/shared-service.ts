@@ -1,0 +1,31 @@
+import type { Test } from 'tap'
+import { type Service, startService } from './service.ts'
+
+type End = () => unknown
+type Lane = { ends: End[] }
+
+const halfDay = 43_200_000
+const shared = new Map<boolean, { service: Service; since: number; end(): Promise<void> }>()
+
+/**
+ * A service that the files of one process share, with default settings. Use it in a file that looks at nothing but its
+ * own people and tenants, and leaves settings and dependencies alone. The clock goes on where the last file left it;
+ * after half a day the next file gets a new service.
+ */
+export async function sharedService(t: Test, { workers = true } = {}): Promise<Service> {
+  const found = shared.get(workers)
+  if (found && found.service.now() - found.since < halfDay) return found.service
+  await found?.end()
+  const teardowns: End[] = []
+  const service = await startService({ teardown: (end: End) => void teardowns.push(end) }, { workers })
+  const end = async () => {
+    if (shared.get(workers)?.service !== service) return
+    shared.delete(workers)
+    for (const teardown of teardowns.reverse()) await teardown()
+  }
+  shared.set(workers, { service, since: service.now(), end })
+  const lane = Reflect.get(globalThis, Symbol.for('bailiwick.lane')) as Lane | undefined
+  if (lane) lane.ends.push(end)
+  else t.teardown(end) // the file is run on its own
+  return service
+}
