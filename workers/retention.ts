@@ -41,7 +41,10 @@ const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   events: ['EVENT_RETENTION_DAYS', deleteEventsBefore],
   audit_rows: ['AUDIT_RETENTION_DAYS', deleteAuditBefore],
   approval_bodies: ['APPROVAL_BODY_RETENTION_DAYS', dropBodiesBefore],
-  dead_letters: ['DEAD_LETTER_RETENTION_DAYS', (tx, before, most) => purgeDeadLetters(tx, { before }, most)],
+  dead_letters: [
+    'DEAD_LETTER_RETENTION_DAYS',
+    (tx, before, limit) => purgeDeadLetters(tx, { before }, limit),
+  ],
   mails: ['MAIL_RETENTION_DAYS', deleteMailsBefore],
   sign_in_places: ['SIGN_IN_PLACE_RETENTION_DAYS', deletePlacesBefore],
 }
@@ -91,7 +94,7 @@ async function scrubErased({ db, clock, sealer }: RetentionDeps): Promise<number
   return erased.length
 }
 
-/** Each page in a transaction of its own: a person may have more rows than one statement has time for. */
+/** Scrubs each page in its own transaction: a person can have more rows than one statement can handle in time. */
 async function inPages({ db }: Pick<WorkerDeps, 'db'>, scrub: Scrub, person: Scrubbed): Promise<void> {
   let after: PageEnd | null = null
   do after = await asWorker(db, (tx) => scrubPage(tx, scrub, person, { after, most: scrubPageSize }))

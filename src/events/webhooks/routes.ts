@@ -61,8 +61,8 @@ function pageOfDeliveries(deps: Deps, caller: Caller, id: string, query: ListQue
   const { tenantId } = caller
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
-  const asked = { path: `/api/v1/webhooks/${id}/deliveries`, query }
-  return answerPage(deps, caller, deliveryList, asked, load, showDelivery)
+  const request = { path: `/api/v1/webhooks/${id}/deliveries`, query }
+  return answerPage(deps, caller, deliveryList, request, load, showDelivery)
 }
 
 /** Loads the webhook of the path and locks it until the transaction ends. */

@@ -1,10 +1,9 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { auditedDepartment, type NewDepartment } from './department-schemas.ts'
@@ -32,18 +31,13 @@ export async function createDepartment(
   if ((await countDepartments(tx, tenantId)) >= max)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} departments.`)
   await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.department_created',
-    subject: id,
-    data: { department_id: id },
-  })
   const department = await findDepartment(tx, tenantId, id)
   if (!department) throw new Error('The new department cannot be read')
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.department_created',
+    data: { department_id: id },
     action: 'department:create',
-    target: { type: 'department', id: id },
+    target: { type: 'department', id },
     changes: changesBetween(null, auditedDepartment(department)),
   })
   return department

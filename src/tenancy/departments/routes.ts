@@ -29,13 +29,13 @@ import { updateDepartment } from './update-department.ts'
 
 function pageOfDepartments(deps: Deps, caller: Caller, query: ListQuery) {
   const { tenantId } = caller
-  const asked = { path: `/api/v1/tenants/${tenantId}/departments`, query }
+  const request = { path: `/api/v1/tenants/${tenantId}/departments`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => ({
       rows: await listDepartments(tx, tenantId, page),
       count: await countListed(tx, tenantId, page),
     }))
-  return answerPage(deps, caller, departmentList, asked, load, showDepartment)
+  return answerPage(deps, caller, departmentList, request, load, showDepartment)
 }
 
 async function readDepartment(deps: Deps, caller: Caller, id: string) {

@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { requireDepartment } from './create-department.ts'
 import { auditedDepartment, type DepartmentChange } from './department-schemas.ts'
 import { changeDepartment, type DepartmentRow, findDepartment, isAtOrAbove } from './store.ts'
@@ -32,17 +31,12 @@ export async function updateDepartment(
   if (parentId !== null && (await isAtOrAbove(tx, tenantId, id, parentId)))
     throw invalidField('parent_id', 'A department cannot be below itself.', 'cycle')
   if (!(await changeDepartment(tx, { tenantId, id, name, description, parentId, at }))) return department
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.department_updated',
-    subject: id,
-    data: { department_id: id },
-  })
   const changed = (await findDepartment(tx, tenantId, id)) ?? department
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.department_updated',
+    data: { department_id: id },
     action: 'department:update',
-    target: { type: 'department', id: id },
+    target: { type: 'department', id },
     changes: changesBetween(auditedDepartment(department), auditedDepartment(changed)),
   })
   return changed

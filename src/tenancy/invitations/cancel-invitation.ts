@@ -1,10 +1,9 @@
 import type { Deps } from '../../deps.ts'
-import { type AuditActor, appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import type { AuditActor } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { cancelPending, cancelPendingTo, findInvitation, type InvitationRow } from './store.ts'
 
 /** Cancels a pending invitation; a cancelled one stays cancelled. 409 `invalid_state` for any other status. */
@@ -32,10 +31,9 @@ export async function cancelInvitationTo(tx: Tx, doer: AuditActor, email: string
 }
 
 async function recordCancelled(tx: Tx, doer: AuditActor, id: string, at: number): Promise<void> {
-  const data = { invitation_id: id }
-  await appendEvent(tx, { ...causedBy(doer, at), type: 'tenant.invitation_cancelled', subject: id, data })
-  await appendAudit(tx, {
-    ...doneBy(doer, at),
+  await recordChange(tx, doer, at, {
+    event: 'tenant.invitation_cancelled',
+    data: { invitation_id: id },
     action: 'invitation:cancel',
     target: { type: 'invitation', id },
     changes: { status: { before: 'pending', after: 'cancelled' } },

@@ -1,11 +1,10 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { findRequestedRoles } from '../members/add-member.ts'
@@ -69,10 +68,10 @@ export async function createInvitation(
   if (!(await insertInvitation(tx, invitation))) throw invitationPending()
   await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
   const data = { invitation_id: id }
-  await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_created', subject: id, data })
   const audited = { email, roles: roles.map((role) => role.name), department_id: departmentId, message }
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.invitation_created',
+    data,
     action: 'invitation:create',
     target: { type: 'invitation', id },
     changes: changesBetween(null, audited),

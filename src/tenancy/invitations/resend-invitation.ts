@@ -1,11 +1,10 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import { makeOneTimeToken } from '../../platform/crypto/one-time-token.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
 import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant, lockTenant } from '../tenants/store.ts'
@@ -49,10 +48,9 @@ export async function resendInvitation(
   if (!renewed)
     throw invalidState(`An invitation that is ${invitation.status} cannot be sent again.`, invitation.status)
   await mailInvitation(deps, tx, caller, { email, message, tenantName: tenant.name, token, at })
-  const data = { invitation_id: id }
-  await appendEvent(tx, { ...causedBy(caller, at), type: 'tenant.invitation_resent', subject: id, data })
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.invitation_resent',
+    data: { invitation_id: id },
     action: 'invitation:resend',
     target: { type: 'invitation', id },
     changes: changesBetween(auditedState(found), auditedState(invitation)),

@@ -30,13 +30,13 @@ import {
 
 function pageOfInvitations(deps: Deps, caller: Caller, query: ListQuery) {
   const { tenantId } = caller
-  const asked = { path: `/api/v1/tenants/${tenantId}/invitations`, query }
+  const request = { path: `/api/v1/tenants/${tenantId}/invitations`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => ({
       rows: await listInvitations(tx, tenantId, page, deps.clock()),
       count: await countInvitations(tx, tenantId, page),
     }))
-  return answerPage(deps, caller, invitationList, asked, load, showInvitation)
+  return answerPage(deps, caller, invitationList, request, load, showInvitation)
 }
 
 async function readInvitation(deps: Deps, caller: Caller, id: string) {
@@ -49,7 +49,7 @@ async function readInvitation(deps: Deps, caller: Caller, id: string) {
 /** The invitations to the caller's address; none while it is unverified, since the caller only claims it. */
 function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
   const { email, emailVerified } = caller.auth.user
-  const asked = { path: '/api/v1/users/me/invitations', query }
+  const request = { path: '/api/v1/users/me/invitations', query }
   const load = async (page: ListPage) => {
     if (!emailVerified) return { rows: [], count: 0 }
     const now = deps.clock()
@@ -58,7 +58,7 @@ function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
       count: await countInvitationsTo(tx, email, page, now),
     }))
   }
-  return answerPage(deps, caller, ownInvitationList, asked, load, showReceived)
+  return answerPage(deps, caller, ownInvitationList, request, load, showReceived)
 }
 
 export function invitationRoutes(deps: Deps): Route[] {

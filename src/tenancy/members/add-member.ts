@@ -1,13 +1,12 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { makeLink } from '../../platform/links/one-time-link.ts'
 import { signature } from '../../platform/mail/free-text.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
@@ -45,19 +44,14 @@ export async function addMember(
   if (attributes) await checkAttributes(tx, tenantId, attributes)
   if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
     throw new ApiError(409, 'already_member', 'This person is already a member.')
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.member_added',
-    subject: id,
-    data: { membership_id: id, user_id: user.id },
-  })
   await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
   const member = await findMember(tx, tenantId, id)
   if (!member) throw new Error('The new member cannot be read')
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.member_added',
+    data: { membership_id: id, user_id: user.id },
     action: 'member:create',
-    target: { type: 'member', id: id },
+    target: { type: 'member', id },
     changes: changesBetween(null, auditedMember(member)),
   })
   return member

@@ -1,9 +1,7 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { assertCanChange } from './keep-owners.ts'
 import { endSessionsOfMember, type MemberRow } from './store.ts'
 
@@ -22,14 +20,9 @@ export async function endMemberSessions(
   const at = clock()
   assertCanChange(caller, member)
   await endSessionsOfMember(tx, { tenantId, id, at })
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.member_sessions_ended',
-    subject: id,
+  await recordChange(tx, caller, at, {
+    event: 'tenant.member_sessions_ended',
     data: { membership_id: id, user_id },
-  })
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
     action: 'member:update',
     target: { type: 'member', id },
     changes: { sessions: { before: 'live', after: 'ended' } },

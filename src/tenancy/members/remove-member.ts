@@ -1,11 +1,10 @@
 import type { Deps } from '../../deps.ts'
-import { type AuditActor, appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { type AuditActor, changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { cancelInvitationTo } from '../invitations/cancel-invitation.ts'
 import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
@@ -34,14 +33,9 @@ export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow,
   await deleteMember(tx, tenantId, id)
   await cancelInvitationTo(tx, doer, email, at)
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
-  await appendEvent(tx, {
-    ...causedBy(doer, at),
-    type: 'tenant.member_removed',
-    subject: id,
+  await recordChange(tx, doer, at, {
+    event: 'tenant.member_removed',
     data: { membership_id: id, user_id },
-  })
-  await appendAudit(tx, {
-    ...doneBy(doer, at),
     action: 'member:delete',
     target: { type: 'member', id },
     changes: changesBetween(auditedMember(member), null),

@@ -20,13 +20,13 @@ import { updateMember } from './update-member.ts'
 
 function pageOfMembers(deps: Deps, caller: Caller, query: ListQuery) {
   const { tenantId } = caller
-  const asked = { path: `/api/v1/tenants/${tenantId}/members`, query }
+  const request = { path: `/api/v1/tenants/${tenantId}/members`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => {
       const count = await countMembers(tx, tenantId, page)
       return { rows: await listMembers(tx, tenantId, page, count), count }
     })
-  return answerPage(deps, caller, memberList, asked, load, showMember)
+  return answerPage(deps, caller, memberList, request, load, showMember)
 }
 
 async function readMember(deps: Deps, caller: Caller, memberId: string) {

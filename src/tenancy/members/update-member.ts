@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { assertGrantable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
 import type { RoleRow } from '../roles/store.ts'
@@ -37,15 +36,10 @@ export async function updateMember(
   if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
   if (!(await apply(tx, tenantId, member, roles, change, at))) return member
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.member_updated',
-    subject: memberId,
-    data: { membership_id: memberId, user_id: member.user_id },
-  })
   const changed = (await findMember(tx, tenantId, memberId)) ?? member
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.member_updated',
+    data: { membership_id: memberId, user_id: member.user_id },
     action: 'member:update',
     target: { type: 'member', id: memberId },
     changes: changesBetween(auditedMember(member), auditedMember(changed)),

@@ -1,11 +1,10 @@
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { incrementPolicyRevision, lockTenant } from '../tenants/store.ts'
 import { assertHeld, holderOf } from './grantable-roles.ts'
@@ -35,18 +34,13 @@ export async function createRole(
     )
   if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
   await incrementPolicyRevision(tx, tenantId)
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.role_created',
-    subject: id,
-    data: { role_id: id },
-  })
   const role = await findRole(tx, tenantId, id)
   if (!role) throw new Error('The new role cannot be read')
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.role_created',
+    data: { role_id: id },
     action: 'role:create',
-    target: { type: 'role', id: id },
+    target: { type: 'role', id },
     changes: changesBetween(null, auditedRole(role)),
   })
   return role

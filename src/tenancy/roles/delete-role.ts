@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { incrementPolicyRevision } from '../tenants/store.ts'
 import { auditedRole } from './role-schemas.ts'
 import { deleteUnusedRole, type RoleDetailRow } from './store.ts'
@@ -28,14 +27,9 @@ export async function deleteRole(
   if (!(await deleteUnusedRole(tx, tenantId, roleId)))
     throw new ApiError(409, 'role_in_use', 'Members or policies use this role. Remove it from them first.')
   await incrementPolicyRevision(tx, tenantId)
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.role_deleted',
-    subject: roleId,
+  await recordChange(tx, caller, at, {
+    event: 'tenant.role_deleted',
     data: { role_id: roleId },
-  })
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
     action: 'role:delete',
     target: { type: 'role', id: roleId },
     changes: changesBetween(auditedRole(role), null),

@@ -16,13 +16,13 @@ import { updateRole } from './update-role.ts'
 
 function pageOfRoles(deps: Deps, caller: Caller, query: ListQuery) {
   const { tenantId } = caller
-  const asked = { path: `/api/v1/tenants/${tenantId}/roles`, query }
+  const request = { path: `/api/v1/tenants/${tenantId}/roles`, query }
   const load = (page: ListPage) =>
     inTenant(deps.db, caller, async (tx) => ({
       rows: await listRoles(tx, tenantId, page),
       count: await countRoles(tx, tenantId, page),
     }))
-  return answerPage(deps, caller, roleList, asked, load, showRole)
+  return answerPage(deps, caller, roleList, request, load, showRole)
 }
 
 async function readRole(deps: Deps, caller: Caller, roleId: string) {

@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { incrementPolicyRevision } from '../tenants/store.ts'
 import { nameTaken } from './create-role.ts'
 import { assertHeld, holderOf } from './grantable-roles.ts'
@@ -45,15 +44,10 @@ export async function updateRole(
   const next = { tenantId, id: roleId, name, description, permissions, at }
   if (!(await changeRole(tx, next))) return role
   await incrementPolicyRevision(tx, tenantId)
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.role_updated',
-    subject: roleId,
-    data: { role_id: roleId },
-  })
   const changed = (await findRole(tx, tenantId, roleId)) ?? role
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.role_updated',
+    data: { role_id: roleId },
     action: 'role:update',
     target: { type: 'role', id: roleId },
     changes: changesBetween(auditedRole(role), auditedRole(changed)),

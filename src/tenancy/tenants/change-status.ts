@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { findTenant, markDeleted, type TenantRow, type TenantStatus, updateStatus } from './store.ts'
 import { auditedTenant } from './tenant-schemas.ts'
 
@@ -37,14 +36,9 @@ export async function changeStatus(
   if (tenant.status !== to)
     throw invalidState(`A tenant that is ${tenant.status} cannot be ${to}.`, tenant.status)
   if (!changed) return tenant
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: event,
-    subject: tenantId,
+  await recordChange(tx, caller, at, {
+    event: event,
     data: { tenant_id: tenantId },
-  })
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
     action: `tenant:${verb}`,
     target: { type: 'tenant', id: tenantId },
     changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
@@ -64,14 +58,9 @@ export async function deleteTenant(
   const at = clock()
   assertAmong(versions, tenant.version)
   if (!(await markDeleted(tx, { id: tenantId, at }))) throw notFound()
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.tenant_deleted',
-    subject: tenantId,
+  await recordChange(tx, caller, at, {
+    event: 'tenant.tenant_deleted',
     data: { tenant_id: tenantId },
-  })
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
     action: 'tenant:delete',
     target: { type: 'tenant', id: tenantId },
     changes: changesBetween(auditedTenant(tenant), null),

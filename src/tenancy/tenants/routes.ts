@@ -13,13 +13,13 @@ import { newTenant, showTenant, tenantChange, tenantResource, tenantSchema } fro
 import { updateTenant } from './update-tenant.ts'
 
 function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
-  const asked = { path: '/api/v1/tenants', query }
+  const request = { path: '/api/v1/tenants', query }
   const load = (page: ListPage) =>
     asSystem(deps.db, 'a person belongs to several tenants', async (tx) => ({
       rows: await listTenantsOf(tx, caller.userId, page),
       count: await countTenantsOf(tx, caller.userId, page),
     }))
-  return answerPage(deps, caller, tenantList, asked, load, showTenant)
+  return answerPage(deps, caller, tenantList, request, load, showTenant)
 }
 
 async function readTenant(deps: Deps, caller: Caller) {

@@ -1,12 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { changeTenant, findTenant, type TenantRow } from './store.ts'
 import { auditedTenant, type TenantChange } from './tenant-schemas.ts'
 
@@ -23,16 +22,11 @@ export async function updateTenant(
   assertAmong(ifMatch, before.version)
   const { name, settings = {} } = change
   if (!(await changeTenant(tx, { id: tenantId, name, settings, at }))) return before
-  await appendEvent(tx, {
-    ...causedBy(caller, at),
-    type: 'tenant.tenant_updated',
-    subject: tenantId,
-    data: { tenant_id: tenantId },
-  })
   const tenant = await findTenant(tx, tenantId, userId)
   if (!tenant) throw notFound()
-  await appendAudit(tx, {
-    ...doneBy(caller, at),
+  await recordChange(tx, caller, at, {
+    event: 'tenant.tenant_updated',
+    data: { tenant_id: tenantId },
     action: 'tenant:update',
     target: { type: 'tenant', id: tenantId },
     changes: changesBetween(auditedTenant(before), auditedTenant(tenant)),
