@@ -67,17 +67,18 @@ t.test('no table with a tenant_id keeps a row of an erased tenant, or loses one 
   const { urls, drop } = await disposableDatabase()
   const client = new pg.Client({ connectionString: urls.superuser })
   await client.connect()
+  const now = Date.parse('2026-11-21T12:00:00Z')
+  // Before the rows exist: a worker refuses to start when its keys open none of the sealed values.
+  const worker = await workerOf(t, urls, () => now)
   const tables = await catalogueTables(client)
   const [gone, fresh, alive] = [randomUUID(), randomUUID(), randomUUID()]
   for (const tenantId of [gone, fresh, alive])
     await seedRows(client, tables, { tenantId, userId: randomUUID() })
-  const now = Date.parse('2026-11-21T12:00:00Z')
   const deleted = (days: number) => new Date(now - days * day)
   await client.query(
     'update tenants set deleted_at = case id when $1 then $3::timestamptz when $2 then $4 end',
     [gone, fresh, deleted(31), deleted(29)],
   )
-  const worker = await workerOf(t, urls, () => now)
   t.teardown(async () => {
     await client.end()
     await drop()
