@@ -7,7 +7,7 @@ import {
   listDeletedWebhooks,
 } from '../src/events/webhooks/delivery-store.ts'
 import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
-import { deleteAuditBefore } from '../src/platform/audit/erase-audit.ts'
+import { deleteAuditBefore } from '../src/platform/audit/append-audit.ts'
 import {
   type PageEnd,
   type Scrub,
@@ -97,6 +97,6 @@ async function scrubErased({ db, clock, sealer }: RetentionDeps): Promise<number
 /** Scrubs each page in its own transaction: a person can have more rows than one statement can handle in time. */
 async function inPages({ db }: Pick<WorkerDeps, 'db'>, scrub: Scrub, person: Scrubbed): Promise<void> {
   let after: PageEnd | null = null
-  do after = await asWorker(db, (tx) => scrubPage(tx, scrub, person, { after, most: scrubPageSize }))
+  do after = await asWorker(db, (tx) => scrubPage(tx, scrub, person, { after, limit: scrubPageSize }))
   while (after)
 }

@@ -129,8 +129,8 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         versioned: true,
         load: lockedWebhook,
         resource: webhookResource,
-        act: async (tx, ask, webhook) =>
-          showChangedWebhook(await updateWebhook(tx, deps, ask.caller, webhook, ask)),
+        act: async (tx, input, webhook) =>
+          showChangedWebhook(await updateWebhook(tx, deps, input.caller, webhook, input)),
       }),
     ),
     changeRoute({

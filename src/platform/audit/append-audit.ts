@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
+import { deleteOld } from '../db/delete-old.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Caller } from '../http/caller.ts'
 import type { RequestInfo } from '../http/request-info.ts'
@@ -91,3 +92,11 @@ export function changesBetween(
 
 /** Converts to plain JSON values, because rows have prototypes that differ between equal values. */
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
+
+/** Deletes up to `limit` audit rows older than `before` (ms since 1970); gives how many. As the worker role. */
+export const deleteAuditBefore = (tx: Tx, before: number, limit: number): Promise<number> =>
+  deleteOld(
+    tx,
+    { table: 'audit_log', column: 'at', before: sql.fragment`${sql.timestamp(new Date(before))}` },
+    limit,
+  )

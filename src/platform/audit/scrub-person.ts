@@ -13,8 +13,8 @@ export interface Scrubbed {
 type Condition = (person: Scrubbed) => FragmentSqlToken
 
 /**
- * What is replaced in one table, page by page in the order of `key`. `among` narrows pages by an index that ends with
- * the key; without it the whole tenant is read. `where` says which rows of a page (`x`) are changed.
+ * One update of a table, done page by page in the order of `key`. `among` narrows the pages by an index that ends with the
+ * key; without it all rows of the tenant are read. `where` selects the rows of a page (`x`) to change.
  */
 export interface Scrub {
   table: string
@@ -82,18 +82,18 @@ export const scrubs: readonly Scrub[] = [
   },
 ]
 
-/** Where a page ended: the values of its key, as text. */
+/** The key of the last row of a page, as text. */
 export type PageEnd = readonly string[]
 
 /**
- * Scrubs the page of at most `most` rows behind `after` (null: the first); gives where it ended, null where there are
- * no more. As the worker role.
+ * Scrubs a page of at most `limit` rows after `after` (null: the first page). Gives its end; null when there are no more
+ * rows. As the worker role.
  */
 export async function scrubPage(
   tx: Tx,
   { table, key, among, where, set }: Scrub,
   person: Scrubbed,
-  { after, most }: { after: PageEnd | null; most: number },
+  { after, limit }: { after: PageEnd | null; limit: number },
 ): Promise<PageEnd | null> {
   const { tenantId } = person
   const name = sql.identifier([table])
@@ -105,7 +105,7 @@ export async function scrubPage(
       select ${list} from ${name}
       where tenant_id = ${tenantId} and ${among?.(person) ?? sql.fragment`true`}
         and ${behind ? sql.fragment`(${list}) > (${behind})` : sql.fragment`true`}
-      order by ${list} limit ${most}),
+      order by ${list} limit ${limit}),
     scrubbed as (
       update ${name} x set ${set} from page
       where x.tenant_id = ${tenantId} and ${sameKey(key)} and ${where?.(person) ?? sql.fragment`true`})

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 // members is taken for a member with a probability of n / 2^32.
 //
 // In a file, each value is a Rice code (RFC 9043 §3.8.2.1: Golomb-Rice) of its distance from the value before,
-// split into a quotient in unary and a remainder of k bits. Hashes are spread evenly, so that is within 3% of the
-// least there can be. The file begins with k (1 byte) and n (4 bytes, big-endian).
+// split into a quotient in unary and a remainder of k bits. Hashes are spread evenly, so the size is within 3% of
+// the minimum. The file begins with k (1 byte) and n (4 bytes, big-endian).
 
 const headLength = 5
 

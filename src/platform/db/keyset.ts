@@ -20,12 +20,13 @@ export function keyset(
   const down = page.backwards !== newestFirst
   const direction = down ? sql.fragment`desc` : sql.fragment`asc`
   const beyond = down ? sql.fragment`<` : sql.fragment`>`
-  const place =
-    page.from && sql.fragment`and (${at}, ${id}) ${beyond} (${placeOf(page.from.at)}, ${page.from.id}::uuid)`
-  return sql.fragment`${place ?? sql.fragment``} order by ${at} ${direction}, ${id} ${direction} limit ${page.size + 1}`
+  const position =
+    page.from &&
+    sql.fragment`and (${at}, ${id}) ${beyond} (${positionOf(page.from.at)}, ${page.from.id}::uuid)`
+  return sql.fragment`${position ?? sql.fragment``} order by ${at} ${direction}, ${id} ${direction} limit ${page.size + 1}`
 }
 
-const placeOf = (at: number | string) =>
+const positionOf = (at: number | string) =>
   typeof at === 'number'
     ? sql.fragment`${new Date(at).toISOString()}::timestamptz`
     : sql.fragment`${at}::text`

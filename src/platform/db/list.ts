@@ -92,9 +92,9 @@ export function defineList(described: ListDescription): List {
   const shape: Record<string, z.ZodType> = { ordering: orderingOf(Object.keys(orderings), usual) }
   for (const [name, { schema }] of Object.entries(filters)) shape[name] = schema.optional()
   if (search) shape.search = searchText
-  const placeOf = (query: ListQuery) => String(query.ordering ?? usual)
+  const chosenOrdering = (query: ListQuery) => String(query.ordering ?? usual)
   const nameOf = (ordering: string) => ordering.replace('-', '')
-  const orderedBy = (query: ListQuery) => orderings[nameOf(placeOf(query))]!
+  const orderedBy = (query: ListQuery) => orderings[nameOf(chosenOrdering(query))]!
   return {
     query: listQuery.extend(shape),
     id,
@@ -105,13 +105,13 @@ export function defineList(described: ListDescription): List {
       if (filter !== undefined || typeof query.ordering !== 'string') return filter ?? null
       return revealsAny(orderedBy(query).reveals ?? [nameOf(query.ordering)], masked) ? 'ordering' : null
     },
-    page(query, place, now, masked = []) {
+    page(query, position, now, masked = []) {
       const searched = search
         ?.filter(({ reveals }) => !revealsAny(reveals, masked))
         .map(({ column }) => column)
       const asked = conditionsOf(filters, searched, query, now)
       const conditions = together(asked)
-      const end = keyset(place, orderedBy(query).column, id.column, placeOf(query).startsWith('-'))
+      const end = keyset(position, orderedBy(query).column, id.column, chosenOrdering(query).startsWith('-'))
       return { filtered: asked.length > 0, conditions, end, tail: sql.fragment`${conditions} ${end}` }
     },
   }

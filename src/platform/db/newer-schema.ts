@@ -10,8 +10,8 @@ export interface NewerSchema {
 }
 
 /**
- * Finds out whether a newer release migrated the database, beside which this release can go on serving, and which
- * tables only that release knows. It trusts the list of migrations only: bailiwick_owner alone writes it, which a check
+ * Finds out whether a newer release migrated the database (this release can still serve it), and which tables only that
+ * release knows. It trusts the list of migrations only: bailiwick_owner alone writes it, which a check
  * of the catalogue proves. An unknown migration that does not come after our newest is not one of a newer release.
  */
 export async function findNewerSchema(client: pg.ClientBase): Promise<NewerSchema> {

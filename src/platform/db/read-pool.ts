@@ -43,11 +43,11 @@ export function openReadPool(
   pool.on('error', () => undefined)
   return {
     async read(scope, token) {
-      const asked = statementOf(token, prepared)
+      const statement = statementOf(token, prepared)
       const setting = scope
         ? { ...(prepared ? setScope : { ...setScope, name: '' }), values: scope }
         : undefined
-      const { columns, rows, set } = await run(pool, waited, new ReadFlush(setting, asked, prepared))
+      const { columns, rows, set } = await run(pool, waited, new ReadFlush(setting, statement, prepared))
       if (scope?.some((value, index) => set[index] !== value)) throw new Error('The scope was not set')
       const parsers = columns.map(({ name, dataTypeID }) => [name, parserOf(dataTypeID)] as const)
       return rows.map((row) => checkedRow(token, rowOf(parsers, row)))
@@ -133,10 +133,10 @@ const arrayLiteral = (items: readonly PrimitiveValueExpression[]): string =>
 
 type Parse = (text: string) => PrimitiveValueExpression
 
-const ours = new Map<number, Parse>(
+const ownParsers = new Map<number, Parse>(
   typeParsers.map(({ name, parse }) => [pg.types.builtins[name.toUpperCase() as 'INT8'], parse as Parse]),
 )
-const parserOf = (oid: number): Parse => ours.get(oid) ?? pg.types.getTypeParser(oid, 'text')
+const parserOf = (oid: number): Parse => ownParsers.get(oid) ?? pg.types.getTypeParser(oid, 'text')
 
 function rowOf(parsers: (readonly [string, Parse])[], row: (string | null)[]): QueryResultRow {
   const read: Record<string, PrimitiveValueExpression> = {}

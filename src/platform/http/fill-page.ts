@@ -21,14 +21,14 @@ export async function fillPage<Found extends { rows: readonly object[] }, T>(
   { size, from }: Keyset,
   load: (from: Keyset['from']) => Promise<Found>,
   show: (row: Found['rows'][number]) => T,
-  placeOf: (row: object) => NonNullable<Keyset['from']>,
+  positionOf: (row: object) => NonNullable<Keyset['from']>,
 ): Promise<FilledPage<T, Omit<Found, 'rows'>>> {
   const seen: { row: object; shown: T }[] = []
-  let [place, examined] = [from, 0]
+  let [position, examined] = [from, 0]
   let found: Found
   let last: object | undefined
   do {
-    found = await load(place)
+    found = await load(position)
     const shown = await view.visible(found.rows.map(show))
     for (const [index, row] of found.rows.entries()) {
       const visible = shown[index]
@@ -37,7 +37,7 @@ export async function fillPage<Found extends { rows: readonly object[] }, T>(
     examined += found.rows.length
     // The query returns one row more than the page when there are further rows.
     last = found.rows.length > size ? found.rows.at(-1) : undefined
-    place = last ? placeOf(last) : place
+    position = last ? positionOf(last) : position
   } while (last && seen.length <= size && examined < maxExamined)
   const page = seen.slice(0, size)
   const ahead = seen.length > size ? page.at(-1)?.row : last

@@ -58,13 +58,15 @@ export async function answerPage<Found extends { rows: readonly object[] }, T>(
   const keyset = keysetOf(query, (cursor) => openCursor(sealer, scope, cursor))
   const now = clock()
   const loadFrom = (from: Keyset['from']) => load(list.page(query, { ...keyset, from }, now, view.masked))
-  const placeOf = (row: object): NonNullable<Keyset['from']> => ({
+  const positionOf = (row: object): NonNullable<Keyset['from']> => ({
     at: valueIn(row, list.orderedBy(query).field),
     id: String(valueIn(row, list.id.field)),
   })
-  const page = await fillPage(view, keyset, loadFrom, show, placeOf)
+  const page = await fillPage(view, keyset, loadFrom, show, positionOf)
   const link = (backwards: boolean, row: object | undefined) =>
-    row ? linkTo(publicUrl(), path, query, sealCursor(sealer, scope, { backwards, ...placeOf(row) })) : null
+    row
+      ? linkTo(publicUrl(), path, query, sealCursor(sealer, scope, { backwards, ...positionOf(row) }))
+      : null
   const { ahead, behind } = page
   return new DecidedPage({
     ...page.counted,

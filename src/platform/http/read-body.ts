@@ -81,7 +81,7 @@ function parse(bytes: Buffer): unknown {
 /** Depth of brackets outside strings, counted before parsing. */
 function nesting(text: string): number {
   let depth = 0
-  let most = 0
+  let deepest = 0
   let inString = false
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
@@ -89,10 +89,10 @@ function nesting(text: string): number {
       if (c === 0x5c) i++
       else if (c === 0x22) inString = false
     } else if (c === 0x22) inString = true
-    else if (c === 0x7b || c === 0x5b) most = Math.max(most, ++depth)
+    else if (c === 0x7b || c === 0x5b) deepest = Math.max(deepest, ++depth)
     else if (c === 0x7d || c === 0x5d) depth--
   }
-  return most
+  return deepest
 }
 
 /** Postgres cannot store NUL, and the policy engine aborts on lone surrogates, so both are refused here. */

@@ -11,13 +11,13 @@ import type { Approvals } from './approvals.ts'
 import type { CallBudget } from './authenticate.ts'
 import type { Caller, LoadAuthContext } from './caller.ts'
 import type { LoadPolicies, PoliciesInForce, RecordDecision } from './policies-in-force.ts'
-import type { Ask, Route } from './route.ts'
+import type { Route, RouteInput } from './route.ts'
 
 /** A route whose requests are decided by an action. */
 export type DecidedRoute = Route & { action: ActionName }
 
 /** The validated input of a request, without its token. */
-export type Input = Omit<Ask<unknown, unknown, Caller>, 'caller'> & {
+export type Input = Omit<RouteInput<unknown, unknown, Caller>, 'caller'> & {
   /** From `Approval-Request`: the id of the approval request that the caller names; null when there is none. */
   approvalId: string | null
 }

@@ -32,8 +32,7 @@ function ownerOf(
   fields: Record<string, unknown>,
 ): string | null {
   const { self, roles } = actions[action]
-  // An action that users have on themselves only shows only their own rows, also rows that others wrote (an
-  // invitation).
+  // An action that is for the user alone covers the user's own rows only, also rows that others wrote (an invitation).
   if (self && roles.length === 0) return userId
   const named = type === 'user' ? textOf(fields.id) : namedOwner(fields)
   return named ?? (self ? userId : null)

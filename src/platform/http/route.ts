@@ -11,7 +11,7 @@ import type { RequestInfo } from './request-info.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The validated input of a route's functions. It has nothing of Koa. */
-export interface Ask<Body, Query, C> {
+export interface RouteInput<Body, Query, C> {
   params: Record<string, string>
   body: Body
   query: Query
@@ -71,16 +71,16 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
 }
 
 /** What a load needs: the caller and the parameters of the path. */
-export type Target = Pick<Ask<unknown, unknown, Caller>, 'caller' | 'params'>
+export type Target = Pick<RouteInput<unknown, unknown, Caller>, 'caller' | 'params'>
 
-type AskOf<B extends ZodType, Q extends ZodObject, C = Caller> = Ask<z.output<B>, z.output<Q>, C>
+type InputOf<B extends ZodType, Q extends ZodObject, C = Caller> = RouteInput<z.output<B>, z.output<Q>, C>
 
 /** Decided before it runs, on the route and on what was sent. Its action cannot require an approval. */
 export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
   extends Common<B, Q, R> {
   action: ActionName
   scope?: TenantScope
-  handle(ask: AskOf<B, Q>): Promise<Answered<R>>
+  handle(input: InputOf<B, Q>): Promise<Answered<R>>
 }
 
 /** Decided on the loaded resource, before it runs. Its action cannot require an approval. */
@@ -89,9 +89,9 @@ export interface ResourceSpec<B extends ZodType, Q extends ZodObject, R extends 
   action: ActionName
   scope?: TenantScope
   /** Loads the resource; null is 404. */
-  load(ask: AskOf<B, Q>): Promise<L | null>
-  resource(loaded: NoInfer<L>, ask: AskOf<B, Q>): ResourceOf
-  handle(loaded: NoInfer<L>, ask: AskOf<B, Q>): Promised<Answered<R>>
+  load(input: InputOf<B, Q>): Promise<L | null>
+  resource(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf
+  handle(loaded: NoInfer<L>, input: InputOf<B, Q>): Promised<Answered<R>>
 }
 
 /**
@@ -104,22 +104,22 @@ export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends Zo
   action: ActionName
   scope?: TenantScope
   /** Loads and locks the object to change; null is 404. */
-  load?(tx: Tx, ask: AskOf<B, Q>): Promise<L | null>
+  load?(tx: Tx, input: InputOf<B, Q>): Promise<L | null>
   /** The loaded object as policies see it. Required with `load`. */
-  resource?(loaded: NoInfer<L>, ask: AskOf<B, Q>): ResourceOf
+  resource?(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf
   /** Slow work between decision and change, outside any transaction. `act` then has a transaction of its own. */
-  prepare?(loaded: NoInfer<L>, ask: AskOf<B, Q>): Promise<P>
+  prepare?(loaded: NoInfer<L>, input: InputOf<B, Q>): Promise<P>
   /** Wraps the transaction of the change, for example in a limit that does not count failures. */
   around?<T>(
     change: () => Promise<T>,
-    known: { ask: AskOf<B, Q>; loaded: NoInfer<L>; prepared: NoInfer<P> },
+    known: { input: InputOf<B, Q>; loaded: NoInfer<L>; prepared: NoInfer<P> },
   ): Promise<T>
   /**
    * Makes the change. Throws 409 for a state that does not allow it. Returns `overtaken` to start again with `load`.
    */
   act(
     tx: Tx,
-    ask: AskOf<B, Q>,
+    input: InputOf<B, Q>,
     loaded: NoInfer<L>,
     prepared: NoInfer<P>,
   ): Promise<Answered<R> | typeof overtaken>
@@ -131,12 +131,12 @@ export const overtaken = Symbol('overtaken')
 /** Open without a token. With a token it is decided like other routes. */
 export interface OpenSpec<B extends ZodType, Q extends ZodObject, R extends ZodType> extends Common<B, Q, R> {
   action: ActionName
-  handle(ask: AskOf<B, Q, Caller | null>): Promise<Answered<R>>
+  handle(input: InputOf<B, Q, Caller | null>): Promise<Answered<R>>
 }
 
 export interface PublicSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
   extends Common<B, Q, R> {
-  handle(ask: AskOf<B, Q, null>): Promise<Answered<R>>
+  handle(input: InputOf<B, Q, null>): Promise<Answered<R>>
 }
 
 /** A route for the router, the policy engine, the OpenAPI document and the walk tests. */
@@ -153,23 +153,26 @@ export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' |
 /** The functions of a route without the types of its body, query and rows. */
 export interface Handled {
   kind: 'handle'
-  handle(ask: AnyAsk): Promise<unknown>
+  handle(input: AnyInput): Promise<unknown>
 }
 export interface OnResource {
   kind: 'resource'
-  load(ask: AnyAsk): Promise<unknown>
-  resource(loaded: unknown, ask: AnyAsk): ResourceOf
-  handle(loaded: unknown, ask: AnyAsk): Promised<unknown>
+  load(input: AnyInput): Promise<unknown>
+  resource(loaded: unknown, input: AnyInput): ResourceOf
+  handle(loaded: unknown, input: AnyInput): Promised<unknown>
 }
 export interface Changing {
   kind: 'change'
-  load?(tx: Tx, ask: AnyAsk): Promise<unknown>
-  resource?(loaded: unknown, ask: AnyAsk): ResourceOf
-  prepare?(loaded: unknown, ask: AnyAsk): Promise<unknown>
-  around?<T>(change: () => Promise<T>, known: { ask: AnyAsk; loaded: unknown; prepared: unknown }): Promise<T>
-  act(tx: Tx, ask: AnyAsk, loaded: unknown, prepared: unknown): Promise<unknown>
+  load?(tx: Tx, input: AnyInput): Promise<unknown>
+  resource?(loaded: unknown, input: AnyInput): ResourceOf
+  prepare?(loaded: unknown, input: AnyInput): Promise<unknown>
+  around?<T>(
+    change: () => Promise<T>,
+    known: { input: AnyInput; loaded: unknown; prepared: unknown },
+  ): Promise<T>
+  act(tx: Tx, input: AnyInput, loaded: unknown, prepared: unknown): Promise<unknown>
 }
-export type AnyAsk = Ask<unknown, unknown, Caller | null>
+export type AnyInput = RouteInput<unknown, unknown, Caller | null>
 
 const defaults = { body: undefined, query: undefined, scope: 'token', anonymous: false } as const
 

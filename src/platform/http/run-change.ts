@@ -5,11 +5,11 @@ import type { GuardedCall } from './approvals.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
-import { type AnyAsk, type Changing, overtaken } from './route.ts'
+import { type AnyInput, type Changing, overtaken } from './route.ts'
 
 interface Change {
   route: Changing
-  ask: AnyAsk
+  input: AnyInput
   /** From `Approval-Request`. */
   approvalId: string | null
 }
@@ -37,19 +37,19 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
 
 /** Uses two transactions. Starts again when `act` returns `overtaken`; throws 503 `overloaded` after five tries. */
 async function decideThenChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
-  const { route, ask } = change
+  const { route, input } = change
   const { caller } = request
   for (let tries = 0; tries < maxTries; tries++) {
     const { loaded, permitted } = await inTenant(deps.db, caller, (tx) =>
       loadAndDecide(tx, deps, request, change),
     )
     assertAllowed(permitted)
-    const prepared = await route.prepare?.(loaded, ask)
+    const prepared = await route.prepare?.(loaded, input)
     const act = () =>
       inTenant(deps.db, caller, (tx) =>
         actAndConsume(tx, deps, request, change, { loaded, permitted, prepared }),
       )
-    const answer = await (route.around ? route.around(act, { ask, loaded, prepared }) : act())
+    const answer = await (route.around ? route.around(act, { input, loaded, prepared }) : act())
     if (answer !== overtaken) return answer
   }
   throw unavailable('overloaded', 'Other requests are changing the same object. Try again.', 1)
@@ -59,16 +59,16 @@ async function loadAndDecide(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
-  { route, ask, approvalId }: Change,
+  { route, input, approvalId }: Change,
 ) {
-  const call = guardedCall(request, ask)
+  const call = guardedCall(request, input)
   // Lock the approval first: of two calls with the same approval, the second waits here and then finds it used.
   const presented = approvalId === null ? null : await deps.approvals.find(tx, call, approvalId)
-  const loaded = route.load ? await route.load(tx, ask) : undefined
+  const loaded = route.load ? await route.load(tx, input) : undefined
   if (loaded === null) throw notFound()
   const resource = route.resource
-    ? resourceIn(request, route.resource(loaded, ask))
-    : sentResource(request, ask.body)
+    ? resourceIn(request, route.resource(loaded, input))
+    : sentResource(request, input.body)
   const permitted = actions[request.route.action].gate
     ? await permitChange(tx, deps, request, resource, {
         call,
@@ -82,18 +82,18 @@ async function actAndConsume(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
-  { route, ask }: Change,
+  { route, input }: Change,
   decided: { loaded: unknown; permitted: Allowed; prepared?: unknown },
 ): Promise<unknown> {
-  const answer = await route.act(tx, ask, decided.loaded, decided.prepared)
+  const answer = await route.act(tx, input, decided.loaded, decided.prepared)
   const { approvalId } = decided.permitted
   if (approvalId !== null && answer !== overtaken)
-    await deps.approvals.consume(tx, guardedCall(request, ask), approvalId)
+    await deps.approvals.consume(tx, guardedCall(request, input), approvalId)
   return answer
 }
 
 /** The call that an approval is bound to. */
-function guardedCall({ http, route, caller, now }: RequestContext, { body }: AnyAsk): GuardedCall {
+function guardedCall({ http, route, caller, now }: RequestContext, { body }: AnyInput): GuardedCall {
   const { tenantId, userId, auth, requestInfo, decisionId } = caller
   return {
     tenantId,

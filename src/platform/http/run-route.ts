@@ -2,7 +2,7 @@ import { notFound } from '../errors.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
 import { assertAllowed, type Permit, permit } from './permit.ts'
 import type { Input, PathDeps, RequestContext } from './request-context.ts'
-import type { AnyAsk } from './route.ts'
+import type { AnyInput } from './route.ts'
 import { runChange } from './run-change.ts'
 
 /**
@@ -11,20 +11,20 @@ import { runChange } from './run-change.ts'
  */
 export async function runRoute(deps: PathDeps, request: RequestContext, input: Input): Promise<unknown> {
   const { route } = request
-  const ask: AnyAsk = { ...input, caller: request.caller }
+  const routeInput: AnyInput = { ...input, caller: request.caller }
   switch (route.kind) {
     case 'handle':
       assertAllowed(permitSent(deps, request, input.body))
-      return route.handle(ask)
+      return route.handle(routeInput)
     case 'resource': {
-      const loaded = await route.load(ask)
+      const loaded = await route.load(routeInput)
       if (loaded === null) throw notFound()
-      const resource = resourceIn(request, route.resource(loaded, ask))
+      const resource = resourceIn(request, route.resource(loaded, routeInput))
       assertAllowed(permit(request, decide(deps, request, 'resource', resource)))
-      return route.handle(loaded, ask)
+      return route.handle(loaded, routeInput)
     }
     case 'change':
-      return runChange(deps, request, { route, ask, approvalId: input.approvalId })
+      return runChange(deps, request, { route, input: routeInput, approvalId: input.approvalId })
   }
 }
 

@@ -15,7 +15,7 @@ export interface Source {
 }
 
 /** How long a scrape waits for a source, and how long an answer counts as new (ms). */
-const patienceMs = 1_500
+const timeoutMs = 1_500
 const rememberedMs = 3_000
 
 /**
@@ -37,7 +37,7 @@ export function openSource(ask: () => Promise<readonly Sample[]>, clock: () => n
     async read() {
       if (!isNew()) {
         asking ??= begin()
-        await withTimeLimit(asking.since + patienceMs - performance.now(), asking.answer, () => undefined)
+        await withTimeLimit(asking.since + timeoutMs - performance.now(), asking.answer, () => undefined)
       }
       return known && isNew() ? known.samples : null
     },

@@ -107,8 +107,8 @@ export const departmentRoutes = (deps: Deps): Route[] => [
       versioned: true,
       load: lockedDepartment,
       resource: departmentResource,
-      act: async (tx, ask, department) =>
-        showDepartment(await updateDepartment(tx, deps, ask.caller, department, ask)),
+      act: async (tx, input, department) =>
+        showDepartment(await updateDepartment(tx, deps, input.caller, department, input)),
     }),
   ),
   changeRoute({

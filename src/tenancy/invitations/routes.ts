@@ -101,7 +101,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       status: 201,
       answer: invitationSchema,
       refusals: [409],
-      around: (change, { ask: { caller, body } }) => deps.limiters.mailing(caller, body.email, change),
+      around: (change, { input: { caller, body } }) => deps.limiters.mailing(caller, body.email, change),
       act: async (tx, { caller, body }) => showInvitation(await createInvitation(tx, deps, caller, body)),
     }),
     route({
@@ -144,7 +144,7 @@ export function invitationRoutes(deps: Deps): Route[] {
       refusals: [409],
       load: invitationOfPath,
       resource: invitationResource,
-      around: (change, { ask: { caller }, loaded: { email } }) =>
+      around: (change, { input: { caller }, loaded: { email } }) =>
         deps.limiters.mailing(caller, email, change),
       act: async (tx, { caller }, invitation) =>
         showInvitation(await resendInvitation(tx, deps, caller, invitation)),

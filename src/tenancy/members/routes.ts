@@ -68,7 +68,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     answer: memberSchema,
     refusals: [409],
     prepare: (_loaded, { body }) => personToAdd(deps, body),
-    around: (change, { ask: { caller }, prepared: { email } }) =>
+    around: (change, { input: { caller }, prepared: { email } }) =>
       deps.limiters.mailing(caller, email, change),
     act: async (tx, { caller, body }, _loaded, person) =>
       showMember(await addMember(tx, deps, caller, person, body)),
@@ -101,7 +101,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
       versioned: true,
       load: lockedMember,
       resource: memberResource,
-      act: async (tx, ask, member) => showMember(await updateMember(tx, deps, ask.caller, member, ask)),
+      act: async (tx, input, member) => showMember(await updateMember(tx, deps, input.caller, member, input)),
     }),
   ),
   changeRoute({

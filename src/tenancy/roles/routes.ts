@@ -94,7 +94,7 @@ export const roleRoutes = (deps: Deps): Route[] => [
       versioned: true,
       load: lockedRole,
       resource: roleResource,
-      act: async (tx, ask, role) => showRole(await updateRole(tx, deps, ask.caller, role, ask)),
+      act: async (tx, input, role) => showRole(await updateRole(tx, deps, input.caller, role, input)),
     }),
   ),
   changeRoute({

@@ -85,7 +85,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
       versioned: true,
       load: lockedTenant,
       resource: tenantResource,
-      act: async (tx, ask, tenant) => showTenant(await updateTenant(tx, deps, ask.caller, tenant, ask)),
+      act: async (tx, input, tenant) => showTenant(await updateTenant(tx, deps, input.caller, tenant, input)),
     }),
   ),
   changeRoute({
