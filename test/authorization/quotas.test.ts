@@ -1,4 +1,5 @@
 import t from 'tap'
+import { dailyQuota } from '../../src/authorization/decisions/daily-quota.ts'
 import { deleteOutdated } from '../../workers/retention.ts'
 import { startService } from '../helpers/service.ts'
 import { expect, foundFirm, look } from '../tenancy/staff.ts'
@@ -63,3 +64,24 @@ t.test('the body of a gated call is removed 30 days after its request ended, and
     body: { status: 'rejected', context: { body: null } },
   })
 })
+
+t.test(
+  'decisions of yesterday do not use up the quota of today, even if they are counted after midnight',
+  async (t) => {
+    const midnight = Date.UTC(2026, 10, 22)
+    const quota = dailyQuota(10)
+    const admits = (now: number) =>
+      quota.admits({
+        id: 'not in the sample',
+        always: true,
+        query: { now, subject: { tenantId: 'a' } },
+      } as never)
+    quota.learn(new Map([['a', 10]]), midnight - 2)
+    t.notOk(admits(midnight - 1))
+    t.ok(admits(midnight))
+    quota.learn(new Map([['a', 10]]), midnight - 1)
+    t.ok(admits(midnight + 1))
+    quota.learn(new Map([['a', 10]]), midnight + 1)
+    t.notOk(admits(midnight + 2))
+  },
+)

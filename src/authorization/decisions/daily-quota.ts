@@ -11,7 +11,7 @@ export const isSampled = (id: string): boolean => Number.parseInt(id.slice(-6), 
 interface DailyQuota {
   /** Whether to keep this decision, according to the last count that this process read. */
   admits(record: DecisionRecord): boolean
-  /** Replaces the counts of these tenants by those of the database, for the day of `at` (ms since 1970). */
+  /** Replaces the counts of these tenants by those of the database, if the day of `at` (ms since 1970) is not over. */
   learn(kept: ReadonlyMap<string, number>, at: number): void
 }
 
@@ -38,7 +38,8 @@ export function dailyQuota(limit: number): DailyQuota {
     },
     learn(counts, at) {
       startDay(at)
-      for (const [tenantId, used] of counts) kept.set(tenantId, used)
+      // A count that arrives after midnight is of the day before.
+      if (dayOf(at) === today) for (const [tenantId, used] of counts) kept.set(tenantId, used)
     },
   }
 }
