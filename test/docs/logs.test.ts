@@ -85,7 +85,7 @@ t.test('what API and worker print in production is as documented, and holds noth
   const titles = (judgements: typeof ofApi) => new Set(judgements.map(({ title }) => title))
   for (const title of ['Start', 'Request', 'Stop', 'Anything else'])
     t.ok(titles(ofApi).has(title), `API: ${title}`)
-  const ofTheWorker = ['Start', 'Job', 'Retry', 'Dead letter', 'Mail', 'Tidying', 'Outage', 'Stop']
+  const ofTheWorker = ['Start', 'Job', 'Retry', 'Dead letter', 'Mail', 'Cleanup', 'Outage', 'Stop']
   for (const title of ofTheWorker) t.ok(titles(ofWorker).has(title), `worker: ${title}`)
   t.strictSame(
     kinds.filter(({ title }) => !titles([...ofApi, ...ofWorker]).has(title)),
