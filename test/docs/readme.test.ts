@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { settingsTable } from '../../src/cli/commands/settings.ts'
+import { commands } from '../../src/cli/commands.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -51,13 +52,68 @@ t.test('the index of the documents lists every page', async (t) => {
   t.strictSame(unlisted, [])
 })
 
-t.test('no document links to a file that is not there', async (t) => {
-  const documents = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md']
-  const more = readdirSync(join(root, 'docs'), { recursive: true }).map((name) => join('docs', String(name)))
-  for (const document of [...documents, ...more.filter((name) => name.endsWith('.md'))]) {
-    for (const [, target = ''] of read(document).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
-      if (/^\w+:/.test(target)) continue
-      t.ok(existsSync(join(root, dirname(document), target)), `${document} → ${target}`)
+const documents = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md'],
+  '.github/pull_request_template.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true })
+    .map((name) => join('docs', String(name)))
+    .filter((name) => name.endsWith('.md')),
+]
+
+t.test('no document links to a file or a heading that is not there', async (t) => {
+  for (const document of documents) {
+    for (const [, link = ''] of read(document).matchAll(/\]\(([^)]+)\)/g)) {
+      if (/^\w+:/.test(link)) continue
+      const [path, heading] = link.split('#')
+      const target = path ? join(dirname(document), path) : document
+      t.ok(existsSync(join(root, target)), `${document} → ${link}`)
+      if (heading) t.ok(headingsOf(target).includes(heading), `${document} → ${link}`)
+    }
+  }
+})
+
+/** The headings of a page, as links name them. */
+const headingsOf = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+/** Files that a document tells its readers to write. */
+const toWrite = ['src/platform/db/migrations/NNNN-what.sql', 'policies/authz/invariants/auditor_webhook.rego']
+
+t.test('every path that a document names exists', async (t) => {
+  const path =
+    /(?:`|\bnode )((?:src|workers|policies|test|docs|bench|release|\.github|\.ci)\/[\w./@-]+)(?=[`\s])/g
+  const named = documents.flatMap((document) =>
+    [...read(document).matchAll(path)].map(([, path = '']) => ({ document, path })),
+  )
+  t.ok(named.length > 30)
+  const missing = named.filter(({ path }) => !toWrite.includes(path) && !existsSync(join(root, path)))
+  t.same(missing, [], 'write the new path there')
+})
+
+t.test('every page that the source names exists', async (t) => {
+  const sources = ['src', 'workers'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, String(name))),
+  )
+  const named = sources
+    .filter((file) => /\.(ts|cjs)$/.test(file))
+    .flatMap((file) => [...read(file).matchAll(/\bdocs\/[\w/-]+\.md/g)].map(([page]) => ({ file, page })))
+  t.ok(named.length > 0)
+  const missing = named.filter(({ page }) => !existsSync(join(root, page)))
+  t.same(missing, [])
+})
+
+t.test('every npm script and command that a document names exists', async (t) => {
+  const names = commands.map(({ name }) => name)
+  const call = /npm run (?:--silent )?([\w:-]+)(?: -- (?:--json )?([a-z][\w:-]*))?/g
+  for (const document of documents) {
+    for (const [text, script = '', command] of read(document).matchAll(call)) {
+      t.ok(script in manifest.scripts, `${document}: ${text}`)
+      if (script === 'cli' && command) t.ok(names.includes(command), `${document}: ${text}`)
     }
   }
 })
