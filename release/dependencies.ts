@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { findLockProblems, findNpmrcProblems } from './find-lock-problems.ts'
 import { readAdvisories, readOutdated } from './registry-answers.ts'
 
-// npm run dependencies: exits with 1 where package.json, package-lock.json or .npmrc have what they must not, or an advisory
+// npm run dependencies:check: exits with 1 where package.json, package-lock.json or .npmrc have what they must not, or an advisory
 // is high or critical. Without an answer of the registry it says so and goes by the files alone.
 
 const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'))

@@ -1,5 +1,6 @@
 /** What the check reads of package.json. */
 export interface Manifest {
+  scripts?: Record<string, string>
   dependencies?: Record<string, string>
   devDependencies?: Record<string, string>
   allowScripts?: Record<string, boolean>
@@ -47,6 +48,9 @@ export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
   const direct = { ...manifest.dependencies, ...manifest.devDependencies }
   const aliases = aliasesOf([direct, ...entries.flatMap(([, entry]) => dependenciesOf(entry))])
   return [
+    ...Object.keys(manifest.scripts ?? {})
+      .filter(isRunByNpm)
+      .map(lifecycleProblem),
     ...Object.entries(direct).flatMap(([name, range]) => rangeProblems(name, range)),
     ...entries.flatMap(([path, entry]) => [
       ...originProblems(path, entry, aliases),
@@ -79,6 +83,13 @@ function aliasesOf(requests: Record<string, string>[]): Map<string, string> {
   )
   return new Map(found)
 }
+
+/** Names under which `npm ci` runs a script without being asked: without dev dependencies, or with an older Node, it fails. */
+const isRunByNpm = (script: string): boolean =>
+  /^(pre|post)?(install|prepare|dependencies)$|^prepublish$/.test(script)
+
+const lifecycleProblem = (script: string): string =>
+  `package.json has the script "${script}", which npm runs after an installation: give it another name`
 
 const rangeProblems = (name: string, range: string): string[] =>
   /^[~^]?\d+\.\d+\.\d+(-[\w.]+)?$/.test(range)

@@ -11,7 +11,7 @@ const files = {
   tour: './development/tour.ts',
   bench: '../bench/main.ts',
   test: './test-runner/test.ts',
-  dependencies: '../release/dependencies.ts',
+  'dependencies:check': '../release/dependencies.ts',
   sbom: '../release/sbom.ts',
   release: '../release/release.ts',
 }
@@ -26,8 +26,8 @@ const usages = {
   bench:
     'npm run bench [-- --seconds 5] [--rounds 3] [--clients 32] [--only <suite>,...] [--json] [--profile] [--write]\n\n  Measure; --write makes the figures the baseline',
   test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Every test but the nightly ones (npm run test:all), or those of the files named; so many processes side by side',
-  dependencies:
-    'npm run dependencies\n\n  Check package-lock.json, and the advisories of its packages where the registry answers',
+  'dependencies:check':
+    'npm run dependencies:check\n\n  Check package-lock.json, and the advisories of its packages where the registry answers',
   sbom: 'npm run sbom [-- --out <file>]\n\n  The production dependencies of this commit, as CycloneDX JSON',
   release:
     'npm run release [-- --checked <commit>]\n\n  Check everything, write dist/ and make the tag; pushes nothing. --checked: CI_FULL=true .ci/run passed on that commit',

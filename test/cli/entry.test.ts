@@ -50,7 +50,7 @@ t.test('whatever is missing, one command is named that brings it, and the exit c
   const unknown = await enter(folder, ['fly'])
   t.match(unknown, {
     code: 1,
-    err: /"fly" is none of start, api, worker, cli, tour, bench, test, dependencies, sbom, release\. Run: npm start\n$/,
+    err: /"fly" is none of start, api, worker, cli, tour, bench, test, dependencies:check, sbom, release\. Run: npm start\n$/,
   })
   t.match(await enter(folder, []), { code: 1, err: /Run: npm start\n$/ })
   t.match(await enter(folder, ['tour']), { code: 1, err: /not installed\. Run: npm ci\n$/ })

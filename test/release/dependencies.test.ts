@@ -17,6 +17,14 @@ t.test('package.json and package-lock.json hold only what they may', async (t) =
   t.same(findNpmrcProblems(readFileSync(join(root, '.npmrc'), 'utf8')), [])
 })
 
+t.test('a script that npm would run on its own is refused', async (t) => {
+  for (const name of ['dependencies', 'postinstall', 'prepare'])
+    t.match(findLockProblems({ scripts: { [name]: 'true' } }, { packages: {} }), [
+      `package.json has the script "${name}", which npm runs after an installation: give it another name`,
+    ])
+  t.same(findLockProblems({ scripts: { start: 'true' } }, { packages: {} }), [])
+})
+
 t.test('a registry of one machine does not get into the repository', async (t) => {
   const lines = [
     'registry=https://a.example/',
@@ -59,7 +67,7 @@ t.test('a package that does not come from the registry by its hash is refused', 
     t.match(findLockProblems({ dependencies: { jose: range } }, { packages: {} }), [/name a version/], range)
 })
 
-/** `npm run dependencies`, in a folder with jose as the one dependency, against a registry that answers like this. */
+/** `npm run dependencies:check`, in a folder with jose as the one dependency, against a registry that answers like this. */
 async function check(t: Test, answer: RequestListener) {
   const registry = createServer(answer).listen(0, '127.0.0.1')
   t.teardown(() => registry.close())
