@@ -10,7 +10,7 @@ import { type Config, readConfig } from '../src/config.ts'
 import { openDevelopment } from '../src/development/development.ts'
 import { removeEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
 
-/** The task of the load generator: one connection per account. `follows`: each request sends the token of the last answer. */
+/** A task for the load generator: one connection per account. `follows`: each request sends the last answer's token. */
 export interface Load {
   url: string
   method: 'GET' | 'POST'

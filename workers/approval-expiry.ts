@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expireRequests } from '../src/authorization/approvals/expire-requests.ts'
 import { defineScheduled } from './schedule.ts'
 
-/** Marks approval requests that have expired and records events. Decisions read the expiry time and do not wait for it. */
+/** Marks expired approval requests and records events. Decisions compare the expiry time and do not wait for it. */
 export const approvalExpiry = defineScheduled({
   name: 'approval-expiry',
   queue: 'approval-expiry',

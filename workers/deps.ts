@@ -35,7 +35,8 @@ const poolSize = 6
 
 /**
  * Opens the shared dependencies of the actors of one process. Call `close` after the actors have stopped. Rejects when
- * settings are missing, Postgres is unavailable, or the database role bypasses row-level security.
+ * settings are missing, Postgres is unavailable, the database role bypasses row-level security, or SECRET_KEYS opens
+ * none of the sealed values.
  */
 export async function openWorkerDeps(
   config: Config,
@@ -54,18 +55,15 @@ export async function openWorkerDeps(
     applicationName: 'bailiwick-worker',
   }
   const worker = await openMeasuredPool(url, options, { name: 'worker', metrics })
+  const sealer = createSealer(keys)
   try {
     await assertRoleIsBound(worker)
+    await assertKeysOpen({ worker }, sealer)
   } catch (error) {
     await worker.end()
     throw error
   }
   const requireTls = config.SMTP_REQUIRE_TLS
-  const sealer = createSealer(keys)
-  await assertKeysOpen({ worker }, sealer).catch(async (error) => {
-    await worker.end()
-    throw error
-  })
   metrics.policyRevision(readBundle(join(policiesFolder, bundleName)).revision)
   const mail = openMailTransport({ smtpUrl, requireTls, from, capture: worker }, metrics)
   const close = async () => {

@@ -7,8 +7,8 @@ import { appendEvent } from '../src/platform/outbox/append-event.ts'
 import { defineActor } from './actor.ts'
 
 /**
- * Sends a mail: pending → sending → sent. After a crash the worker cannot know whether the mail server accepted the mail
- * before `sent` was committed, so it sends the mail again, with the same Message-ID.
+ * Sends a mail: pending → sending → sent. After a crash the worker cannot know whether the mail server accepted the
+ * mail before `sent` was committed, so it sends the mail again, with the same Message-ID.
  */
 export const email = defineActor({
   name: 'email',

@@ -3,7 +3,7 @@ import { describeError } from '../src/platform/describe-error.ts'
 
 const quietFor = 5_000
 
-/** Logs outages of a server: one line when it goes, one when it is back. */
+/** Logs outages of a server: one line when it becomes unreachable, one when it is back. */
 export interface OutageLog {
   failed(error: unknown): void
   /** Logs only after a failure. */
@@ -16,18 +16,18 @@ export interface OutageLog {
  */
 export function outageLog(log: Logger, what: string): OutageLog {
   let last = Number.NEGATIVE_INFINITY
-  let away = false
+  let unreachable = false
   return {
     failed(error) {
       const now = performance.now()
       if (now - last > quietFor)
         log.warn({ error: describeError(error) }, `${what} cannot be reached; trying again`)
       last = now
-      away = true
+      unreachable = true
     },
     recovered() {
-      if (!away) return
-      away = false
+      if (!unreachable) return
+      unreachable = false
       last = Number.NEGATIVE_INFINITY
       log.info(`${what} can be reached again`)
     },

@@ -23,7 +23,7 @@ interface Attempted {
   failure?: Error
 }
 
-/** Thrown to the queue so that the message comes again after `ms`. The queue stores message and stack, so both are ours. */
+/** Thrown to the queue: the message comes again after `ms`. The queue stores its message and stack, so both are ours. */
 export class Retry extends Error {
   override name = 'Retry'
   readonly ms: number
@@ -45,7 +45,7 @@ export function pauseBefore(
   return Math.round(full * (1 - Math.random() / 2))
 }
 
-/** Connects a queue to an actor: parses messages, decides between another attempt and a dead letter, logs and measures. */
+/** Connects a queue to an actor: parses messages, decides between retry and dead letter, logs and measures. */
 export function jobProcessor<Queue extends QueueName>(definition: ActorDefinition<Queue>, deps: WorkerDeps) {
   const handle = definition.handler(deps)
   const read = (payload: unknown) => queues[definition.queue].parse(payload) as Message<Queue>

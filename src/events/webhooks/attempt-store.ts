@@ -176,7 +176,7 @@ export async function delayDelivery(
   return row !== null
 }
 
-/** Gives up all open deliveries past their retry time, and schedules the first remaining one at `next` (ms since 1970). */
+/** Gives up all open deliveries past their retry time; the first remaining one is due at `next` (ms since 1970). */
 export async function giveUpExpired(
   tx: Tx,
   { tenantId, webhookId }: WebhookKey,

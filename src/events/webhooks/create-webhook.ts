@@ -8,7 +8,7 @@ import { countWebhooks, findWebhook, insertWebhook, type WebhookRow } from './st
 import { auditedWebhook, type NewWebhook } from './webhook-schemas.ts'
 import { newSecret } from './webhook-secret.ts'
 
-/** Creates a webhook, which receives events from now on. Returns the secret, which is not shown again. 409 `limit_reached`. */
+/** Creates a webhook for events from now on. Returns its secret, which is not shown again. 409 `limit_reached`. */
 export async function createWebhook(
   tx: Tx,
   { clock, config, sealer }: Deps,

@@ -31,7 +31,7 @@ export async function recordExpired(
 
 const batch = 100
 
-/** Marks overdue invitations of all tenants as expired and records each once; returns how many. `now` in ms since 1970. */
+/** Marks overdue invitations of all tenants as expired and records each once; returns how many. `now`: ms since 1970. */
 export async function expireInvitations(db: Pick<Databases, 'worker'>, now: number): Promise<number> {
   let total = 0
   for (;;) {

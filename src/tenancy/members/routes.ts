@@ -62,7 +62,7 @@ export const memberRoutes = (deps: Deps): Route[] => [
     tag: 'Members',
     summary: 'Add a person to your tenant',
     description:
-      'A mail tells the person who added them and holds a link that leaves the tenant. To add an address without an id, invite it.',
+      'A mail names who added the person and holds a link that leaves the tenant. To add an address without an id, invite it.',
     body: newMember,
     status: 201,
     answer: memberSchema,

@@ -9,9 +9,9 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { findTenant, markDeleted, type TenantRow, type TenantStatus, updateStatus } from './store.ts'
 import { auditedTenant } from './tenant-schemas.ts'
 
-// active ⇄ suspended; active or suspended → archived → active; any → deleted. A request for the present status succeeds
-// and records nothing. Other code refuses requests to a closed tenant: the policies for access tokens, and login,
-// refresh and switch, where a session gets tokens for the tenant.
+// active ⇄ suspended; active or suspended → archived → active; any → deleted. A request for the present status
+// succeeds and records nothing. Other code refuses requests to a closed tenant: the policies for access tokens, and
+// login, refresh and switch, where a session gets tokens for the tenant.
 
 const transitions = {
   suspend: { from: ['active'], to: 'suspended', event: 'tenant.tenant_suspended' },

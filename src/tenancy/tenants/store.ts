@@ -145,7 +145,7 @@ export function listPurgeable(tx: Tx, before: number, limit: number): Promise<re
     select id from tenants where deleted_at <= ${sql.timestamp(new Date(before))} order by deleted_at, id limit ${limit}`)
 }
 
-/** Locks the purge of a tenant until the transaction ends; false when another process has the lock. As the worker role. */
+/** Locks a tenant for its purge until the transaction ends; false when another process did. As the worker role. */
 export function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
   return tx.oneFirst(sql.type(z.object({ locked: z.boolean() }))`
     select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked`)
