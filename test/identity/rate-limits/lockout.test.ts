@@ -249,7 +249,7 @@ t.test(
     await login(ada)
     await login(ada, home, 'Phone/2.0')
     await service.mailTo(ada.email, 'New sign-in')
-    t.match(await mails(), [{ text: /198\.51\.100\.7, with Phone\/2\.0/ }])
+    t.match(await mails(), [{ text: /198\.51\.100\.7 with Phone\/2\.0/ }])
     await login(ada, '203.0.113.77', 'Phone/2.0')
     await login(ada, home, 'Phone/2.0')
     for (let tries = 0; tries < 6_000 && (await mails()).length < 2; tries++)
