@@ -58,7 +58,7 @@ export const catalogueChecks: CatalogueCheck[] = [
   },
   {
     name: 'granted_table',
-    holds: 'count times a run-time role is granted a table, and has a policy there',
+    holds: 'count grants of a table to a run-time role, each with a policy for that role',
     sql: `with ${runtime}, ${tables} select format('%s for %s', name, rolname) as object,
         case when not exists (select from pg_policy where polrelid = t.oid and r.oid = any (polroles)) then 'is granted, but has no policy' end as fault
       from tables t, runtime r where judged and name <> all ($1) and (has_any_column_privilege(r.oid, t.oid, 'SELECT, INSERT, UPDATE')
@@ -81,11 +81,11 @@ export const catalogueChecks: CatalogueCheck[] = [
   },
   {
     name: 'relation_kind',
-    holds: 'count relations, none of a kind or in a place that row-level security does not reach',
+    holds: 'count relations, all of a kind and in a schema that row-level security covers',
     sql: `select format('%s.%s', nspname, relname) as object, case
         when relkind = 'm' then 'is a materialised view: a copy of all tenants'
         when relkind = 'f' then 'is a foreign table: policies do not apply to it'
-        when nspname not in ('public', 'bullmq') then 'lies in a schema that nothing here checks'
+        when nspname not in ('public', 'bullmq') then 'is in a schema that no check covers'
         when relkind = 'v' and coalesce((select not option_value::boolean from pg_options_to_table(reloptions)
           where option_name = 'security_invoker'), true) then 'is a view without security_invoker' end as fault
       from pg_class c join pg_namespace n on n.oid = relnamespace
@@ -142,58 +142,57 @@ export const catalogueChecks: CatalogueCheck[] = [
   },
   {
     name: 'table_grant',
-    holds:
-      'count grants on tables and columns: at most select, insert, update, delete, and none to everybody',
+    holds: 'count grants on tables and columns: at most select, insert, update, delete, and none to PUBLIC',
     sql: `with ${runtime}, granted as (
         select oid as relation, relname, relnamespace, null::name as attname, relacl as acl from pg_class
         union all select a.attrelid, relname, relnamespace, attname, attacl
           from pg_attribute a join pg_class c on c.oid = a.attrelid where attacl is not null)
       select concat_ws('.', relname, attname) as object, case
-        when g.grantee = 0 then format('%s is granted to everybody', lower(privilege_type))
-        when is_grantable then format('%s may grant %s on', r.rolname, lower(privilege_type))
+        when g.grantee = 0 then format('%s is granted to PUBLIC', lower(privilege_type))
+        when is_grantable then format('%s can grant %s on', r.rolname, lower(privilege_type))
         when privilege_type not in ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'USAGE')
-          then format('%s may %s', r.rolname, lower(privilege_type)) end as fault
+          then format('%s has the privilege %s', r.rolname, lower(privilege_type)) end as fault
       from granted join pg_namespace n on n.oid = relnamespace, aclexplode(acl) g left join runtime r on r.oid = g.grantee
       where ${inOurs} and not ${ofExtension('pg_class', 'relation')} and (g.grantee = 0 or r.oid is not null)`,
   },
   {
     name: 'migration_grant',
-    holds: 'no run-time role writes the list of migrations, which says what a newer release made',
+    holds: 'no run-time role can change the list of migrations, which shows what a newer release created',
     sql: `with ${runtime} select format('schema_migrations for %s', rolname) as object, case
         when has_any_column_privilege(r.oid, c.oid, 'INSERT, UPDATE') or has_table_privilege(r.oid, c.oid, 'DELETE')
-        then 'may change which migrations count as applied' end as fault
+        then 'can change which migrations count as applied' end as fault
       from runtime r, pg_class c where c.oid = 'public.schema_migrations'::regclass`,
   },
   {
     name: 'schema_grant',
-    holds: 'run-time roles create nothing, and only the worker enters the schema of the queues',
+    holds: 'run-time roles cannot create objects, and only the worker can use the schema of the queues',
     sql: `with ${runtime} select format('%s on %s', rolname, nspname) as object, case
-        when has_schema_privilege(r.oid, n.oid, 'CREATE') then 'may create in the schema'
+        when has_schema_privilege(r.oid, n.oid, 'CREATE') then 'can create in the schema'
         when nspname <> 'public' and not (nspname = 'bullmq' and rolname = 'bailiwick_worker')
-          and has_schema_privilege(r.oid, n.oid, 'USAGE') then 'may use the schema' end as fault
+          and has_schema_privilege(r.oid, n.oid, 'USAGE') then 'can use the schema' end as fault
       from runtime r, pg_namespace n where ${inOurs} and not ${ofExtension('pg_namespace', 'n.oid')}
       union all select r.rolname, case when has_database_privilege(r.oid, current_database(), 'CREATE')
-        then 'may create schemas' end from runtime r`,
+        then 'can create schemas' end from runtime r`,
   },
   {
     name: 'queue_grant',
-    holds: 'count tables of the queues are granted to the worker alone',
-    sql: `with ${runtime} select format('bullmq.%s', relname) as object, (select string_agg(rolname, ', ') || ' may read it'
+    holds: 'count tables of the queues are granted to the worker only',
+    sql: `with ${runtime} select format('bullmq.%s', relname) as object, (select string_agg(rolname, ', ') || ' can read it'
         from runtime r where rolname <> 'bailiwick_worker' and has_any_column_privilege(r.oid, c.oid, 'SELECT')) as fault
       from pg_class c where relnamespace = to_regnamespace('bullmq') and relkind in ('r', 'p', 'v')`,
   },
   {
     name: 'default_grant',
-    holds: 'nothing is granted in advance on what later migrations create',
-    sql: `select coalesce(n.nspname, 'all schemas') as object, format('%s is granted to %s in advance', lower(privilege_type),
-        case when grantee = 0 then 'everybody' else grantee::regrole::text end) as fault
+    holds: 'there are no default grants on objects that later migrations create',
+    sql: `select coalesce(n.nspname, 'all schemas') as object, format('%s is granted to %s by default', lower(privilege_type),
+        case when grantee = 0 then 'PUBLIC' else grantee::regrole::text end) as fault
       from pg_default_acl d left join pg_namespace n on n.oid = defaclnamespace, aclexplode(defaclacl) g
       where defaclobjtype in ('r', 'S', 'n') and grantee <> defaclrole`,
   },
   {
     name: 'secret_column',
-    holds: 'count columns with hashes and sealed secrets are read only by the roles that need them',
-    sql: `with ${runtime} select c.relname || '.' || attname as object, (select string_agg(rolname, ', ') || ' may read it'
+    holds: 'count columns with hashes and encrypted secrets can be read only by the roles that need them',
+    sql: `with ${runtime} select c.relname || '.' || attname as object, (select string_agg(rolname, ', ') || ' can read it'
         from runtime r where has_column_privilege(r.oid, c.oid, attnum, 'SELECT')
           and not coalesce($1::jsonb -> (c.relname || '.' || attname) ? rolname, false)) as fault
       from pg_attribute a join pg_class c on c.oid = attrelid
@@ -203,13 +202,13 @@ export const catalogueChecks: CatalogueCheck[] = [
   },
   {
     name: 'count_trigger',
-    holds: 'count tables have both triggers that keep row_counts',
+    holds: 'count tables have both triggers that maintain row_counts',
     sql: `with wanted (name, fires, does) as (values ('count_inserted', 4, 'count_inserted_rows'), ('count_deleted', 8, 'count_deleted_rows'))
       select counted as object, (select string_agg(w.name || ' is missing or off', ', ') from wanted w
         where not exists (select from pg_trigger g where g.tgrelid = c.oid and g.tgname = w.name and g.tgtype = w.fires
           and g.tgenabled = 'O' and g.tgfoid = to_regproc('public.' || w.does))) as fault
       from unnest($1::text[]) as counted left join pg_class c on c.oid = to_regclass('public.' || quote_ident(counted))
-      union all select tgrelid::regclass::text, 'is counted and not in the list of those' from pg_trigger join pg_class c on c.oid = tgrelid
+      union all select tgrelid::regclass::text, 'is counted but not in the list of counted tables' from pg_trigger join pg_class c on c.oid = tgrelid
       where tgname in ('count_inserted', 'count_deleted') and relname <> all ($1) and c.oid <> all (${newerTables})`,
     values: [countedTables],
   },

@@ -71,7 +71,7 @@ async function inspectTables(client: pg.ClientBase): Promise<Inspection> {
     [await listKnownTables()],
   )
   const found = rows.flatMap(({ object, fault }) => (fault ? [{ object, detail: fault }] : []))
-  return report('known_table', `${rows.length} tables are those that the migrations made`, found)
+  return report('known_table', `${rows.length} tables are those that the migrations created`, found)
 }
 
 async function inspect(client: pg.ClientBase, check: CatalogueCheck, skipped: number[]): Promise<Inspection> {
@@ -120,7 +120,7 @@ async function inspectLogin(client: pg.ClientBase, role: string): Promise<Inspec
     ...(scope === '' ? [] : ['starts with a scope: app.tenant_id or app.user_id is set for it']),
   ]
   const found = details.map((detail) => ({ object: login, detail }))
-  return report('login', `${login} has no power but those of ${role}`, found)
+  return report('login', `${login} has only the rights of ${role}`, found)
 }
 
 const loginQuery = `
@@ -187,7 +187,7 @@ const policyQuery = `
     array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as columns,
     concat(c.relname, ' ', polname, ': ', case when not polpermissive then 'restrictive ' end,
       case polcmd when '*' then 'all' when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' else 'delete' end, ' to ',
-      (select string_agg(case when role = 0 then 'everybody' else pg_get_userbyid(role)::text end, ', ' order by role) from unnest(polroles) as role),
+      (select string_agg(case when role = 0 then 'PUBLIC' else pg_get_userbyid(role)::text end, ', ' order by role) from unnest(polroles) as role),
       ' using ' || regexp_replace(pg_get_expr(polqual, polrelid), '\\s+', ' ', 'g'),
       ' check ' || regexp_replace(pg_get_expr(polwithcheck, polrelid), '\\s+', ' ', 'g')) as line
   from pg_policy join pg_class c on c.oid = polrelid where c.oid <> all ($1::oid[]) order by line`

@@ -29,63 +29,57 @@ const jobs = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60]
 
 /** Every metric of the service. docs/reference/metrics.md has the same table. */
 export const catalogue = {
-  buildInfo: gauge('build_info', 'Always 1; the version and the revision of the policies are in the labels', [
+  buildInfo: gauge('build_info', 'Always 1; the labels contain the version and the policy revision', [
     'version',
     'policy_revision',
   ]),
-  ready: gauge('ready', '1 where the process is ready, as /readyz says, else 0'),
+  ready: gauge('ready', '1 when the process is ready (as /readyz reports), else 0'),
   sourceUp: gauge(
     'scrape_source_up',
-    '1 where what the gauges of a source are read from answered in time; at 0 they are left out',
+    '1 when the source of some gauges answered in time; at 0 these gauges are left out',
     ['source'],
   ),
   httpDuration: histogram(
     'http_request_duration_seconds',
-    'Time to answer a request, by action (public routes by their operation id, `none` where no route matched) and status code',
+    'Duration until the answer to a request, by action (public routes by their operation id, `none` when no route matched) and status code',
     ['action', 'status'],
     requests,
   ),
   httpInFlight: gauge('http_requests_in_flight', 'Requests being answered'),
   decisions: counter(
     'decisions_total',
-    'Requests and questions decided, by action (`application` for those of applications) and effect',
+    'Decisions on requests and queries, by action (`application` for those of applications) and effect',
     ['action', 'effect'],
   ),
   decisionsDropped: counter(
     'decisions_dropped_total',
-    'Decisions that should have been kept and were not, by effect and reason (daily_limit, backlog, failed)',
+    'Decisions that should have been logged but were not, by effect and reason (daily_limit, backlog, failed)',
     ['effect', 'reason'],
   ),
   decisionDuration: histogram(
     'decision_duration_seconds',
-    'Time of one evaluation of the policies; a request may take several',
+    'Duration of one evaluation of the policies; a request can need several',
     [],
     decisions,
   ),
   decisionFailures: counter(
     'decision_failures_total',
-    'Evaluations without a valid answer: nothing was allowed',
+    'Evaluations without a valid answer; these requests were refused',
   ),
-  policyHits: counter(
-    'policy_cache_hits_total',
-    "Times a tenant's policies were in memory when they were needed",
-  ),
-  policyMisses: counter(
-    'policy_cache_misses_total',
-    "Times a tenant's policies were not in memory and were read",
-  ),
+  policyHits: counter('policy_cache_hits_total', "Uses of a tenant's policies that were in memory"),
+  policyMisses: counter('policy_cache_misses_total', "Uses of a tenant's policies that had to be read first"),
   hashDuration: histogram(
     'password_hash_duration_seconds',
-    'Time of one argon2id hash, its wait aside',
+    'Duration of one argon2id hash, without its wait',
     [],
     hashes,
   ),
   hashes: gauge(
     'password_hashes',
-    'Password hashes now, by state (running, waiting, and expected: every sign-in at work on one)',
+    'Current password hashes, by state (running, waiting, and expected: all sign-ins in progress)',
     ['state'],
   ),
-  hashesMax: gauge('password_hashes_max', 'Most password hashes at a time, by state', ['state']),
+  hashesMax: gauge('password_hashes_max', 'Limit of password hashes at a time, by state', ['state']),
   hashesRefused: counter(
     'password_hashes_refused_total',
     'Sign-ins refused with 503: too many hashes waited',
@@ -95,33 +89,33 @@ export const catalogue = {
     'Connections to Postgres, by pool (named for its role; `_reads`: reads of one statement) and state (busy, idle, connecting)',
     ['pool', 'state'],
   ),
-  dbConnectionsMax: gauge('db_pool_connections_max', 'Most connections of a pool', ['pool']),
+  dbConnectionsMax: gauge('db_pool_connections_max', 'Limit of the connections of a pool', ['pool']),
   dbWaiting: gauge('db_pool_waiting', 'Callers that wait for a connection of a pool', ['pool']),
   dbWait: histogram(
     'db_pool_wait_seconds',
-    'Wait for a connection, in transactions until they have begun',
+    'Wait for a connection; for transactions, until they begin',
     ['pool'],
     waits,
   ),
-  dbRetries: counter('db_transaction_retries_total', 'Transactions run again after a serialization failure', [
+  dbRetries: counter('db_transaction_retries_total', 'Transactions repeated after a serialization failure', [
     'pool',
   ]),
   rateLimitRefusals: counter('rate_limit_refusals_total', 'Calls refused with 429, by limit', ['limit']),
   outboxWaiting: gauge(
     'outbox_waiting',
-    'Messages in the outbox that no queue has yet (counted up to 100,000)',
+    'Messages in the outbox that are not on a queue yet (counted up to 100,000)',
   ),
   outboxAge: gauge(
     'outbox_oldest_age_seconds',
-    'Age of the oldest message in the outbox that no queue has yet; 0 without one',
+    'Age of the oldest message in the outbox that is not on a queue yet; 0 without one',
   ),
   queueJobs: gauge('queue_jobs', 'Jobs on a queue, by state (waiting, active, delayed)', ['queue', 'state']),
   queueLag: gauge(
     'queue_lag_seconds',
-    'Age of the oldest job that waits on a queue, or failed and waits to be tried again; 0 without one',
+    'Age of the oldest job that waits on a queue, also for a retry after a failure; 0 without one',
     ['queue'],
   ),
-  deadLetters: gauge('dead_letters', 'Messages given up for good (counted up to 100,000)', [
+  deadLetters: gauge('dead_letters', 'Messages that were given up (counted up to 100,000)', [
     'queue',
     'reason',
   ]),
@@ -129,8 +123,8 @@ export const catalogue = {
     'actor',
     'outcome',
   ]),
-  jobDuration: histogram('job_duration_seconds', 'Time of one attempt at a job', ['actor'], jobs),
-  mails: counter('mails_total', 'Attempts to hand a mail to the mail server, by outcome (sent, failed)', [
+  jobDuration: histogram('job_duration_seconds', 'Duration of one attempt at a job', ['actor'], jobs),
+  mails: counter('mails_total', 'Attempts to send a mail to the mail server, by outcome (sent, failed)', [
     'outcome',
   ]),
   webhookAttempts: counter(
@@ -140,18 +134,15 @@ export const catalogue = {
   ),
   webhookDuration: histogram(
     'webhook_duration_seconds',
-    'Time of one attempt to deliver to a webhook',
+    'Duration of one attempt to deliver to a webhook',
     [],
     requests,
   ),
   deliveriesDropped: counter(
     'webhook_deliveries_dropped_total',
-    'Deliveries to webhooks that were not made, because their tenant had reached LIMIT_DELIVERIES_PER_DAY',
+    'Deliveries to webhooks that were not made because their tenant had reached LIMIT_DELIVERIES_PER_DAY',
   ),
-  webhookCircuits: gauge(
-    'webhook_circuits_open',
-    'Webhooks that are not tried for now, because they failed too often',
-  ),
+  webhookCircuits: gauge('webhook_circuits_open', 'Webhooks that are paused because they failed too often'),
 } satisfies Record<string, Definition>
 
 export type Catalogue = typeof catalogue

@@ -141,7 +141,7 @@ const behindIt: [title: string, named: RegExp, sql: string][] = [
   ],
   [
     'a newer table that PUBLIC can read',
-    /^table_grant: orders: select is granted to everybody/,
+    /^table_grant: orders: select is granted to PUBLIC/,
     'grant select on orders to public',
   ],
   [
