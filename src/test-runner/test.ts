@@ -1,8 +1,7 @@
-import { chmod, glob, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../development/embedded-postgres.ts'
+import { startTestCluster, type TestCluster } from './test-cluster.ts'
 import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
 import { type FileResult, totalsOf } from './test-report.ts'
 
@@ -13,14 +12,9 @@ const timesFile = join(root, '.cache', 'test-times.json')
 const slowestShown = 20
 /** Folders that `npm test` leaves out and `npm run test:all` does not. */
 const nightly = ['test/outages/', 'test/upgrade/']
-const volatileSettings = {
-  fsync: 'off',
-  synchronous_commit: 'off',
-  full_page_writes: 'off',
-  max_connections: '400',
-}
 
 let lanes: Lanes | undefined
+let cluster: TestCluster | undefined
 let interrupted = false
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
 // Read by a pager or head that has seen enough: end what runs, and clean up.
@@ -31,26 +25,23 @@ function interrupt(name: NodeJS.Signals): void {
   lanes?.end(name)
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'bailiwick-test-'))
-await chmod(folder, 0o711) // as root, the server is another user and has to pass through
 try {
-  process.exitCode = await test(folder)
+  process.exitCode = await test()
 } catch (error) {
   console.error((error as Error).message)
   process.exitCode = 1
 } finally {
-  await removeEmbeddedPostgres({ dataDir: folder })
-  await rm(folder, { recursive: true, force: true })
+  await cluster?.remove()
 }
 
-async function test(folder: string): Promise<number> {
+async function test(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: { all: { type: 'boolean', default: false }, jobs: { type: 'string', default: '3' } },
   })
   const times = JSON.parse(await readFile(timesFile, 'utf8').catch(() => '{}')) as Record<string, number>
   const files = await chooseFiles(positionals, values.all, times)
-  const url = process.env.TEST_DATABASE_URL || (await startCluster(folder))
+  const url = process.env.TEST_DATABASE_URL || (await startCluster())
   if (interrupted) return 130
   lanes = runInLanes(files, {
     lanes: Math.min(Number(values.jobs), files.length),
@@ -102,10 +93,10 @@ async function filesOf(named: readonly string[]): Promise<string[]> {
   return found.map((file) => relative(root, file))
 }
 
-async function startCluster(folder: string): Promise<string> {
-  const { superuserUrl, notes } = await startEmbeddedPostgres({ dataDir: folder, settings: volatileSettings })
-  for (const note of notes) console.log(note)
-  return superuserUrl
+async function startCluster(): Promise<string> {
+  cluster = await startTestCluster()
+  for (const note of cluster.notes) console.log(note)
+  return cluster.superuserUrl
 }
 
 /** In seconds by file, for the order of the next run and for whoever wants the tests quicker. */

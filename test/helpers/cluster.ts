@@ -1,18 +1,7 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
-
-/** Settings that make a cluster fast but not durable. No test needs it after a crash of the machine. */
-export const volatileSettings = {
-  fsync: 'off',
-  synchronous_commit: 'off',
-  full_page_writes: 'off',
-  max_connections: '400',
-}
+import { startTestCluster, type TestCluster } from '../../src/test-runner/test-cluster.ts'
 
 /** The cluster of this process, when no address is given: the number of its users, and the function that stops it. */
-let own: Promise<{ url: string; remove(): Promise<void> }> | undefined
+let own: Promise<TestCluster> | undefined
 let users = 0
 
 /**
@@ -23,8 +12,8 @@ export async function superuserUrl(): Promise<{ url: string; release(): Promise<
   const given = process.env.TEST_DATABASE_URL
   if (given) return { url: given, release: async () => undefined }
   users++
-  own ??= startCluster()
-  const { url, remove } = await own
+  own ??= startTestCluster()
+  const { superuserUrl: url, remove } = await own
   return {
     url,
     release: async () => {
@@ -33,15 +22,4 @@ export async function superuserUrl(): Promise<{ url: string; release(): Promise<
       await remove()
     },
   }
-}
-
-async function startCluster() {
-  const folder = await mkdtemp(join(tmpdir(), 'bailiwick-test-'))
-  await chmod(folder, 0o711) // started as root, the server runs as another user, which must be able to enter the folder
-  const { superuserUrl } = await startEmbeddedPostgres({ dataDir: folder, settings: volatileSettings })
-  const remove = async () => {
-    await removeEmbeddedPostgres({ dataDir: folder })
-    await rm(folder, { recursive: true, force: true })
-  }
-  return { url: superuserUrl, remove }
 }
