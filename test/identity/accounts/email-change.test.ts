@@ -162,7 +162,7 @@ t.test(
     t.match(asked, { status: 401, body: { code: 'otp_required' } })
     const token = asked.body.temporary_token
     await sendCode(token)
-    const code = codeIn(await service.mailTo(owner.email, 'sign-in code'))
+    const code = codeIn(await service.mailTo(owner.email, 'Your sign-in code'))
     const { rows } = await superuser.query(
       "select from captured_mails where recipient = any($1) and subject ~ 'code'",
       [[first, second]],
@@ -180,7 +180,7 @@ t.test(
     service.advance(24 * hour)
     const later = await service.logIn({ ...owner, email: second })
     await sendCode(later.access)
-    await service.mailTo(second, 'sign-in code')
+    await service.mailTo(second, 'Your sign-in code')
   },
 )
 
@@ -190,7 +190,7 @@ t.test('an old address that was never verified gets neither codes nor a link', a
   await move(ada, email)
   t.notMatch((await service.mailTo(ada.email, 'address was changed')).text, 'token=')
   await sendCode(ada.access)
-  await service.mailTo(email, 'sign-in code')
+  await service.mailTo(email, 'Your sign-in code')
 })
 
 t.test(
