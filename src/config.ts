@@ -161,6 +161,6 @@ export function roleUrls<R extends Role = Role>(
   const names = roles.map((role) => roleSettings[role])
   const missing = names.filter((name) => config[name] === undefined)
   if (missing.length > 0)
-    throw new ConfigError(missing.map((name) => `${name} is needed here; npm start makes its own`))
+    throw new ConfigError(missing.map((name) => `${name} is required; npm start creates its own`))
   return Object.fromEntries(roles.map((role) => [role, config[roleSettings[role]]])) as Record<R, string>
 }

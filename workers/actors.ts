@@ -4,6 +4,7 @@ import { describeError, serverOf } from '../src/platform/describe-error.ts'
 import { openQueueBackend } from '../src/platform/jobs/queue-backend.ts'
 import { queues } from '../src/platform/jobs/queues.ts'
 import { measureBacklog } from '../src/platform/outbox/measure-backlog.ts'
+import { withTimeLimit } from '../src/platform/time-limit.ts'
 import type { Actor, Running } from './actor.ts'
 import { approvalExpiry } from './approval-expiry.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -92,11 +93,9 @@ function warnUnlessMailAnswers({ mail, log }: WorkerDeps): void {
 
 /** Waits at most `limit` ms for `work`, then calls `otherwise` without waiting for it. */
 async function within(limit: number, work: Promise<void>, otherwise: () => Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((done) => {
-    timer = setTimeout(done, limit, 'late')
-  })
-  const outcome = await Promise.race([work.catch(() => undefined), late])
-  clearTimeout(timer)
-  if (outcome === 'late') otherwise().catch(() => undefined)
+  const settled = work.then(
+    () => true,
+    () => true,
+  )
+  if (!(await withTimeLimit(limit, settled, () => false))) otherwise().catch(() => undefined)
 }

@@ -34,7 +34,7 @@ export function logRequests(
 export const logUnanswered = (log: Logger) => (error: NodeJS.ErrnoException) =>
   error.code
     ? log.debug({ code: error.code }, 'A request ended before its answer')
-    : log.error({ err: error }, 'A request got no answer of ours')
+    : log.error({ err: error }, 'A request failed outside the error handler')
 
 const lineOf = (
   state: Record<string, unknown> & { requestInfo?: { requestId: string; ip: string } },
