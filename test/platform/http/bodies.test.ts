@@ -45,7 +45,7 @@ t.test('a body that is not a JSON object in UTF-8 is refused, and nothing is cre
     null: 'null',
     'NUL in a text': '{"name":"a\\u0000b"}',
     'NUL in a name': '{"name":"a","b\\u0000":1}',
-    'NUL outside of a text': '{"name":"a"}\0',
+    'NUL outside a text': '{"name":"a"}\0',
     'a lone high surrogate': '{"name":"a\\ud800"}',
     'a lone low surrogate': '{"name":"\\udc00a"}',
     'bytes that are not UTF-8': Buffer.from([...Buffer.from('{"name":"'), 0xc3, 0x28, 0x22, 0x7d]),

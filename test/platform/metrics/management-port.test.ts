@@ -70,7 +70,8 @@ t.test('calls that a limit refuses are counted by the name of the limit', async 
 
 t.test('the same port for both is a fault of the configuration', async (t) => {
   t.throws(() => readConfig({ PORT: '8080', MANAGEMENT_PORT: '8080' }), { message: /must differ from PORT/ })
-  t.throws(() => readConfig({ MANAGEMENT_PROT: '1' }), { message: /check its spelling/ })
+  for (const name of ['MANAGEMENT_PROT', 'DEAD_LETTER_RETENTION_DAY'])
+    t.throws(() => readConfig({ [name]: '1' }), { message: /check its spelling/ }, name)
 })
 
 t.test('without the setting production serves no metrics and logs this at the start', async (t) => {
