@@ -21,6 +21,9 @@ import {
 const addressOf = (role: string) =>
   setting(databaseUrl, undefined, `Address of the role \`${role}\``, { secret: true })
 
+const linkTo = (about: string) =>
+  setting(linkTemplate, undefined, `${about}, with \`{token}\``, { shown: 'a page of the service' })
+
 /** Every setting of the service, in the order of docs/reference/settings.md. */
 export const settings = {
   NODE_ENV: setting(
@@ -113,39 +116,13 @@ export const settings = {
   MAIL_FROM: setting(emailAddress, 'Bailiwick <no-reply@bailiwick.test>', 'Sender of mails', {
     shown: '`Bailiwick <no-reply@bailiwick.test>` in development',
   }),
-  EMAIL_LINK_VERIFY: setting(linkTemplate, undefined, 'Where verification links lead, with `{token}`', {
-    shown: 'a page of the service',
-  }),
-  EMAIL_LINK_REJECT: setting(
-    linkTemplate,
-    undefined,
-    'Where the link “This was not me” of verification mails leads, with `{token}`',
-    { shown: 'a page of the service' },
-  ),
-  EMAIL_LINK_RESET: setting(linkTemplate, undefined, 'Where password reset links lead, with `{token}`', {
-    shown: 'a page of the service',
-  }),
-  EMAIL_LINK_UNDO_EMAIL: setting(
-    linkTemplate,
-    undefined,
-    'Where the links lead that undo a change of the e-mail address, with `{token}`',
-    { shown: 'a page of the service' },
-  ),
-  EMAIL_LINK_UNDO_FACTOR: setting(
-    linkTemplate,
-    undefined,
-    'Where the links lead that remove a new second factor, with `{token}`',
-    { shown: 'a page of the service' },
-  ),
-  EMAIL_LINK_INVITATION: setting(linkTemplate, undefined, 'Where invitation links lead, with `{token}`', {
-    shown: 'a page of the service',
-  }),
-  EMAIL_LINK_LEAVE: setting(
-    linkTemplate,
-    undefined,
-    'Where the links lead by which an added member leaves the tenant, with `{token}`',
-    { shown: 'a page of the service' },
-  ),
+  EMAIL_LINK_VERIFY: linkTo('Where verification links lead'),
+  EMAIL_LINK_REJECT: linkTo('Where the link “This was not me” of verification mails leads'),
+  EMAIL_LINK_RESET: linkTo('Where password reset links lead'),
+  EMAIL_LINK_UNDO_EMAIL: linkTo('Where the links lead that undo a change of the e-mail address'),
+  EMAIL_LINK_UNDO_FACTOR: linkTo('Where the links lead that remove a new second factor'),
+  EMAIL_LINK_INVITATION: linkTo('Where invitation links lead'),
+  EMAIL_LINK_LEAVE: linkTo('Where the links lead by which an added member leaves the tenant'),
   SECRET_KEYS: setting(
     sealingKeys,
     undefined,
