@@ -15,11 +15,8 @@ RUN ["node", "--input-type=module", "-e", "\
   console.log('policies', (await openAccessEngine()).revision)"]
 
 FROM node:24-slim
-# One arena: with one per thread, glibc keeps 19 MiB of each password hash for every thread that ever made one. What
-# the one frees it keeps, up to 64 MiB: to get these pages anew for each hash cost a third of its time.
 # Metrics and health have a port of their own, which workers have, too: publish it to nobody but what watches them.
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=9464 \
-  MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=67108864
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=9464
 WORKDIR /app
 COPY --from=build /app ./
 USER node

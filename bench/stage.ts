@@ -131,7 +131,7 @@ async function serve(args: string[], env: Record<string, string>, path: string) 
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: size,
-      // As in the container image.
+      // As src/entry.cjs sets them: every server that is measured has the same.
       MALLOC_ARENA_MAX: '1',
       MALLOC_MMAP_THRESHOLD_: '33554432',
       MALLOC_TRIM_THRESHOLD_: '67108864',

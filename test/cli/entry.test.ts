@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -56,7 +57,10 @@ t.test('whatever is missing, one command is named that brings it, and the exit c
   t.match(await enter(folder, ['tour']), { code: 1, err: /not installed\. Run: npm ci\n$/ })
 
   await mkdir(join(folder, 'node_modules'))
-  t.match(await enter(folder, ['tour'], { old: true }), { code: 1, err: /Run: npm ci --include=dev\n$/ })
+  t.match(await enter(folder, ['tour'], { old: true }), {
+    code: 1,
+    err: /run-in-production\.md, "Node"\), or run: npm ci --include=dev\n$/,
+  })
 
   await mkdir(join(folder, 'node_modules', 'node'))
   const blocked = await enter(folder, ['tour'], { old: true })
@@ -96,5 +100,41 @@ t.test(
     if (process.platform !== 'linux') return
     t.equal(unset.added, size)
     t.equal(set.added, 7)
+  },
+)
+
+/** Stands for the API: prints what reached it. */
+const api = `import { fstatSync } from 'node:fs'
+  const { MALLOC_ARENA_MAX: arenas, MALLOC_TRIM_THRESHOLD_: trim, LISTEN_FDS } = process.env
+  if (LISTEN_FDS && !fstatSync(3).isSocket()) throw new Error('The socket is closed')
+  const started = { pid: process.pid, arenas, trim, args: process.argv.slice(2), options: process.execArgv }
+  console.log(JSON.stringify(started))`
+
+t.test(
+  'a service has the settings of malloc from its first moment, and stays the process that was started',
+  { skip: process.platform !== 'linux' && 'glibc reads them' },
+  async (t) => {
+    const folder = await checkout(t)
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    await writeFile(join(folder, 'src', 'main.ts'), api)
+    const { MALLOC_ARENA_MAX, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, LISTEN_FDS, ...env } =
+      process.env
+    const start = async (more: Record<string, string>, fourth: 'pipe' | 'ipc' = 'pipe') => {
+      const args = ['--no-deprecation', join(folder, 'src', 'entry.cjs'), 'api', '--a', 'b']
+      const child = spawn(process.execPath, args, {
+        env: { ...env, ...more },
+        stdio: ['ignore', 'pipe', 'inherit', fourth],
+      })
+      let printed = ''
+      child.stdout?.on('data', (part) => (printed += part))
+      const [code] = await once(child, 'close')
+      const { pid, ...started } = JSON.parse(printed || '{}')
+      return { code, samePid: pid === child.pid, ...started }
+    }
+    const all = { code: 0, samePid: true, args: ['--a', 'b'], options: ['--no-deprecation'] }
+    t.match(await start({}), { ...all, arenas: '1', trim: '67108864' })
+    t.match(await start({ MALLOC_ARENA_MAX: '4' }), { ...all, arenas: '4', trim: '67108864' })
+    t.match(await start({ LISTEN_FDS: '1' }), { ...all, arenas: undefined }, 'execve would close the socket')
+    t.match(await start({}, 'ipc'), { ...all, arenas: undefined }, 'and the channel to a parent process')
   },
 )
