@@ -31,10 +31,7 @@ export interface Serving {
 const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
-/**
- * Opens everything before it listens, so no request meets a half-open service. Pass `listQueues` when the process also
- * runs the actors.
- */
+/** Opens everything before it listens. Pass `listQueues` when the process also runs the actors. */
 export async function serveApi(
   config: Config,
   log: Logger,

@@ -5,18 +5,12 @@ export class UnrecoverableError extends Error {
   override name = 'UnrecoverableError'
 }
 
-/**
- * The recipient or the content was refused permanently, which is not a fault of the service. The message holds no
- * secret.
- */
+/** The recipient or the content was refused permanently: no fault of the service. Holds no secret. */
 export class RefusedForGood extends UnrecoverableError {
   override name = 'RefusedForGood'
 }
 
-/**
- * Describes an error without secrets: its kind and codes, never its message, because mail servers and parsers repeat
- * their input in messages.
- */
+/** Describes an error by kind and codes, never by its message: mail servers and parsers repeat input in it. */
 export function describeError(error: unknown): string {
   if (error instanceof UnrecoverableError) return error.message
   if (error instanceof z.ZodError)

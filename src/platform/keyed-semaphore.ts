@@ -12,10 +12,7 @@ export interface SemaphoreBounds {
   maxWaiting: number
   /** The longest wait, in ms. */
   maxWaitMs: number
-  /**
-   * True for an error that would hit all waiting work of the key, too: that work then fails at once with the same
-   * error.
-   */
+  /** True for an error that all waiting work of the key would meet: it then fails at once with the same error. */
   failsAll?: (error: unknown) => boolean
 }
 

@@ -11,7 +11,9 @@ export interface RecordedChange<Type extends EventType>
   data: EventData<Type>
 }
 
-/** Records a change by a caller, as an event and an audit row in the transaction of the change. `at` in ms since 1970. */
+/**
+ * Records a change by a caller, as an event and an audit row in the transaction of the change. `at` in ms since 1970.
+ */
 export async function recordChange<Type extends EventType>(
   tx: Tx,
   actor: AuditActor,

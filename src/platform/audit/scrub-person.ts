@@ -13,8 +13,8 @@ export interface Scrubbed {
 type Condition = (person: Scrubbed) => FragmentSqlToken
 
 /**
- * One update of a table, done page by page in the order of `key`. `among` narrows the pages by an index that ends with the
- * key; without it all rows of the tenant are read. `where` selects the rows of a page (`x`) to change.
+ * One update of a table, done page by page in the order of `key`. `among` narrows the pages by an index that ends with
+ * the key; without it all rows of the tenant are read. `where` selects the rows of a page (`x`) to change.
  */
 export interface Scrub {
   table: string
@@ -28,7 +28,9 @@ const identifying = sql.array(['email', 'first_name', 'last_name', 'attributes',
 const targets = ({ targetIds }: Scrubbed) => sql.array(targetIds, 'uuid')
 const byTime = ['at', 'id']
 
-/** Removes a user's data from a tenant's logs: audit log, events, decisions, approvals, invitations. Only the id stays. */
+/**
+ * Removes a user's data from a tenant's logs: audit log, events, decisions, approvals, invitations. Only the id stays.
+ */
 export const scrubs: readonly Scrub[] = [
   {
     table: 'audit_log',
@@ -86,8 +88,8 @@ export const scrubs: readonly Scrub[] = [
 export type PageEnd = readonly string[]
 
 /**
- * Scrubs a page of at most `limit` rows after `after` (null: the first page). Gives its end; null when there are no more
- * rows. As the worker role.
+ * Scrubs a page of at most `limit` rows after `after` (null: the first page). Gives its end; null when there are no
+ * more rows. As the worker role.
  */
 export async function scrubPage(
   tx: Tx,

@@ -99,10 +99,7 @@ export const tablesOfPeople: Record<string, string> = {
   sessions: 'a user signs in, and the session can switch tenants; tenant_id says where it began',
 }
 
-/**
- * Unique indexes without tenant_id. A collision reveals a row that the writer cannot see; each line says why that is
- * safe.
- */
+/** Unique indexes without tenant_id. A collision reveals a hidden row; each line says why that is safe. */
 export const globalKeys: Record<string, string> = {
   invitations_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',

@@ -140,10 +140,7 @@ const together = (conditions: FragmentSqlToken[]) =>
 
 const last = '\u{10ffff}'
 
-/**
- * True for rows where a column begins with the text. A range, because LIKE is not leakproof: under row-level security
- * it cannot use the index.
- */
+/** A column begins with the text. A range, because LIKE is not leakproof: with RLS it cannot use an index. */
 function beginsWith(columns: readonly FragmentSqlToken[], text: string): FragmentSqlToken {
   if (columns.length === 0) return sql.fragment`false`
   const ranges = columns.map(

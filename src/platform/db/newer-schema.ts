@@ -41,10 +41,7 @@ const tablesIn = (texts: string[]) => [
     .sort(),
 ]
 
-/**
- * A table's rows are also read through the tables it inherits from and its own heirs, so relatives of a known table are
- * known.
- */
+/** Inheritance exposes a table's rows in other tables, so relatives of a known table count as known. */
 const unknownTables = `
   with recursive public_tables as (
       select c.oid, relname::text as name from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')

@@ -48,10 +48,7 @@ function inOrder(tables: TenantTable[]): TenantTable[] {
   return ordered
 }
 
-/**
- * Deletes up to `limit` rows of a tenant, first those that no other row of the table refers to; gives how many. Zero
- * means that none is left.
- */
+/** Deletes up to `limit` rows of a tenant, those without children first; gives how many (0: none is left). */
 export async function deleteTenantRows(
   tx: Tx,
   table: TenantTable,

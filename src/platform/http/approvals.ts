@@ -61,10 +61,7 @@ export interface Approvals {
   consume(tx: Tx, call: GuardedCall, id: string): Promise<void>
 }
 
-/**
- * 403: the named request does not approve this call. The message gives no reason, because the request can be another
- * user's.
- */
+/** 403: the named request does not approve this call. It gives no reason: the request can be another user's. */
 export const approvalInvalid = () =>
   new ApiError(
     403,

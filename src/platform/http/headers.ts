@@ -21,10 +21,7 @@ export function securityHeaders(tls: boolean): Middleware {
 
 const hostForm = /^([a-z0-9._~%-]+|\[[0-9a-f:.]+\])?(:\d*)?$/i
 
-/**
- * Refuses a target of more than 8 KiB, an invalid Host (RFC 9112 §3.2), and for API paths an Accept that does not allow
- * JSON.
- */
+/** Refuses a target over 8 KiB, an invalid Host (RFC 9112 §3.2), and on API paths an Accept without JSON. */
 export const refuseInvalidRequests: Middleware = async (ctx, next) => {
   const { host, accept } = ctx.req.headers
   // Remove parameters other than the weight (charset, version), because Koa would not match JSON with them.

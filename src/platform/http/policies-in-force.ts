@@ -23,10 +23,7 @@ export interface DecisionRecord {
   id: string
   query: AnyQuery
   decision: Decision
-  /**
-   * True for changes, denials and required approvals, which are all logged up to the daily limit; allowed reads are
-   * sampled.
-   */
+  /** True for changes, denials and required approvals: all are logged up to the daily limit. Reads are sampled. */
   always: boolean
   /** For an application's query: action or resource type that nothing in the tenant names. */
   unknown?: UnknownWords

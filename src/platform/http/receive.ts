@@ -15,10 +15,7 @@ export type Received = { input: Input } | { fault: ApiError }
 const readSmallBody = bodyReader(16 * 1024)
 const readBody = bodyReader(1024 * 1024)
 
-/**
- * Makes the step that reads and validates the body, query and headers of a route. It returns faults instead of
- * throwing.
- */
+/** Makes the step that reads and validates body, query and headers. It returns faults instead of throwing. */
 export function receiver(route: Route): (http: Context) => Promise<Received> {
   const read = route.path.includes('/auth/') ? readSmallBody : readBody
   return async (http): Promise<Received> => {

@@ -17,10 +17,7 @@ export interface RouteInput<Body, Query, C> {
   query: Query
   caller: C
   requestInfo: RequestInfo
-  /**
-   * From `If-Match`: the versions that can be changed. The statement that changes the row must have them as a
-   * condition.
-   */
+  /** From `If-Match`: the versions that can be changed. Make them a condition of the changing statement. */
   ifMatch: Versions
   /** The body as it was sent, to report the position of a fault. */
   text: () => string

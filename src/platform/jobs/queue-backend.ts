@@ -181,10 +181,7 @@ async function staggerAfterCrash(job: Job<JobData>, longest: number): Promise<vo
   throw new DelayedError(Math.random() * longest)
 }
 
-/**
- * Moves the job back to the queue for a {@link DelayedError}; BullMQ's own DelayedError tells its worker that this is
- * done.
- */
+/** Delays the job for a {@link DelayedError}; BullMQ's own DelayedError reports this to its worker. */
 async function delayOrThrow(job: Job<JobData>, token: string | undefined, error: unknown): Promise<never> {
   if (!(error instanceof DelayedError)) throw error
   await job.moveToDelayed(Date.now() + error.ms, token)

@@ -6,10 +6,7 @@ import type { Connections, JobData } from './queue-backend.ts'
 const prefix = 'bailiwick'
 const connectingLimit = 5_000
 
-/**
- * Queues on Redis. While Redis is unavailable, adding fails at once, because the outbox keeps the message; workers
- * wait.
- */
+/** Queues on Redis. Without Redis, adding fails at once (the outbox keeps the message), and workers wait. */
 export function redisConnections(
   url: string,
   onError: (error: Error) => void,

@@ -17,7 +17,7 @@ export interface NewLinkToken {
   expiresAt: number
 }
 
-/** Stores the hash of a one-time token. The transaction must be the user's, or of the system role. */
+/** Stores the hash of a one-time token. As the user or the system role. */
 export async function insertLinkToken(tx: Tx, token: NewLinkToken): Promise<void> {
   await tx.query(sql.unsafe`
     insert into link_tokens (id, purpose, user_id, tenant_id, email, target_id, token_hash, created_at, expires_at)
@@ -44,10 +44,7 @@ export function findUnusedToken(
     where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`)
 }
 
-/**
- * Marks a valid token as used. Of concurrent calls, one gets true. The transaction must be the user's, or of the system
- * role.
- */
+/** Marks a valid token as used. Of concurrent calls one gets true. As the user or the system role. */
 export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boolean> {
   const used = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update link_tokens set used_at = ${moment(at)}
@@ -55,7 +52,7 @@ export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boo
   return used !== null
 }
 
-/** Ends a user's unused tokens of a purpose and target (null: no target). Transaction as above. */
+/** Ends a user's unused tokens of a purpose and target (null: no target). As the user or the system role. */
 export async function endTokens(
   tx: Tx,
   tokens: { userId: string; purpose: LinkPurpose; targetId: string | null; at: number },
@@ -80,10 +77,7 @@ export async function endLaterTokens(
 /** Undo links must still work for a reader of the old address after the address was changed. */
 const survivesAddressChange: readonly LinkPurpose[] = ['email_undo', 'factor_undo']
 
-/**
- * Ends every token of a user that was sent to another address than this one, except those of undo links. As the system
- * role.
- */
+/** Ends a user's tokens that were sent to other addresses, except those of undo links. As the system role. */
 export async function endTokensSentElsewhere(
   tx: Tx,
   person: { id: string; email: string; at: number },

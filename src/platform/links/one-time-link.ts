@@ -21,10 +21,7 @@ export interface NewLink {
   lifeMs: number
 }
 
-/**
- * Stores a new token's hash and gives the address for the mail. The transaction must be the user's, or of the system
- * role.
- */
+/** Stores a new token's hash and gives the address for the mail. As the user or the system role. */
 export const makeLink = async (tx: Tx, deps: LinkDeps, link: NewLink): Promise<string> =>
   linkUrl(deps, link.purpose, await makeLinkToken(tx, link))
 
@@ -75,7 +72,7 @@ export async function findLink(
 
 /**
  * Uses a link, in the transaction of its effect; it also ends the user's other links of this purpose and target. Throws
- * 400 `token_invalid` when another call was first. The transaction must be the user's, or of the system role.
+ * 400 `token_invalid` when another call was first. As the user or the system role.
  */
 export async function spendLink(tx: Tx, link: PresentedLink): Promise<void> {
   if (!(await markTokenUsed(tx, link.id, link.at))) throw deadLink()

@@ -33,10 +33,7 @@ export interface Metrics {
   policyRevision(revision: string): void
   /** Registers gauges of this process: `now` runs at each scrape. */
   sample(now: () => readonly Sample[]): void
-  /**
-   * Registers gauges of another server: `ask` runs at a scrape, at most every 3 s. `name` is its label in
-   * `scrape_source_up`.
-   */
+  /** Registers gauges of another server: `ask` runs at most every 3 s. `name` labels it in `scrape_source_up`. */
   source(name: string, ask: () => Promise<readonly Sample[]>): void
   /** All metrics in the text format of Prometheus, within 2 s even when a source does not answer. Never rejects. */
   scrape(): Promise<string>

@@ -19,10 +19,7 @@ import { samplerOf } from './sampler.ts'
 const sendIntervalMs = 2_000
 const shutdownMs = 1_500
 
-/**
- * Registers the SDK with the API of OpenTelemetry. The exporter reads its own settings (headers, certificates,
- * timeouts).
- */
+/** Registers the SDK. The exporter reads its own settings (headers, certificates, timeouts). */
 export function openExport(
   settings: TracingSettings,
   service: { name: string; version: string },

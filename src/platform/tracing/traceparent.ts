@@ -6,10 +6,7 @@ const form = /^00-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})$
 /** True for a well-formed traceparent. */
 export const isTraceparent = (text: string): boolean => form.test(text)
 
-/**
- * The parent context for a span that continues the trace of a traceparent. A missing or malformed one starts a new
- * trace.
- */
+/** The context of a span that continues a traceparent's trace. A missing or malformed one starts a new trace. */
 export function contextOf(traceparent: unknown): Context {
   const [, traceId, spanId, flags] = (typeof traceparent === 'string' && form.exec(traceparent)) || []
   if (!traceId || !spanId || !flags) return ROOT_CONTEXT
