@@ -322,6 +322,12 @@ t.test('hour and weekday follow the time zone of the tenant', async (t) => {
   t.equal(await ask(), true)
   const winter = { subject: { type: 'customer', id: 'alice' }, context: { time: '2026-07-04T13:30:00Z' } }
   const tried = (await owner.post(`${policies}${policy.id}/test/`, winter)).body
+  for (const time of ['yesterday', '4 July 2026', 42])
+    t.match(
+      await owner.post(`${policies}${policy.id}/test/`, { ...winter, context: { time } }),
+      { status: 400, body: { errors: [{ field: 'context.time' }] } },
+      `${time} is no RFC 3339 time`,
+    )
   t.match(
     tried.trace.of,
     [{ actual: 1 }, { actual: 7 }],

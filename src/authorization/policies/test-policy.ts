@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
 import { type SystemRole, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import { instantOf } from '../../policy-engine/compile/instants.ts'
 import { type PolicyEffect, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
@@ -118,7 +119,7 @@ async function questionOf(
   if (action === null)
     throw invalidField(`${at}action`, 'Name an action of the service, or resource:verb.', 'unknown')
   const known = await subjectOf(deps, caller, asked, at)
-  const now = momentOf(asked.context?.time) ?? deps.clock()
+  const now = momentOf(asked.context?.time, `${at}context.time`) ?? deps.clock()
   const slice = trial.policies.slice(type, action, now)
   const question = {
     subject: {
@@ -166,9 +167,13 @@ function withTestValues(query: AnyQuery, { subject, resource, context }: TestInp
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
 
-function momentOf(value: unknown): number | undefined {
-  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  return Number.isNaN(at) || at < 0 ? undefined : at
+/** The time of the question in ms since 1970, undefined for none. Throws 400 for a value that is no RFC 3339 text. */
+function momentOf(value: unknown, field: string): number | undefined {
+  if (value === undefined || value === null) return undefined
+  const at = typeof value === 'string' ? instantOf(value) : undefined
+  if (at === undefined || at < 0)
+    throw invalidField(field, 'Give a time as RFC 3339, such as 2026-11-21T09:30:00Z.')
+  return at
 }
 
 /** The subject of a test: the caller, a member by id or address, or a fictitious member with the given roles. */
