@@ -24,7 +24,7 @@ const refusal = async (args: string[], stdin?: string) => {
 const entries = async (reader: Client, action: string) =>
   (await expect(200, reader.get(`/api/v1/audit-log/?page_size=100&action=${action}`))).results
 
-t.test('a person and their tenant are made, and log in with the password printed once', async (t) => {
+t.test('the command creates a person and a tenant, and prints the password once', async (t) => {
   const email = freshEmail()
   const ran = await create(['--email', email.toUpperCase(), '--tenant', 'Acme Ltd', '--first-name', 'Ada'])
   t.equal(ran.code, 0, ran.said)
@@ -35,7 +35,7 @@ t.test('a person and their tenant are made, and log in with the password printed
     password_set: true,
     password: /^[\w-]{24}$/,
   })
-  t.notMatch(ran.said, made.password, 'and nothing of it on stderr')
+  t.notMatch(ran.said, made.password, 'stderr does not contain it')
   const ada = await service.logIn({ email, password: made.password })
   t.equal(ada.tenantId, made.tenant.id)
   const me = await expect(200, ada.get('/api/v1/users/me/'))
@@ -58,14 +58,14 @@ t.test('a person and their tenant are made, and log in with the password printed
   await service.logIn({ email, password: made.password })
 })
 
-t.test('without a name the tenant is a personal one, and the next run finds it', async (t) => {
+t.test('without --tenant a personal tenant is created, and the next run finds it', async (t) => {
   const email = freshEmail()
   const made = (await create(['--email', email])).json()
   t.match(made.tenant, { name: `${email.split('@')[0]}'s tenant`, outcome: 'created' })
   t.match((await create(['--email', email])).json().tenant, { id: made.tenant.id, outcome: 'found' })
 })
 
-t.test('a password from stdin is used as it is, and held to the rules of registration', async (t) => {
+t.test('a password from stdin is used unchanged, and must meet the rules of registration', async (t) => {
   const email = freshEmail()
   t.match(await refusal(['--email', email, '--password-stdin'], 'short\n'), {
     code: 'validation_error',
@@ -82,7 +82,7 @@ t.test('a password from stdin is used as it is, and held to the rules of registr
   await service.logIn({ email, password: ' a quiet harbour ' })
 })
 
-t.test('a tenant that is there is theirs only with --yes', async (t) => {
+t.test('an existing tenant is given to the person only with --yes', async (t) => {
   const founder = await service.signUp()
   const tenant = await expect(201, founder.post('/api/v1/tenants/', { name: 'Old Firm' }))
   const email = freshEmail()
@@ -122,7 +122,7 @@ t.test('a member of a tenant becomes its owner and keeps their roles', async (t)
   t.same((await expect(200, owner.get('/api/v1/users/me/'))).roles.sort(), ['auditor', 'owner'])
 })
 
-t.test('whoever registered an address that was never verified gets nothing by it', async (t) => {
+t.test('a person who registered an address and never verified it loses access to the account', async (t) => {
   const squatter = await service.signUp()
   const ran = await create(['--email', squatter.email, '--tenant', 'Squatted Ltd'])
   t.match(ran.json(), {
@@ -130,15 +130,15 @@ t.test('whoever registered an address that was never verified gets nothing by it
     tenant: { outcome: 'created' },
     password_set: true,
   })
-  t.equal((await squatter.get('/api/v1/users/me/')).status, 401, 'their session is over')
+  t.equal((await squatter.get('/api/v1/users/me/')).status, 401, 'their session has ended')
   const { email, password, refresh } = squatter
   t.equal((await service.call('POST', '/api/v1/auth/login/', { body: { email, password } })).status, 401)
   t.equal((await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })).status, 401)
   await service.logIn({ email, password: ran.json().password })
-  t.ok(await service.mailTo(email, 'assword'), 'and the owner of the address is told')
+  t.ok(await service.mailTo(email, 'assword'), 'a mail informs the owner of the address')
 })
 
-t.test('what a stranger founded under the address is not taken for the tenant that is meant', async (t) => {
+t.test('a tenant that a stranger created under the address is not used', async (t) => {
   const squatter = await service.signUp()
   const accomplice = await service.signUp()
   const trap = await expect(201, squatter.post('/api/v1/tenants/', { name: 'Trap Ltd' }))
@@ -150,10 +150,10 @@ t.test('what a stranger founded under the address is not taken for the tenant th
   const made = (await create(['--email', email])).json()
   t.match(made, { user: { outcome: 'secured' }, tenant: { outcome: 'created' } })
   const chief = await service.logIn({ email, password: made.password })
-  t.equal(chief.tenantId, made.tenant.id, 'and the first login leads there')
+  t.equal(chief.tenantId, made.tenant.id, 'the first login leads to it')
 })
 
-t.test('two that run at once make one person and one tenant', async (t) => {
+t.test('two runs at the same time create one person and one tenant', async (t) => {
   const email = freshEmail()
   const both = await Promise.all(
     [1, 2].map(() => runCli(['admin:create', '--json', '--email', email, '--tenant', 'Twice Ltd'], { env })),
@@ -163,7 +163,7 @@ t.test('two that run at once make one person and one tenant', async (t) => {
   t.equal(first.tenant.id, second.tenant.id)
 })
 
-t.test('an unknown id and a deactivated person are refused in a sentence', async (t) => {
+t.test('an unknown id and a deactivated person are refused with an explanation', async (t) => {
   const email = freshEmail()
   t.match(await refusal(['--email', email, '--tenant', crypto.randomUUID()]), { code: 'not_found' })
   await create(['--email', email])
@@ -171,7 +171,7 @@ t.test('an unknown id and a deactivated person are refused in a sentence', async
   t.match(await refusal(['--email', email]), { code: 'inactive', message: /users:activate/ })
 })
 
-t.test('as text it says what it did, line by line', async (t) => {
+t.test('without --json it prints person, tenant and password, one per line', async (t) => {
   const { code, out, said } = await runCli(['admin:create', '--email', freshEmail()], { env })
   t.equal(code, 0)
   t.equal(said, '')

@@ -10,7 +10,7 @@ const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
 
 const refusing = () => Object.assign(new Error('no such user'), { responseCode: 550 })
 
-/** A stage whose mail server refuses everything for good, and `count` mails that died of it. */
+/** A stage whose mail server refuses every mail for good, with `count` dead mails. */
 async function withDeadMails(t: Test, kind: 'postgres' | 'redis', count: number) {
   const server = await mailServer(t)
   server.answer = refusing
@@ -26,65 +26,62 @@ async function withDeadMails(t: Test, kind: 'postgres' | 'redis', count: number)
 
 for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
-    t.test(
-      'a mail that died is listed, replayed, and arrives once, however often that is asked for',
-      async (t) => {
-        const { server, stage } = await withDeadMails(t, kind, 3)
-        const env = envOf(stage)
-        const { dead_letters: dead, more } = (await runCli(['dead-letters', '--json'], { env })).json()
-        t.equal(more, false)
-        t.equal(dead.length, 3)
-        t.match(dead[0], {
-          queue: 'email',
-          tenant_id: stage.tenant,
-          failed_at: /Z$/,
-          attempts: 1,
-          reason: 'refused',
-          error: 'The mail server refused it for good: 550',
-          id: /^[\w-]{36}$/,
-        })
+    t.test('a dead mail is listed, replayed, and arrives once, however many replays run', async (t) => {
+      const { server, stage } = await withDeadMails(t, kind, 3)
+      const env = envOf(stage)
+      const { dead_letters: dead, more } = (await runCli(['dead-letters', '--json'], { env })).json()
+      t.equal(more, false)
+      t.equal(dead.length, 3)
+      t.match(dead[0], {
+        queue: 'email',
+        tenant_id: stage.tenant,
+        failed_at: /Z$/,
+        attempts: 1,
+        reason: 'refused',
+        error: 'The mail server refused it for good: 550',
+        id: /^[\w-]{36}$/,
+      })
 
-        server.answer = () => null
-        const one = dead[1].id
-        t.match(await runCli(['dead-letters:replay', '--id', one], { env }), {
-          code: 0,
-          out: 'Replayed: 1\n',
-        })
-        t.match(await callCli(['dead-letters:replay', '--id', one, '--json'], { env }), {
-          code: 1,
-          out: '',
-          said: /"not_found"/,
-        })
-        await until(() => server.received.length === 1)
+      server.answer = () => null
+      const one = dead[1].id
+      t.match(await runCli(['dead-letters:replay', '--id', one], { env }), {
+        code: 0,
+        out: 'Replayed: 1\n',
+      })
+      t.match(await callCli(['dead-letters:replay', '--id', one, '--json'], { env }), {
+        code: 1,
+        out: '',
+        said: /"not_found"/,
+      })
+      await until(() => server.received.length === 1)
 
-        const all = ['dead-letters:replay', '--all', '--queue', 'email', '--json']
-        const racing = await Promise.all([1, 2, 3].map(() => callCli(all, { env })))
-        const counts = racing.map((ran) => ran.json().replayed as number)
-        t.equal(
-          counts.reduce((sum, count) => sum + count, 0),
-          2,
-          'each was moved by one of them',
-        )
-        await until(async () => (await stage.count('outbox')) === 0)
-        t.same(
-          server.received.map(({ to }) => to[0]).sort(),
-          [0, 1, 2].map((n) => `person${n}@example.test`),
-        )
-        t.same(
-          await stage.rows('select status, content_sealed from mails'),
-          Array(3).fill({ status: 'sent', content_sealed: null }),
-        )
-        t.equal(await stage.count('dead_letters'), 0)
-      },
-    )
+      const all = ['dead-letters:replay', '--all', '--queue', 'email', '--json']
+      const racing = await Promise.all([1, 2, 3].map(() => callCli(all, { env })))
+      const counts = racing.map((ran) => ran.json().replayed as number)
+      t.equal(
+        counts.reduce((sum, count) => sum + count, 0),
+        2,
+        'each was moved by one replay',
+      )
+      await until(async () => (await stage.count('outbox')) === 0)
+      t.same(
+        server.received.map(({ to }) => to[0]).sort(),
+        [0, 1, 2].map((n) => `person${n}@example.test`),
+      )
+      t.same(
+        await stage.rows('select status, content_sealed from mails'),
+        Array(3).fill({ status: 'sent', content_sealed: null }),
+      )
+      t.equal(await stage.count('dead_letters'), 0)
+    })
 
-    t.test('a mail that found no mail server until it died goes out once there is one', async (t) => {
+    t.test('a mail that failed because there was no mail server is sent after a replay', async (t) => {
       const server = await mailServer(t)
       const stage = await openStage(t, { kind, smtpUrl: server.url })
       const before = await startActors(stage.deps)
       await stage.post(stage.tenant, 'ada@example.test')
       await until(async () => (await stage.rows('select 1 from mails where attempts > 1')).length === 1)
-      // The last of its attempts would be hours away: what it does is done here, the end of the job included.
+      // The last attempt would come after hours. So the test itself does what that attempt does, and ends the job.
       await before.stop()
       await emptyQueues(stage)
       const [{ id }] = await stage.rows('select id from outbox')
@@ -111,7 +108,7 @@ for (const { kind, skip } of usualBackends)
     })
   })
 
-t.test('mails:discard deletes what waits to be sent, with its address and content', async (t) => {
+t.test('mails:discard deletes waiting mails, with their address and content', async (t) => {
   const stage = await openStage(t)
   const env = envOf(stage)
   for (const name of ['ada', 'ben', 'cem']) await stage.post(stage.tenant, `${name}@example.test`)
@@ -122,7 +119,7 @@ t.test('mails:discard deletes what waits to be sent, with its address and conten
   t.match(await callCli(['mails:discard', '--yes', '--json'], { env }), { out: '{"discarded":0}\n' })
 })
 
-t.test('what cannot be done dies again, and a replay of all comes to an end', async (t) => {
+t.test('a message that fails again becomes a dead letter again, and a replay of all ends', async (t) => {
   const { stage } = await withDeadMails(t, 'postgres', 2)
   const env = envOf(stage)
   t.match(await callCli(['dead-letters:replay', '--all'], { env }), { code: 0, out: 'Replayed: 2\n' })
@@ -133,37 +130,34 @@ t.test('what cannot be done dies again, and a replay of all comes to an end', as
   })
 })
 
-t.test(
-  'purging deletes what is older than the day, and erases the mails nobody can send any more',
-  async (t) => {
-    const { stage } = await withDeadMails(t, 'postgres', 3)
-    const env = envOf(stage)
-    await stage.root.query(
-      "update dead_letters set failed_at = '2020-01-31T23:59:59.999Z' where id = (select min(id::text)::uuid from dead_letters)",
-    )
-    const purge = (before: string) =>
-      runCli(['dead-letters:purge', '--before', before, '--yes', '--json'], { env })
-    t.same((await purge('2020-01-31')).json(), { purged: 0 })
-    t.same((await purge('2020-02-01')).json(), { purged: 1 })
-    t.equal(await stage.count('dead_letters'), 2)
-    t.equal(await stage.count('mails where content_sealed is null'), 1)
-    const purgeBy = async (...filter: string[]) =>
-      (await callCli(['dead-letters:purge', ...filter, '--yes', '--json'], { env })).json()
-    t.same(await purgeBy('--reason', 'failed'), { purged: 0 })
-    t.same(await purgeBy('--queue', 'webhook', '--reason', 'refused'), { purged: 0 })
-    const [{ id }] = await stage.rows('select id from dead_letters')
-    t.same(await purgeBy('--id', id), { purged: 1 })
-    t.same(await purgeBy('--queue', 'email', '--reason', 'refused'), { purged: 1 })
-    t.equal(await stage.count('mails where content_sealed is null'), 3)
-    t.match(await callCli(['dead-letters:purge', '--yes'], { env }), {
-      code: 2,
-      said: /Give at least one of --id, --before, --queue and --reason/,
-    })
-    t.equal(await stage.count("mails where status = 'failed'"), 3)
-  },
-)
+t.test('purging deletes dead letters from before the day, and the content of their mails', async (t) => {
+  const { stage } = await withDeadMails(t, 'postgres', 3)
+  const env = envOf(stage)
+  await stage.root.query(
+    "update dead_letters set failed_at = '2020-01-31T23:59:59.999Z' where id = (select min(id::text)::uuid from dead_letters)",
+  )
+  const purge = (before: string) =>
+    runCli(['dead-letters:purge', '--before', before, '--yes', '--json'], { env })
+  t.same((await purge('2020-01-31')).json(), { purged: 0 })
+  t.same((await purge('2020-02-01')).json(), { purged: 1 })
+  t.equal(await stage.count('dead_letters'), 2)
+  t.equal(await stage.count('mails where content_sealed is null'), 1)
+  const purgeBy = async (...filter: string[]) =>
+    (await callCli(['dead-letters:purge', ...filter, '--yes', '--json'], { env })).json()
+  t.same(await purgeBy('--reason', 'failed'), { purged: 0 })
+  t.same(await purgeBy('--queue', 'webhook', '--reason', 'refused'), { purged: 0 })
+  const [{ id }] = await stage.rows('select id from dead_letters')
+  t.same(await purgeBy('--id', id), { purged: 1 })
+  t.same(await purgeBy('--queue', 'email', '--reason', 'refused'), { purged: 1 })
+  t.equal(await stage.count('mails where content_sealed is null'), 3)
+  t.match(await callCli(['dead-letters:purge', '--yes'], { env }), {
+    code: 2,
+    said: /Give at least one of --id, --before, --queue and --reason/,
+  })
+  t.equal(await stage.count("mails where status = 'failed'"), 3)
+})
 
-t.test('the list is latest first, of one queue where one is named, and tells where it is cut', async (t) => {
+t.test('the list has the latest first, can be limited to one queue, and says if it is cut', async (t) => {
   const stage = await openStage(t)
   const env = envOf(stage)
   await stage.root.query(
@@ -181,11 +175,7 @@ t.test('the list is latest first, of one queue where one is named, and tells whe
   t.same(await attempts('--limit', '3'), [4, 3, 2])
   const misspelt = { code: 2, out: '', said: /--queue must be one of email, event-fanout, webhook/ }
   for (const command of [['dead-letters'], ['dead-letters:replay', '--all']])
-    t.match(
-      await callCli([...command, '--queue', 'mail'], { env }),
-      misspelt,
-      'no empty list for a queue there is not',
-    )
+    t.match(await callCli([...command, '--queue', 'mail'], { env }), misspelt, 'an unknown queue is refused')
   t.equal((await list('--limit', '3')).more, true)
   const { out } = await callCli(['dead-letters'], { env })
   t.match(

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** A checkout of nothing but the entry and a command that tells what reached it. */
+/** A checkout with only the entry and a command that prints its arguments and settings. */
 async function checkout(t: Test): Promise<string> {
   const folder = t.testdir({
     'package.json': '{"type":"module"}',
@@ -46,7 +46,7 @@ function enter(folder: string, args: string[], options: { old?: boolean; size?: 
   })
 }
 
-t.test('whatever is missing, one command is named that brings it, and the exit code is 1', async (t) => {
+t.test('if something is missing, the entry names one command that installs it, and exits 1', async (t) => {
   const folder = await checkout(t)
   const unknown = await enter(folder, ['fly'])
   t.match(unknown, {
@@ -73,7 +73,7 @@ t.test('whatever is missing, one command is named that brings it, and the exit c
   t.match(await enter(folder, ['tour'], { old: true }), { code: 1, err: /Run: npm run tour\n$/ })
 })
 
-t.test('the oldest Node that will do is 24.15', async (t) => {
+t.test('the oldest supported Node is 24.15', async (t) => {
   const folder = await checkout(t)
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   for (const [version, code] of [
@@ -87,23 +87,20 @@ t.test('the oldest Node that will do is 24.15', async (t) => {
   }
 })
 
-t.test(
-  'the thread pool has three threads more than cores, unless told otherwise, and they do run',
-  async (t) => {
-    const folder = await checkout(t)
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-    const size = availableParallelism() + 3
-    const unset = JSON.parse((await enter(folder, ['tour', '--a', 'b'])).out)
-    t.match(unset, { size: String(size), args: ['--a', 'b'] })
-    const set = JSON.parse((await enter(folder, ['tour'], { size: '7' })).out)
-    t.match(set, { size: '7', args: [] })
-    if (process.platform !== 'linux') return
-    t.equal(unset.added, size)
-    t.equal(set.added, 7)
-  },
-)
+t.test('by default the thread pool has three threads more than there are cores, and they run', async (t) => {
+  const folder = await checkout(t)
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const size = availableParallelism() + 3
+  const unset = JSON.parse((await enter(folder, ['tour', '--a', 'b'])).out)
+  t.match(unset, { size: String(size), args: ['--a', 'b'] })
+  const set = JSON.parse((await enter(folder, ['tour'], { size: '7' })).out)
+  t.match(set, { size: '7', args: [] })
+  if (process.platform !== 'linux') return
+  t.equal(unset.added, size)
+  t.equal(set.added, 7)
+})
 
-/** Stands for the API: prints what reached it. */
+/** Replaces the API: prints its settings and arguments. */
 const api = `import { fstatSync } from 'node:fs'
   const { MALLOC_ARENA_MAX: arenas, MALLOC_TRIM_THRESHOLD_: trim, LISTEN_FDS } = process.env
   if (LISTEN_FDS && !fstatSync(3).isSocket()) throw new Error('The socket is closed')
@@ -111,7 +108,7 @@ const api = `import { fstatSync } from 'node:fs'
   console.log(JSON.stringify(started))`
 
 t.test(
-  'a service has the settings of malloc from its first moment, and stays the process that was started',
+  'a service starts with the settings of malloc, and remains the same process',
   { skip: process.platform !== 'linux' && 'glibc reads them' },
   async (t) => {
     const folder = await checkout(t)
@@ -135,6 +132,6 @@ t.test(
     t.match(await start({}), { ...all, arenas: '1', trim: '67108864' })
     t.match(await start({ MALLOC_ARENA_MAX: '4' }), { ...all, arenas: '4', trim: '67108864' })
     t.match(await start({ LISTEN_FDS: '1' }), { ...all, arenas: undefined }, 'execve would close the socket')
-    t.match(await start({}, 'ipc'), { ...all, arenas: undefined }, 'and the channel to a parent process')
+    t.match(await start({}, 'ipc'), { ...all, arenas: undefined }, 'and also the channel to a parent process')
   },
 )

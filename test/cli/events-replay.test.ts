@@ -7,7 +7,7 @@ import { callCli, runCli, settingsFor } from './run-cli.ts'
 const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n)
 
 t.test(
-  'events go to the webhooks of their tenant again, in order, under the id of the first time',
+  'events are delivered to the webhooks of their tenant again, in order, with the same id',
   async (t) => {
     const receiver = await startReceiver(t)
     const stage = await openStage(t, { tenants: 2 })
@@ -35,7 +35,7 @@ t.test(
     const sequencesOf = (path: string) =>
       receiver.received.filter((received) => received.path === path).map(({ sequence }) => sequence)
     t.same(sequencesOf('/first'), from(3, 6))
-    t.same(sequencesOf('/second'), from(3, 6), 'one that was not there when they happened')
+    t.same(sequencesOf('/second'), from(3, 6), 'a webhook that was created later')
     t.same([...sequencesOf('/narrow'), ...sequencesOf('/theirs')], [])
     for (const { id, tenantId, sequence } of receiver.received)
       t.equal(id, idsBefore.get(`${tenantId} ${sequence}`))
@@ -60,7 +60,7 @@ t.test(
 )
 
 t.test(
-  'what is dead is tried anew, what waits stays as it is, and a closed webhook gets nothing',
+  'dead deliveries are retried, waiting ones stay unchanged, and a closed webhook gets nothing',
   async (t) => {
     const receiver = await startReceiver(t)
     const stage = await openStage(t)
@@ -81,7 +81,11 @@ t.test(
     )
     const args = ['events:replay', '--tenant', stage.tenant, '--from', '1']
     const racing = await Promise.all([1, 2, 3].map(() => callCli([...args, '--json'], { env })))
-    t.same(racing.map((ran) => ran.json().replayed).sort(), [0, 0, 2], 'at once it is done once')
+    t.same(
+      racing.map((ran) => ran.json().replayed).sort(),
+      [0, 0, 2],
+      'of parallel replays only one has an effect',
+    )
     const rows = await stage.rows(
       'select sequence::int, status, attempt, in_order, extract(year from next_attempt_at)::int = 2099 as as_before from webhook_deliveries order by sequence',
     )

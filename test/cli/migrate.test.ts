@@ -19,18 +19,21 @@ const at = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }
 const empty = Object.fromEntries(Object.entries(urls).map(([role, url]) => [role, at(url)])) as typeof urls
 const env = { ...settingsFor(empty), DATABASE_URL: empty.superuser }
 
-t.test('an empty database lacks every migration, gets them, and lacks none then', async (t) => {
-  const before = await runCli(['migrate', '--check', '--json'], { env })
-  t.equal(before.code, 1)
-  const { missing } = before.json()
-  t.match(missing[0], /^0001-/)
-  t.match(await callCli(['migrate', '--check'], { env }), { code: 1, out: /^Missing 0001-/ })
-  t.same((await runCli(['migrate', '--json'], { env })).json(), { applied: missing })
-  t.match(await callCli(['migrate'], { env }), { code: 0, out: 'Up to date\n' })
-  t.match(await callCli(['migrate', '--check'], { env }), { code: 0, out: 'Up to date\n' })
-})
+t.test(
+  'migrate applies all missing migrations to an empty database, and --check names them before',
+  async (t) => {
+    const before = await runCli(['migrate', '--check', '--json'], { env })
+    t.equal(before.code, 1)
+    const { missing } = before.json()
+    t.match(missing[0], /^0001-/)
+    t.match(await callCli(['migrate', '--check'], { env }), { code: 1, out: /^Missing 0001-/ })
+    t.same((await runCli(['migrate', '--json'], { env })).json(), { applied: missing })
+    t.match(await callCli(['migrate'], { env }), { code: 0, out: 'Up to date\n' })
+    t.match(await callCli(['migrate', '--check'], { env }), { code: 0, out: 'Up to date\n' })
+  },
+)
 
-t.test('a command on a database that is too old says what to run', async (t) => {
+t.test('a command on an outdated database says what to run', async (t) => {
   const client = new pg.Client({ connectionString: empty.superuser })
   await client.connect()
   await client.query(
@@ -45,7 +48,7 @@ t.test('a command on a database that is too old says what to run', async (t) => 
   await client.end()
 })
 
-t.test('in bare development it says who migrates there', async (t) => {
+t.test('in development without settings it says that npm start migrates', async (t) => {
   for (const args of [['migrate'], ['migrate', '--check']])
     t.match(await callCli(args, { env: {} }), {
       code: 1,
@@ -54,7 +57,7 @@ t.test('in bare development it says who migrates there', async (t) => {
     })
 })
 
-t.test('a database that is away is named without its password', async (t) => {
+t.test('an unreachable database is named without its password', async (t) => {
   const away = { ...env, DATABASE_URL: 'postgres://owner:canary@127.0.0.1:1/x' }
   const { code, said } = await callCli(['migrate'], { env: away })
   t.match({ code, said }, { code: 1, said: 'DATABASE_URL: no Postgres answers at 127.0.0.1:1\n' })

@@ -3,7 +3,7 @@ import { commands } from '../../src/cli/commands.ts'
 import { callCli as call, runCli } from './run-cli.ts'
 
 t.test(
-  'a process answers as the function does, ends with its code, and lets go of what it holds',
+  'a process gives the same answer as the function, exits with its code, and does not hang',
   async (t) => {
     for (const args of [
       ['--help'],
@@ -19,33 +19,36 @@ t.test(
   },
 )
 
-t.test('nothing on stdin is no password', async (t) => {
+t.test('an empty stdin is refused as a password', async (t) => {
   const args = ['admin:create', '--email', 'a@example.com', '--password-stdin']
   t.match(await runCli(args), { code: 2, out: '', said: /^Nothing was piped in\.\n/ })
 })
 
-t.test('every command prints its usage, options, an example and exit codes, and does nothing', async (t) => {
-  for (const { name, options } of commands) {
-    const { code, out, said } = await call([name, '--help'])
-    t.equal(code, 0, name)
-    t.equal(said, '', name)
-    t.match(out, `npm run cli -- ${name}`)
-    t.match(out, /\nExample\n.*\n\nExit codes\n {2}0 .*\n {2}1 .*\n {2}2 .*\n$/, name)
-    for (const option of Object.keys(options)) t.match(out, `\n  --${option}`, `${name} --${option}`)
-  }
-})
+t.test(
+  '--help of every command prints usage, options, an example and exit codes, and does nothing',
+  async (t) => {
+    for (const { name, options } of commands) {
+      const { code, out, said } = await call([name, '--help'])
+      t.equal(code, 0, name)
+      t.equal(said, '', name)
+      t.match(out, `npm run cli -- ${name}`)
+      t.match(out, /\nExample\n.*\n\nExit codes\n {2}0 .*\n {2}1 .*\n {2}2 .*\n$/, name)
+      for (const option of Object.keys(options)) t.match(out, `\n  --${option}`, `${name} --${option}`)
+    }
+  },
+)
 
-t.test('every command answers an unknown option with 2, its name and the usage', async (t) => {
+t.test('every command exits 2 on an unknown option, and prints its name and the usage', async (t) => {
   for (const { name } of commands) {
     const { code, out, said } = await call([name, '--pasword=canary-in-argv'])
     t.equal(code, 2, name)
     t.equal(out, '', name)
     t.match(said, `Unknown option --pasword.\n\n  npm run cli -- ${name}`)
-    t.notMatch(said, 'canary', 'what was given is not repeated')
+    t.notMatch(said, 'canary', 'the value is not repeated')
   }
 })
 
-t.test('what is missing, malformed or contradictory is named, without what was given', async (t) => {
+t.test('missing, malformed and contradictory options are named, without their values', async (t) => {
   const wrong: [string[], string | RegExp][] = [
     [['admin:create'], '--email is missing.'],
     [['admin:create', '--email'], '--email needs a value.'],
@@ -86,7 +89,7 @@ t.test('what is missing, malformed or contradictory is named, without what was g
 })
 
 t.test(
-  'no command, or an unknown one, is 2 with the list of all on stderr; --help is 0 with it on stdout',
+  'no command or an unknown one exits 2 with the list on stderr; --help exits 0 with the list on stdout',
   async (t) => {
     const none = await call([])
     t.match(none, { code: 2, out: '', said: /^Name a command\.\n/ })
@@ -132,7 +135,7 @@ t.test('a command in production needs the addresses of its own roles and no othe
   t.notMatch(ofWorker, /DATABASE_(API|SYSTEM)_URL/)
 })
 
-t.test('settings are a table, or a list of name, default and meaning', async (t) => {
+t.test('settings prints a table, or with --json a list of name, default and meaning', async (t) => {
   const { code, out } = await call(['settings'])
   t.equal(code, 0)
   t.match(out, '| `PORT` | 3000 | ')
@@ -143,7 +146,7 @@ t.test('settings are a table, or a list of name, default and meaning', async (t)
   )
 })
 
-t.test('what is for development refuses production', async (t) => {
+t.test('commands for development refuse to run in production', async (t) => {
   const secret = Buffer.alloc(32, 7).toString('base64url')
   const env = {
     NODE_ENV: 'production',
@@ -161,10 +164,10 @@ t.test('what is for development refuses production', async (t) => {
   }
   t.match(await said('reset', '--yes'), { code: 'production' })
   t.match(await said('seed'), { code: 'production', message: /add --yes/ })
-  t.match(await said('seed', '--yes'), { code: 'database' }, 'which --yes overrules')
+  t.match(await said('seed', '--yes'), { code: 'database' }, '--yes allows it')
 })
 
-t.test('what destroys asks first, and where nobody can be asked it is 2', async (t) => {
+t.test('destructive commands ask first, and exit 2 without a terminal', async (t) => {
   for (const args of [['reset'], ['dead-letters:purge', '--before', '2026-11-21']])
     t.match(await runCli(args), {
       code: 2,

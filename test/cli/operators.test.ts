@@ -6,7 +6,7 @@ import { enrol } from '../identity/otp/authenticator.ts'
 import { expect } from '../tenancy/staff.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
-// What operators do to people and tenants while the service runs.
+// Commands for operators, while the service runs.
 
 const keys = randomBytes(32).toString('base64url')
 const service = await startService(t, { env: { SECRET_KEYS: keys } })
@@ -26,7 +26,7 @@ async function rows(query: string, values: unknown[]): Promise<Record<string, un
 const logIn = ({ email, password }: { email: string; password: string }) =>
   service.call('POST', '/api/v1/auth/login/', { body: { email, password } })
 
-t.test('a deactivated person is out at once, on every way in, and comes back when activated', async (t) => {
+t.test('a deactivated person loses all access at once, and has it again when activated', async (t) => {
   const ada = await service.signUp()
   const elsewhere = await service.logIn(ada)
   const other = await service.signUp()
@@ -49,7 +49,7 @@ t.test('a deactivated person is out at once, on every way in, and comes back whe
     t.equal(refresh.status, 401)
   }
   t.match(await logIn(ada), { status: 401, body: { code: 'invalid_credentials' } })
-  t.equal((await other.get('/api/v1/users/me/')).status, 200, 'nobody else')
+  t.equal((await other.get('/api/v1/users/me/')).status, 200, 'other people are unaffected')
 
   const events = await rows(
     "select type, actor_id from events where tenant_id = $1 and request_id like 'cli-%' order by type",
@@ -75,11 +75,11 @@ t.test('a deactivated person is out at once, on every way in, and comes back whe
     user: { is_active: true },
     changed: true,
   })
-  t.equal((await ada.get('/api/v1/users/me/')).status, 401, 'an old session stays over')
+  t.equal((await ada.get('/api/v1/users/me/')).status, 401, 'an old session stays ended')
   t.equal((await logIn(ada)).status, 200)
 })
 
-t.test('a login that is under way when its person is deactivated ends without a session', async (t) => {
+t.test('a login that runs while its person is deactivated opens no session', async (t) => {
   const ada = await service.signUp()
   await Promise.all([
     ...Array.from({ length: 6 }, () => logIn(ada)),
@@ -89,7 +89,7 @@ t.test('a login that is under way when its person is deactivated ends without a 
   t.same(open, [])
 })
 
-t.test('a reset token of a deactivated person is dead, even after they are active again', async (t) => {
+t.test('a reset token of a deactivated person stays invalid after they are activated', async (t) => {
   const ada = await service.signUp()
   await expect(200, service.call('POST', '/api/v1/auth/password/reset/', { body: { email: ada.email } }))
   const [, token] = /[?&]token=([\w-]+)/.exec((await service.mailTo(ada.email, 'assword')).text) ?? []
@@ -102,7 +102,7 @@ t.test('a reset token of a deactivated person is dead, even after they are activ
   })
 })
 
-t.test('nobody of that address or id is a "no"', async (t) => {
+t.test('an unknown address or id exits 1 with an explanation', async (t) => {
   for (const args of [
     ['--email', 'nobody@example.com'],
     ['--id', crypto.randomUUID()],
@@ -112,43 +112,46 @@ t.test('nobody of that address or id is a "no"', async (t) => {
   }
 })
 
-t.test('tenants are listed oldest first, by status and by the beginning of slug or name', async (t) => {
-  const owner = await service.signUp()
-  const found = async (name: string) => expect(201, owner.post('/api/v1/tenants/', { name }))
-  const [one, two, three] = [await found('Zebra One'), await found('Zebra Two'), await found('Zebra Three')]
-  await owner.switchTo(two.id)
-  await expect(200, owner.post(`/api/v1/tenants/${two.id}/suspend/`))
-  await owner.switchTo(three.id)
-  await expect(204, owner.delete(`/api/v1/tenants/${three.id}/`))
+t.test(
+  'tenants are listed oldest first, and filtered by status and by the start of slug or name',
+  async (t) => {
+    const owner = await service.signUp()
+    const found = async (name: string) => expect(201, owner.post('/api/v1/tenants/', { name }))
+    const [one, two, three] = [await found('Zebra One'), await found('Zebra Two'), await found('Zebra Three')]
+    await owner.switchTo(two.id)
+    await expect(200, owner.post(`/api/v1/tenants/${two.id}/suspend/`))
+    await owner.switchTo(three.id)
+    await expect(204, owner.delete(`/api/v1/tenants/${three.id}/`))
 
-  const list = async (...args: string[]) => (await call('tenants:list', '--json', ...args)).json()
-  const ids = async (...args: string[]) => (await list(...args)).tenants.map(({ id }: { id: string }) => id)
-  t.same((await list('--search', 'ZEBRA o')).tenants, [
-    {
-      id: one.id,
-      slug: 'zebra-one',
-      name: 'Zebra One',
-      status: 'active',
-      member_count: 1,
-      created_at: one.created_at,
-    },
-  ])
-  t.same(await ids('--search', 'zebra'), [one.id, two.id])
-  t.same(await ids('--search', 'zebra-t'), [two.id])
-  t.same(await ids('--status', 'suspended'), [two.id])
-  t.same(await ids('--status', 'deleted'), [three.id])
-  t.same(await ids('--search', '%'), [])
-  t.match(await list('--limit', '1'), { tenants: { length: 1 }, more: true })
+    const list = async (...args: string[]) => (await call('tenants:list', '--json', ...args)).json()
+    const ids = async (...args: string[]) => (await list(...args)).tenants.map(({ id }: { id: string }) => id)
+    t.same((await list('--search', 'ZEBRA o')).tenants, [
+      {
+        id: one.id,
+        slug: 'zebra-one',
+        name: 'Zebra One',
+        status: 'active',
+        member_count: 1,
+        created_at: one.created_at,
+      },
+    ])
+    t.same(await ids('--search', 'zebra'), [one.id, two.id])
+    t.same(await ids('--search', 'zebra-t'), [two.id])
+    t.same(await ids('--status', 'suspended'), [two.id])
+    t.same(await ids('--status', 'deleted'), [three.id])
+    t.same(await ids('--search', '%'), [])
+    t.match(await list('--limit', '1'), { tenants: { length: 1 }, more: true })
 
-  const { out, said } = await runCli(['tenants:list', '--search', 'zebra', '--limit', '1'], { env })
-  t.match(
-    out,
-    /^id +slug +name +status +members +created\n[\w-]{36} {2}zebra-one {2}Zebra One {2}active {2}1 +\S+Z\n$/,
-  )
-  t.equal(said, 'There are more than 1: --limit shows more.\n')
-})
+    const { out, said } = await runCli(['tenants:list', '--search', 'zebra', '--limit', '1'], { env })
+    t.match(
+      out,
+      /^id +slug +name +status +members +created\n[\w-]{36} {2}zebra-one {2}Zebra One {2}active {2}1 +\S+Z\n$/,
+    )
+    t.equal(said, 'There are more than 1: --limit shows more.\n')
+  },
+)
 
-t.test('what a tenant is called is no command to the terminal', async (t) => {
+t.test('control characters in the name of a tenant do not reach the terminal', async (t) => {
   const owner = await service.signUp()
   const name = 'Quiet\u001b[2J\u202etenant\u009b2J'
   await expect(201, owner.post('/api/v1/tenants/', { name }))
@@ -162,7 +165,7 @@ t.test('what a tenant is called is no command to the terminal', async (t) => {
   t.notMatch(refused.said, /[\u007f-\u009f\u202a-\u202e]/)
 })
 
-t.test('keys are rotated, and sealed anew', async (t) => {
+t.test('keys are rotated and sealed again', async (t) => {
   const { code, json } = await runCli(['keys:rotate', '--json'], { env })
   t.equal(code, 0)
   t.match(json(), { kid: String, signs_at: /Z$/ })
@@ -206,10 +209,10 @@ t.test('keys are listed, and a leaked one is revoked', async (t) => {
         [json().new_kid],
       )
   }
-  t.equal((await listed()).length, 1, 'a new key stands in for the last one')
+  t.equal((await listed()).length, 1, 'a new key replaces the last one')
 })
 
-t.test('sessions:end-all signs everyone out, and voids links and codes that were mailed', async (t) => {
+t.test('sessions:end-all ends all sessions, and invalidates mailed links and codes', async (t) => {
   const [ada, ben] = [await service.signUp(), await service.signUp()]
   const verify = '/api/v1/auth/email/verify/'
   await expect(200, ada.post(`${verify}send/`, {}))
@@ -231,7 +234,7 @@ t.test('sessions:end-all signs everyone out, and voids links and codes that were
   t.match(await call('sessions:end-all', '--yes'), { code: 0, out: /^Ended: 2 sessions, 0 pending sign-ins/ })
 })
 
-t.test('the doctor finds a running service well', async (t) => {
+t.test('doctor finds no fault in a running service', async (t) => {
   const { code, json } = await runCli(['doctor', '--json'], { env })
   t.equal(code, 0)
   t.equal(json().ok, true)
@@ -242,7 +245,7 @@ t.test('the doctor finds a running service well', async (t) => {
   t.equal(ill.json().ok, false)
 })
 
-t.test('seeding makes the demo once, and tenants full of people who can log in', async (t) => {
+t.test('seed creates the demo once, and tenants with people who can log in', async (t) => {
   const demo = await runCli(['seed', '--json'], { env })
   const [admin] = demo.json().accounts
   t.match(admin, { email: 'admin@demo.test', role: 'owner' })
@@ -266,7 +269,7 @@ t.test('seeding makes the demo once, and tenants full of people who can log in',
   }
 })
 
-t.test('factors of a person who lost theirs are removed, and they are told', async (t) => {
+t.test('users:reset-factors removes all second factors, and a mail informs the person', async (t) => {
   const ada = await service.signUp()
   await enrol(service, ada)
   await expect(200, ada.post('/api/v1/auth/otp/static/generate/'))

@@ -8,17 +8,17 @@ import type { DatabaseUrls } from '../helpers/database.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
-/** What a command left: `said` is its stderr. */
+/** The result of a command; `said` is its stderr. */
 export interface Ran {
   code: number
   out: string
   said: string
-  /** stdout as the one JSON document that it has to be. */
-  // biome-ignore lint/suspicious/noExplicitAny: looked into by tests, which say what they expect
+  /** stdout, parsed as one JSON document. */
+  // biome-ignore lint/suspicious/noExplicitAny: each test checks the shape that it expects
   json(): any
 }
 
-/** Settings that name a database of tests, as `keys` seals it. */
+/** Settings for a test database whose secrets `keys` seals. */
 export const settingsFor = (urls: DatabaseUrls, keys = 'A'.repeat(43)): Record<string, string> => ({
   NODE_ENV: 'test',
   DATABASE_API_URL: urls.api,
@@ -27,7 +27,7 @@ export const settingsFor = (urls: DatabaseUrls, keys = 'A'.repeat(43)): Record<s
   SECRET_KEYS: keys,
 })
 
-/** Runs `npm run cli -- …args` as a process of its own with exactly these settings. */
+/** Runs `npm run cli -- …args` in its own process, with exactly these settings. */
 export async function runCli(
   args: readonly string[],
   { env = {}, stdin = '' }: { env?: Record<string, string>; stdin?: string } = {},
@@ -35,7 +35,7 @@ export async function runCli(
   const { HOME = '', TMPDIR = '' } = process.env
   const base = { ...bareEnv, HOME, ...(TMPDIR && { TMPDIR }) }
   const child = spawn(process.execPath, [entry, 'cli', ...args], { env: { ...base, ...env } })
-  child.stdin.on('error', () => undefined) // it may end without reading
+  child.stdin.on('error', () => undefined) // the process can end without reading
   child.stdin.end(stdin)
   const [out, said, [code]] = await Promise.all([
     text(child.stdout),
@@ -45,7 +45,7 @@ export async function runCli(
   return { code, out, said, json: () => documentIn(out, said) }
 }
 
-/** The same in this process, in the time of a call; what reads stdin or needs a process to end is for {@link runCli}. */
+/** The same inside this process, which is faster. For stdin or the end of a process use {@link runCli}. */
 export async function callCli(
   args: readonly string[],
   { env = {} }: { env?: Record<string, string> } = {},

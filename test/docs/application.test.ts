@@ -8,7 +8,7 @@ const folder = join(import.meta.dirname, '..', '..', 'docs', 'how-to')
 const page = readFileSync(join(folder, 'use-from-your-application.md'), 'utf8')
 const source = readFileSync(join(folder, 'examples', 'bailiwick.ts'), 'utf8')
 
-t.test('the page shows the code that is run here', async (t) => {
+t.test('the page shows the code that this test runs', async (t) => {
   const regions = [...source.matchAll(/^\/\/ #region \w+\n(.*?)\n\/\/ #endregion$/gms)].map(
     ([, code]) => code,
   )
@@ -17,9 +17,9 @@ t.test('the page shows the code that is run here', async (t) => {
   t.strictSame(shown, regions)
 })
 
-t.test('an application verifies, refreshes, switches and asks as the page says', async (t) => {
+t.test('an application can verify, refresh, switch tenants and ask as the page describes', async (t) => {
   const service = await startService(t)
-  service.advance(Date.now() - service.now()) // jose has the time of the machine
+  service.advance(Date.now() - service.now()) // jose uses the clock of the machine
   const post = async (path: string, body: unknown, token?: string) => {
     const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
     const answer = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -36,7 +36,7 @@ t.test('an application verifies, refreshes, switches and asks as the page says',
   t.same(claims.roles, ['owner'])
   await t.rejects(verifyAccessToken(pair.refresh!), 'a refresh token is no access token')
 
-  t.equal(await isAllowed(pair.access!, 'door:open', { type: 'door', id: '1' }), true, 'owners may')
+  t.equal(await isAllowed(pair.access!, 'door:open', { type: 'door', id: '1' }), true, 'owners are allowed')
   t.equal(
     await isAllowed(`${pair.access!.slice(0, -4)}AAAA`, 'door:open', { type: 'door', id: '1' }).catch(
       () => false,

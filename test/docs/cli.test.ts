@@ -7,17 +7,17 @@ import { commands } from '../../src/cli/commands.ts'
 const path = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'cli.md')
 const heading = '\n## Each command\n'
 
-/** What each command says of itself, as the document has it. */
+/** The --help of each command, in the form of the document. */
 const sections = () =>
   commands.map((command) => `\n### ${command.name}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`).join('')
 
-t.test('docs/reference/cli.md says of each command what its --help says', async (t) => {
+t.test('docs/reference/cli.md contains the --help of each command', async (t) => {
   const [prose = '', described] = readFileSync(path, 'utf8').split(heading)
   if (process.env.UPDATE_CLI) writeFileSync(path, prose + heading + sections())
-  else t.equal(described, sections(), 'UPDATE_CLI=1 writes them anew')
+  else t.equal(described, sections(), 'UPDATE_CLI=1 updates them')
 })
 
-t.test('docs/reference/cli.md names the database roles that each command acts as', async (t) => {
+t.test('docs/reference/cli.md names the database roles of each command', async (t) => {
   const rows = readFileSync(path, 'utf8').matchAll(/^\| (`[^|]+) \| ([^|]+) \|$/gm)
   const told = [...rows].flatMap(([, names = '', roles = '']) =>
     [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => [name, roles] as const),
@@ -32,7 +32,7 @@ t.test('docs/reference/cli.md names the database roles that each command acts as
   t.same(Object.fromEntries(told), Object.fromEntries(expected))
 })
 
-t.test('every example is a call that its command accepts', async (t) => {
+t.test('every command accepts its example', async (t) => {
   const { readOptions } = await import('../../src/cli/options.ts')
   for (const { name, example, options } of commands) {
     const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')

@@ -18,7 +18,7 @@ const blocks = (of: string, language: string) =>
   [...of.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block]) => block ?? '')
 const words = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word)
 
-t.test('every type is in the table with its data, in the order of the catalogue, and no other', async (t) => {
+t.test('the table has exactly the types of the catalogue, in its order, with their data', async (t) => {
   const [, table = ''] = text.split('| Type | `data` | When |\n|---|---|---|\n')
   const rows = table.slice(0, table.indexOf('\n\n')).split('\n')
   t.same(
@@ -62,14 +62,14 @@ const signed: [string, object, string, boolean][] = [
     body,
     true,
   ],
-  ['by somebody else', sign(new Date(), other), body, false],
+  ['by another secret', sign(new Date(), other), body, false],
   ['with another body', right, `${body} `, false],
   ['with another id', { ...right, 'webhook-id': randomUUID() }, body, false],
   ['an hour old', sign(new Date(Date.now() - 3_600_000)), body, false],
   ['without a signature', { ...right, 'webhook-signature': '' }, body, false],
 ]
 
-t.test('the lines for Node tell a signature from none', async (t) => {
+t.test('the code for Node accepts right signatures and refuses wrong ones', async (t) => {
   const folder = t.testdir({ 'verified.mjs': blocks(text, 'js')[0]! })
   const { verified } = await import(pathToFileURL(join(folder, 'verified.mjs')).href)
   for (const [title, headers, sent, genuine] of signed)
@@ -78,7 +78,7 @@ t.test('the lines for Node tell a signature from none', async (t) => {
 })
 
 const noPython = spawnSync('python3', ['--version']).status === 0 ? false : 'no python3 on this machine'
-t.test('the lines for Python do, too', { skip: noPython }, async (t) => {
+t.test('the code for Python does the same', { skip: noPython }, async (t) => {
   const program = `${blocks(text, 'python')[0]}
 import json, sys
 for headers, body in json.loads(sys.argv[2]): print(is_genuine(sys.argv[1], headers, body.encode()))`
@@ -90,7 +90,7 @@ for headers, body in json.loads(sys.argv[2]): print(is_genuine(sys.argv[1], head
   )
 })
 
-t.test('the lines of the README answer what is written below them', async (t) => {
+t.test('the commands of the README give the answers in their comments', async (t) => {
   const service = await startService(t)
   const owner = await service.signUp()
   await eventsOf(await openDatabase(t, service), owner.tenantId)

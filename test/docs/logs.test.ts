@@ -11,7 +11,7 @@ import { faultsOf, kinds, tables } from './log-lines.ts'
 
 const file = join(import.meta.dirname, '..', '..', 'docs', 'reference', 'logs.md')
 
-t.test('the document has the tables of the schema', async (t) => {
+t.test('the tables of the document are those of the schema', async (t) => {
   const now = readFileSync(file, 'utf8')
   const wanted = now.replace(
     /(<!-- tables.*-->\n)[\s\S]*(<!-- end -->)/,
@@ -23,7 +23,7 @@ t.test('the document has the tables of the schema', async (t) => {
   t.notOk(wanted.includes('undefined'), 'each field has its type, meaning and example')
 })
 
-t.test('what API and worker print in production is as documented, and holds nothing secret', async (t) => {
+t.test('the log of API and worker in production is as documented, and contains no secret', async (t) => {
   const { urls, drop } = await disposableDatabase()
   const root = new pg.Pool({ connectionString: urls.superuser, max: 1 })
   t.teardown(async () => {
@@ -59,7 +59,7 @@ t.test('what API and worker print in production is as documented, and holds noth
   t.equal((await post('auth/register/', person('two'))).status, 201)
   await said(worker, /^mail sent/)
   const { access } = (await (await post('auth/login/', person('two'))).json()) as { access: string }
-  // Its secrets were sealed by nobody: no event leaves.
+  // No key opens its secret, so no event is sent.
   await root.query(
     `insert into webhooks (tenant_id, id, url, secret_sealed, created_at, updated_at)
      select id, gen_random_uuid(), 'https://canary.example.com/', 'canary', now(), now() from tenants`,

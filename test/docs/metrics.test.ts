@@ -7,7 +7,7 @@ import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 const docs = join(import.meta.dirname, '..', '..', 'docs')
 const read = (path: string) => readFileSync(join(docs, path), 'utf8')
 
-/** What a registry serves: names of metrics, and of what histograms are made of. */
+/** The names that a registry serves: metrics, and the series of histograms. */
 async function servedNames(): Promise<Set<string>> {
   const text = await createMetrics('0').scrape()
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)]
@@ -18,7 +18,7 @@ async function servedNames(): Promise<Set<string>> {
   )
 }
 
-/** The metrics that an expression names: what stands where no function, keyword, label or text does. */
+/** The metrics in an expression: every name that is not a function, keyword, label or text. */
 function named(expression: string): string[] {
   const bare = expression
     .replace(/"[^"]*"|\{[^}]*\}|\[[^\]]*\]/g, ' ')
@@ -28,10 +28,10 @@ function named(expression: string): string[] {
     .filter((name) => !/^(and|or|unless|bool|offset|by|inf|nan|e\d+)$/i.test(name))
 }
 
-// Of Prometheus itself.
+// Metrics of Prometheus itself.
 const others = new Set(['up'])
 
-/** The rules of alerts.yaml, whose form is simple: read by indentation, one rule after the other. */
+/** The rules of alerts.yaml, parsed by indentation, one after the other; the form of the file is simple. */
 function alertsOf(text: string): Record<string, string>[] {
   return text
     .split(/^ {6}- /m)
@@ -44,7 +44,7 @@ function alertsOf(text: string): Record<string, string>[] {
     })
 }
 
-t.test('the table of docs/reference/metrics.md is that of the catalogue', async (t) => {
+t.test('the table of docs/reference/metrics.md is the catalogue', async (t) => {
   const rows = Object.values(catalogue).map(
     ({ name, kind, labels, help }) =>
       `| \`${name}\` | ${kind} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
@@ -59,7 +59,7 @@ t.test('the table of docs/reference/metrics.md is that of the catalogue', async 
   t.equal(written.exec(read('reference/metrics.md'))?.[0], table, 'UPDATE_METRICS=1 writes it anew')
 })
 
-t.test('names say their unit, and counters that they count', async (t) => {
+t.test('names end with their unit, and counters with _total', async (t) => {
   for (const { name, kind, help } of Object.values(catalogue)) {
     t.match(name, /^bailiwick_[a-z_]+$/)
     t.equal(name.endsWith('_total'), kind === 'counter', name)
@@ -68,7 +68,7 @@ t.test('names say their unit, and counters that they count', async (t) => {
   }
 })
 
-t.test('every alert names metrics there are, and says what to do', async (t) => {
+t.test('every alert uses existing metrics, and says what to do', async (t) => {
   const served = await servedNames()
   const alerts = alertsOf(read('operations/alerts.yaml'))
   t.equal(alerts.length, 10)
@@ -81,40 +81,36 @@ t.test('every alert names metrics there are, and says what to do', async (t) => 
   }
 })
 
-t.test(
-  'every panel of the dashboard names metrics there are, and every metric of ours is used',
-  async (t) => {
-    const served = await servedNames()
-    const dashboard = JSON.parse(read('operations/grafana-dashboard.json'))
-    const panels: { id: number; title: string; type: string; targets?: { expr: string }[] }[] =
-      dashboard.panels
-    const shown = panels.filter(({ type }) => type !== 'row')
-    t.ok(shown.length > 20)
-    t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
-    const used = new Set<string>()
-    for (const { title, targets = [] } of shown) {
-      t.ok(targets.length > 0, title)
-      for (const name of targets.flatMap(({ expr }) => named(expr))) {
-        t.ok(served.has(name), `${title} names ${name}`)
-        used.add(name.replace(/_(bucket|sum|count)$/, ''))
-      }
+t.test('every panel of the dashboard uses existing metrics, and every metric is used', async (t) => {
+  const served = await servedNames()
+  const dashboard = JSON.parse(read('operations/grafana-dashboard.json'))
+  const panels: { id: number; title: string; type: string; targets?: { expr: string }[] }[] = dashboard.panels
+  const shown = panels.filter(({ type }) => type !== 'row')
+  t.ok(shown.length > 20)
+  t.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  const used = new Set<string>()
+  for (const { title, targets = [] } of shown) {
+    t.ok(targets.length > 0, title)
+    for (const name of targets.flatMap(({ expr }) => named(expr))) {
+      t.ok(served.has(name), `${title} names ${name}`)
+      used.add(name.replace(/_(bucket|sum|count)$/, ''))
     }
-    const unused = Object.values(catalogue).filter(({ name }) => !used.has(name))
-    t.same(
-      unused.map(({ name }) => name),
-      [],
-    )
-  },
-)
+  }
+  const unused = Object.values(catalogue).filter(({ name }) => !used.has(name))
+  t.same(
+    unused.map(({ name }) => name),
+    [],
+  )
+})
 
-t.test('an expression that names a metric there is none of would be found', async (t) => {
+t.test('the check finds an unknown metric in an expression', async (t) => {
   t.same(named('max by (queue) (bailiwick_nonesuch{queue="x"}[5m]) > 60 or absent(up)'), [
     'bailiwick_nonesuch',
     'up',
   ])
 })
 
-t.test('the sample of Prometheus scrapes the port that the image opens', async (t) => {
+t.test('the Prometheus sample scrapes the port that the image exposes', async (t) => {
   const image = readFileSync(join(docs, '..', 'Dockerfile'), 'utf8')
   const [, port = 'none'] = /MANAGEMENT_PORT=(\d+)/.exec(image) ?? []
   t.match(read('operations/prometheus.yaml'), `port: ${port}`)

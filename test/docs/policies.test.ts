@@ -10,7 +10,7 @@ import { startService } from '../helpers/service.ts'
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'reference', 'policies.md'), 'utf8')
 
-/** The rows of the table whose first heading this is, as cells. */
+/** The rows, as cells, of the table with this first heading. */
 function table(heading: string): string[][] {
   const [, rows = ''] = text.split(`| ${heading} |`)[1]?.split('|\n|---') ?? []
   const lines = rows.split('\n').slice(1)
@@ -19,7 +19,7 @@ function table(heading: string): string[][] {
 }
 const words = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word)
 
-t.test('every field of a policy is in the table, and nothing else', async (t) => {
+t.test('the table has exactly the fields of a policy', async (t) => {
   t.same(
     table('Field')
       .flatMap(([name]) => words(name))
@@ -28,21 +28,21 @@ t.test('every field of a policy is in the table, and nothing else', async (t) =>
   )
 })
 
-t.test('the operators of each type are those that there are', async (t) => {
+t.test('the table has the operators of each type', async (t) => {
   const told = Object.fromEntries(
     table('Type').map(([type, operators]) => [words(type)[0], words(operators)]),
   )
   t.same(told, operatorsByType)
 })
 
-t.test('the built-in attributes are those that there are', async (t) => {
+t.test('the table has exactly the built-in attributes', async (t) => {
   t.same(
     table('Attribute').map(([name, type, value]) => [words(name)[0], type, value]),
     [...builtInAttributes].map(([name, { type, description }]) => [name, type, description]),
   )
 })
 
-t.test('the examples answer what is written below them', async (t) => {
+t.test('the examples give the answers in their comments', async (t) => {
   const service = await startService(t)
   const [, examples = ''] = text.split('\n## Examples\n')
   const blocks = [...examples.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block ?? '')
@@ -57,7 +57,7 @@ t.test('the examples answer what is written below them', async (t) => {
       t.ok(answers[index]?.includes(wanted), `${wanted} is in ${answers[index]?.trim()}`)
 })
 
-t.test('the document at its beginning is one that can be written', async (t) => {
+t.test('the first policy of the page is accepted without warnings', async (t) => {
   const [, document = ''] = /```json\n(.*?)```/s.exec(text) ?? []
   const service = await startService(t)
   const owner = await service.signUp()

@@ -8,7 +8,7 @@ import t from 'tap'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** The shell blocks of the README's first section for users, in order. */
+/** The shell blocks of the README's section "Start", in order. */
 async function quickstart(): Promise<string[]> {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
   const section = readme.split('\n## ').find((part) => part.startsWith('Start\n')) ?? ''
@@ -23,7 +23,7 @@ function shell(script: string, env: NodeJS.ProcessEnv): Promise<{ code: number; 
   })
 }
 
-/** The first line it prints; rejects where it ends without one. */
+/** The first line of its output. Rejects if the process ends without one. */
 async function firstLine(child: ChildProcess): Promise<string> {
   const lines = createInterface({ input: child.stdout! })
   const ended = once(child, 'exit').then(([code]) => {
@@ -59,13 +59,17 @@ t.test('the quickstart of the README does what it says', async (t) => {
   t.match(me, { email: 'ada@example.com', roles: ['owner'] })
 
   const beside = await shell('npm run --silent cli -- tenants:list --json --search demo', env)
-  t.match(JSON.parse(beside.out).tenants, [{ slug: 'demo-ltd' }], 'commands work beside it, on its database')
+  t.match(
+    JSON.parse(beside.out).tenants,
+    [{ slug: 'demo-ltd' }],
+    'commands use the database of the running service',
+  )
   const admin = await shell('npm run --silent cli -- admin:create --json --email chief@example.com', env)
   const { password } = JSON.parse(admin.out)
   const body = JSON.stringify({ email: 'chief@example.com', password })
   const headers = { 'content-type': 'application/json' }
   const answer = await fetch(`${url}/api/v1/auth/login/`, { method: 'POST', headers, body })
-  t.equal(answer.status, 200, 'and whom they make can log in there')
+  t.equal(answer.status, 200, 'and people whom they create can log in')
 
   const end = once(service, 'exit')
   service.kill('SIGTERM')

@@ -15,19 +15,19 @@ const manifest = JSON.parse(read('package.json'))
 const firstCells = (page: string): string[] =>
   [...read(page).matchAll(/^\| `([^`]+)` \| /gm)].map(([, cell]) => cell ?? '')
 
-t.test('the table of settings is the one the schema prints', async (t) => {
+t.test('the table of settings is the output of the command settings', async (t) => {
   t.ok(
     read('docs/reference/settings.md').endsWith(`\n${settingsTable()}\n`),
     'else put what `npm run cli -- settings` prints in its place',
   )
 })
 
-t.test('every dependency has its reason, and nothing else is listed', async (t) => {
+t.test('the page lists every dependency with a reason, and nothing else', async (t) => {
   const names = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)]
   t.strictSame(firstCells('docs/reference/dependencies.md'), names, 'in the order of package.json')
 })
 
-t.test('every command is listed, and nothing else is', async (t) => {
+t.test('the page lists every command, and nothing else', async (t) => {
   const scripts = Object.keys(manifest.scripts).map((name) =>
     ['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`,
   )
@@ -38,11 +38,11 @@ t.test('every command is listed, and nothing else is', async (t) => {
   t.strictSame(firstCells('docs/reference/commands.md').sort(), [...scripts, ...commands].sort())
 })
 
-t.test('the README is read in five minutes', async (t) => {
+t.test('the README has at most 150 lines', async (t) => {
   t.ok(readme.split('\n').length <= 150)
 })
 
-t.test('the index of the documents lists every page', async (t) => {
+t.test('the index lists every page', async (t) => {
   const index = read('docs/README.md')
   const pages = readdirSync(join(root, 'docs'), { recursive: true }).map(String)
   const listed = (page: string) => index.includes(`](${page.replaceAll('\\', '/')})`)

@@ -10,7 +10,7 @@ const rows = readFileSync(join(root, 'docs', 'reference', 'retention.md'), 'utf8
   .map((line) => line.slice(2, -2).split(' | '))
 const named = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 
-t.test('docs/reference/retention.md says of every table how long its rows are kept', async (t) => {
+t.test('docs/reference/retention.md has a row for every table', async (t) => {
   const folder = join(root, 'src', 'platform', 'db', 'migrations')
   const made = readdirSync(folder).flatMap((file) =>
     [...readFileSync(join(folder, file), 'utf8').matchAll(/^create (?:unlogged )?table (\w+)/gm)].map(
@@ -22,7 +22,7 @@ t.test('docs/reference/retention.md says of every table how long its rows are ke
   t.same(owned.flatMap(([, cell]) => named(cell)).toSorted(), tables.toSorted(), 'each in one row')
 })
 
-t.test('it names every setting that bounds what is stored, with its default', async (t) => {
+t.test('it names every setting that limits stored data, with its default', async (t) => {
   const shown = rows.flatMap(([, , , cell = '']) =>
     [...cell.matchAll(/`(\w+)` \(([\d,]+)\)/g)].map(([, name, figure = '']) => [
       name,

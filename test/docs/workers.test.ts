@@ -14,13 +14,13 @@ const units = [
   ['ms', 1],
 ] as const
 
-/** A time (ms) as an operator reads it, in the largest unit that leaves a whole number. */
+/** A time (ms) as text, in the largest unit that gives a whole number. */
 function time(ms: number): string {
   const [unit, size] = units.find(([, size]) => ms % size === 0) ?? ['ms', 1]
   return `${ms / size} ${unit}`
 }
 
-/** The cells of the table that the actor itself decides. */
+/** The cells of the table that come from the definition of the actor. */
 function row({ name, description }: Actor): string {
   const { queue, every, concurrency, attempts, backoff, lockDuration, afterwards } = description
   const cells = [
@@ -36,7 +36,7 @@ function row({ name, description }: Actor): string {
   return `| ${cells.join(' | ')} |`
 }
 
-/** The lines below the head of the table whose first heading is `Actor`. */
+/** The rows of the table with the first heading `Actor`. */
 const rowsOf = (text: string) => {
   const lines = text.split('\n')
   const head = lines.findIndex((line) => line.startsWith('| Actor |'))
@@ -46,21 +46,21 @@ const rowsOf = (text: string) => {
   )
 }
 
-t.test('the table of actors says what their definitions say, of every actor', async (t) => {
+t.test('the table has every actor, with the values of its definition', async (t) => {
   const rows = rowsOf(read('docs/reference/workers.md'))
   const shown = rows.map((line) => `${line.split(' | ').slice(0, 8).join(' | ')} |`)
-  t.strictSame(shown, actors.map(row), 'put these in their place')
+  t.strictSame(shown, actors.map(row), 'replace the rows by these')
   for (const line of rows) t.match(line.split(' | ')[8], /\S{2} \|$/, 'each says what it does')
 })
 
-t.test('the page about the architecture names every actor', async (t) => {
+t.test('the architecture page names every actor', async (t) => {
   const names = rowsOf(read('docs/explanation/architecture.md')).map(
     (line) => /^\| `([^`]+)`/.exec(line)?.[1],
   )
   t.same(names.toSorted(), actors.map(({ name }) => name).toSorted(), 'each has a line')
 })
 
-t.test('what is said of how often, how long and how many is so', async (t) => {
+t.test('the numbers of connections in the document are right', async (t) => {
   const text = read('docs/reference/workers.md')
   const consuming = actors.filter(({ description }) => description.queue)
   t.match(

@@ -8,7 +8,7 @@ function reportOf(tap: string) {
   return { printed, skipped: report.skipped, totals: totalsOf(report.files) }
 }
 
-t.test('a file that passes is one line, however deep its tests', async (t) => {
+t.test('a file that passes is one line, even with nested tests', async (t) => {
   const { printed, totals, skipped } = reportOf(`TAP version 14
 1..1
 # Subtest: test/a.test.ts
@@ -30,7 +30,7 @@ ok 1 - test/a.test.ts # time=2019.7ms
   t.strictSame(skipped, [])
 })
 
-t.test('a failure is printed with its diagnostics once, and what a test prints is kept', async (t) => {
+t.test('a failure is printed once, with its diagnostics, and the output of a test is kept', async (t) => {
   const { printed, totals } = reportOf(`# Subtest: test/a.test.ts
     printed by the test
     # Subtest: outer
@@ -76,7 +76,7 @@ not ok 1 - test/a.test.ts # time=100ms
   t.strictSame(totals, { passed: 0, failed: 1, skipped: 0 })
 })
 
-t.test('skips and things to do are listed with their reasons and counted as not run', async (t) => {
+t.test('skipped and TODO tests are listed with their reasons, and counted as skipped', async (t) => {
   const { skipped, totals } = reportOf(`# Subtest: test/a.test.ts
     ok 1 - needs Redis # SKIP no Redis here
     # Subtest: group

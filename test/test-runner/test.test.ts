@@ -5,7 +5,7 @@ import t from 'tap'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
 
-/** npm test on files, as outside of this run; `onLine` may end it early. */
+/** Runs npm test on files, independent of this run; `onLine` can end it early. */
 async function npmTest(
   files: string | string[],
   more: object,
@@ -52,17 +52,20 @@ const fixtures = {
     t.test('waits', () => new Promise((done) => setTimeout(done, 60_000)))`,
 }
 
-t.test('tests run on a cluster of their own, which is gone afterwards; the last line counts', async (t) => {
-  const folder = t.testdir(fixtures)
-  const { code, out } = await npmTest(join(folder, 'passes.test.ts'), {})
-  t.equal(code, 0, out)
-  t.match(out, /\n1 passed, 0 failed, 0 skipped\n$/)
-  const url = await readFile(join(folder, 'url'), 'utf8')
-  t.match(url, /^postgres:/)
-  await t.rejects(fetch(`http://127.0.0.1:${new URL(url).port}`), { cause: { code: 'ECONNREFUSED' } })
-})
+t.test(
+  'tests run on their own cluster, which is removed afterwards; the last line has the totals',
+  async (t) => {
+    const folder = t.testdir(fixtures)
+    const { code, out } = await npmTest(join(folder, 'passes.test.ts'), {})
+    t.equal(code, 0, out)
+    t.match(out, /\n1 passed, 0 failed, 0 skipped\n$/)
+    const url = await readFile(join(folder, 'url'), 'utf8')
+    t.match(url, /^postgres:/)
+    await t.rejects(fetch(`http://127.0.0.1:${new URL(url).port}`), { cause: { code: 'ECONNREFUSED' } })
+  },
+)
 
-t.test('a skip is listed with its reason, and in CI it is a failure', async (t) => {
+t.test('a skip is listed with its reason, and fails the run in CI', async (t) => {
   const file = join(t.testdir(fixtures), 'skips.test.ts')
   const given = { TEST_DATABASE_URL: 'postgres://given' }
   const here = await npmTest(file, given)
@@ -71,7 +74,7 @@ t.test('a skip is listed with its reason, and in CI it is a failure', async (t) 
   t.match(inCi, { code: 1, out: /\n0 passed, 0 failed, 1 skipped\nCI is set/ })
 })
 
-t.test('a failure is shown and makes the exit code, an error that nothing caught is one', async (t) => {
+t.test('a failure or an uncaught error is shown, and fails the run', async (t) => {
   const folder = t.testdir(fixtures)
   const files = ['fails', 'throws', 'passes'].map((name) => join(folder, `${name}.test.ts`))
   const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
@@ -82,18 +85,15 @@ t.test('a failure is shown and makes the exit code, an error that nothing caught
   t.match(out, /\n1 passed, 3 failed, 0 skipped\n$/)
 })
 
-t.test(
-  'files share a process, each with a test of its own; one whose process ends is a failure',
-  async (t) => {
-    const folder = t.testdir(fixtures)
-    const files = ['passes', 'dies', 'skips'].map((name) => join(folder, `${name}.test.ts`))
-    const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
-    t.equal(code, 1)
-    t.match(out, /✗ .*dies\.test\.ts {2}0 passed, 1 failed {2}0\.0 s, its process ended with SIGKILL\n/)
-    t.match(out, /✓ .*passes\.test\.ts {2}1 passed/)
-    t.match(out, /\n1 passed, 1 failed, 1 skipped\n$/)
-  },
-)
+t.test('files share a process, each with its own test; a file whose process ends has failed', async (t) => {
+  const folder = t.testdir(fixtures)
+  const files = ['passes', 'dies', 'skips'].map((name) => join(folder, `${name}.test.ts`))
+  const { code, out } = await npmTest(files, { TEST_DATABASE_URL: 'postgres://given' })
+  t.equal(code, 1)
+  t.match(out, /✗ .*dies\.test\.ts {2}0 passed, 1 failed {2}0\.0 s, its process ended with SIGKILL\n/)
+  t.match(out, /✓ .*passes\.test\.ts {2}1 passed/)
+  t.match(out, /\n1 passed, 1 failed, 1 skipped\n$/)
+})
 
 t.test('Ctrl-C ends the tests and the cluster at once', async (t) => {
   let url = ''
