@@ -1,5 +1,5 @@
-// The one JavaScript file: an old Node must be able to run it, to hear what to do. CommonJS, because the loader
-// of ES modules may start libuv's thread pool, and the pool reads UV_THREADPOOL_SIZE once.
+// The only JavaScript file: an old Node must be able to run it, to print what to do. It is CommonJS, because the loader of
+// ES modules can start libuv's thread pool, which reads UV_THREADPOOL_SIZE only once.
 const { existsSync } = require('node:fs')
 const { availableParallelism } = require('node:os')
 const { join } = require('node:path')
@@ -18,17 +18,17 @@ const files = {
 const names = Object.keys(files)
 const usages = {
   start:
-    'npm start [-- --no-demo] [--json]\n\n  Everything in one process, for development: Postgres, demo tenant, API, workers',
-  api: 'npm run api\n\n  The API alone; settings from the environment, see: npm run cli -- settings',
+    'npm start [-- --no-demo] [--json]\n\n  Start everything in one process, for development: Postgres, demo tenant, API, workers',
+  api: 'npm run api\n\n  Start only the API. Settings come from the environment, see: npm run cli -- settings',
   worker:
-    'npm run worker [-- <actor> ...]\n\n  Workers alone: all, or those named; settings from the environment',
-  tour: 'npm run tour [-- --url <url>]\n\n  A walk through the running service',
+    'npm run worker [-- <actor> ...]\n\n  Start only workers: all actors, or those named. Settings come from the environment',
+  tour: 'npm run tour [-- --url <url>]\n\n  Walk through the running service, step by step',
   bench:
-    'npm run bench [-- --seconds 5] [--rounds 3] [--clients 32] [--only <suite>,...] [--json] [--profile] [--write]\n\n  Measure; --write makes the figures the baseline',
-  test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Every test but the nightly ones (npm run test:all), or those of the files named; so many processes side by side',
+    'npm run bench [-- --seconds 5] [--rounds 3] [--clients 32] [--only <suite>,...] [--json] [--profile] [--write]\n\n  Run the benchmarks. --write stores the figures as the new baseline',
+  test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Run every test except the nightly ones (npm run test:all), or the named files. --jobs: number of parallel processes',
   'dependencies:check':
-    'npm run dependencies:check\n\n  Check package-lock.json, and the advisories of its packages where the registry answers',
-  sbom: 'npm run sbom [-- --out <file>]\n\n  The production dependencies of this commit, as CycloneDX JSON',
+    'npm run dependencies:check\n\n  Check package-lock.json, and the advisories of its packages if the registry answers',
+  sbom: 'npm run sbom [-- --out <file>]\n\n  Write the production dependencies of this commit as CycloneDX JSON',
   release:
     'npm run release [-- --checked <commit>]\n\n  Check everything, write dist/ and make the tag; pushes nothing. --checked: CI_FULL=true .ci/run passed on that commit',
 }
@@ -37,7 +37,7 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 
 function missing() {
   const has = (path) => existsSync(join(__dirname, '..', 'node_modules', path))
-  if (!names.includes(name)) return `"${name}" is none of ${names.join(', ')}. Run: npm start`
+  if (!names.includes(name)) return `"${name}" is not one of ${names.join(', ')}. Run: npm start`
   if (!has('')) return 'The dependencies are not installed. Run: npm ci'
   if (major > 24 || (major === 24 && minor >= 15)) return undefined
   const unmet = `This is Node ${process.versions.node}, below 24.15.`

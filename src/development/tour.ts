@@ -3,7 +3,7 @@ import { parseArgs, styleText } from 'node:util'
 import { readConfig } from '../config.ts'
 import { reportAndExit } from '../stop-signal.ts'
 import { findRunningUrl } from './instance-lock.ts'
-import { needsMailbox } from './tour/mailbox.ts'
+import { needsMailbox } from './tour/people.ts'
 import { steps } from './tour/steps.ts'
 import { createWalk, UnexpectedAnswer } from './tour/walk.ts'
 

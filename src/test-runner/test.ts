@@ -5,7 +5,7 @@ import { startTestCluster, type TestCluster } from './test-cluster.ts'
 import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
 import { type FileResult, totalsOf } from './test-report.ts'
 
-// npm test: one throw-away cluster for all test files, which run in a few processes.
+// npm test: all test files run in a few processes, on one temporary cluster.
 
 const root = join(import.meta.dirname, '..', '..')
 const timesFile = join(root, '.cache', 'test-times.json')
@@ -17,7 +17,7 @@ let lanes: Lanes | undefined
 let cluster: TestCluster | undefined
 let interrupted = false
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
-// Read by a pager or head that has seen enough: end what runs, and clean up.
+// A pager or `head` can close stdout early: stop the tests and clean up.
 process.stdout.on('error', () => interrupt('SIGTERM'))
 
 function interrupt(name: NodeJS.Signals): void {
@@ -45,7 +45,7 @@ async function test(): Promise<number> {
   if (interrupted) return 130
   lanes = runInLanes(files, {
     lanes: Math.min(Number(values.jobs), files.length),
-    // What one process has compiled the others need not. No test has a limit of time: a slow machine is no fault.
+    // Processes share compiled code. Tests have no time limit, because a slow machine must not fail them.
     env: {
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...process.env,
@@ -61,7 +61,7 @@ async function test(): Promise<number> {
   return conclude(lanes)
 }
 
-/** Those named, or all below `test`, the slowest first, so that none runs alone at the end. */
+/** The named files, or all below `test`. The slowest come first, so that no slow file runs alone at the end. */
 async function chooseFiles(
   named: readonly string[],
   all: boolean,
@@ -82,7 +82,7 @@ async function chooseFiles(
   )
 }
 
-/** Paths from the root of the checkout, of files as named and of the test files below folders. */
+/** The named files, and the test files below named folders, as paths from the root of the checkout. */
 async function filesOf(named: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for (const name of named.map((name) => resolve(name))) {
@@ -99,7 +99,7 @@ async function startCluster(): Promise<string> {
   return cluster.superuserUrl
 }
 
-/** In seconds by file, for the order of the next run and for whoever wants the tests quicker. */
+/** Writes the seconds of each file, for the order of the next run and for people who make tests faster. */
 async function keepTimes(known: Record<string, number>, files: readonly FileResult[]): Promise<void> {
   const times = {
     ...known,
@@ -110,7 +110,7 @@ async function keepTimes(known: Record<string, number>, files: readonly FileResu
   await writeFile(timesFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 
-/** Prints what there is to say at the end; gives the exit code. */
+/** Prints the summary. Gives the exit code. */
 function conclude({ files, skipped }: Lanes): number {
   for (const skip of skipped) console.log(`skipped: ${skip}`)
   if (files.length > slowestShown) {
@@ -122,6 +122,6 @@ function conclude({ files, skipped }: Lanes): number {
   console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
   if (totals.failed > 0 || files.some(({ ok }) => !ok)) return 1
   if (totals.skipped === 0 || !/^(1|true|yes)$/i.test(process.env.CI ?? '')) return 0
-  console.error('CI is set: what is skipped above has to run here.')
+  console.error('CI is set: the tests that were skipped above must run here.')
   return 1
 }

@@ -1,5 +1,4 @@
-import { tokenMailedTo } from './mailbox.ts'
-import { register } from './person.ts'
+import { register, tokenMailedTo } from './people.ts'
 import type { Step } from './steps.ts'
 
 /** From no account to a verified address and a token. */

@@ -1,5 +1,4 @@
-import { tokenMailedTo } from './mailbox.ts'
-import { newPerson, register } from './person.ts'
+import { newPerson, register, tokenMailedTo } from './people.ts'
 import type { Step } from './steps.ts'
 
 /** A tenant with an owner, a member and an invited auditor. */
