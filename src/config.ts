@@ -84,7 +84,9 @@ export function readConfig(
     if (ourPrefixes.test(name) && !(name.replace(/_FILE$/, '') in settings))
       faults.push(`${name} is not a setting of this service: check its spelling`)
   const config = derive(values as Values, env)
-  faults.push(...contradictions(config, roles))
+  // A value that could not be read counts as absent below: its first fault says more.
+  const named = (fault: string) => faults.some((first) => first.split(' ')[0] === fault.split(' ')[0])
+  faults.push(...contradictions(config, roles).filter((fault) => !named(fault)))
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
 }

@@ -132,6 +132,9 @@ t.test('a command in production needs the addresses of its own roles and no othe
   t.notMatch(said, /DATABASE_(API|WORKER)_URL/)
   const { said: ofWorker } = await call(['dead-letters'], { env: { NODE_ENV: 'production' } })
   t.match(ofWorker, 'DATABASE_WORKER_URL is missing')
+  const short = await call(['tenants:list'], { env: { NODE_ENV: 'production', SECRET_KEYS: 'abc' } })
+  t.match(short.said, 'SECRET_KEYS must hold keys of 32 bytes')
+  t.notMatch(short.said, 'SECRET_KEYS is missing', 'one fault for each setting')
   t.notMatch(ofWorker, /DATABASE_(API|SYSTEM)_URL/)
 })
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { startCollector } from '../../helpers/collector.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
@@ -8,10 +9,24 @@ const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
 const settings = await productionSettings(urls, 'smtp://127.0.0.1:9')
 
-/** Makes node print each OpenTelemetry package that it loads on standard error. */
+const lock = join(import.meta.dirname, '..', '..', '..', 'package-lock.json')
+
+/**
+ * Makes node print each OpenTelemetry package that it loads on standard error, and find no package that
+ * `npm ci --omit=dev --omit=optional` leaves out, as in the image.
+ */
 const spy = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
+  import { readFileSync } from 'node:fs'
+  const { packages } = JSON.parse(readFileSync(${JSON.stringify(lock)}, 'utf8'))
   registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context)
+      const [folder] = /node_modules\\/.*(?<=node_modules\\/)(@[^/]+\\/)?[^/]+/.exec(resolved.url) ?? []
+      const { dev, optional, devOptional } = packages[folder] ?? {}
+      if (!dev && !optional && !devOptional) return resolved
+      throw Object.assign(new Error(specifier + ' is not for production'), { code: 'MODULE_NOT_FOUND' })
+    },
     load(url, context, next) {
       const found = /@opentelemetry\\/([\\w-]+)/.exec(url)
       if (found) process.stderr.write('loads ' + found[1] + '\\n')
@@ -27,16 +42,19 @@ async function loaded(name: 'api' | 'worker', more: Record<string, string>): Pro
   return [...new Set(running.printed.err.match(/(?<=loads )[\w-]+/g))].sort()
 }
 
-t.test('without tracing nothing of the SDK is loaded', async (t) => {
-  const { url } = await startCollector(t)
-  for (const name of ['api', 'worker'] as const) {
-    t.strictSame(await loaded(name, {}), ['api'], name)
-    const off = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }
-    t.strictSame(await loaded(name, off), ['api'], name)
-    const on = await loaded(name, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces` })
-    t.ok(on.includes('sdk-trace') && on.includes('exporter-trace-otlp-proto'), `${name}: ${on.join(', ')}`)
-  }
-})
+t.test(
+  'production packages are enough to start, and without tracing nothing of the SDK is loaded',
+  async (t) => {
+    const { url } = await startCollector(t)
+    for (const name of ['api', 'worker'] as const) {
+      t.strictSame(await loaded(name, {}), ['api'], name)
+      const off = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }
+      t.strictSame(await loaded(name, off), ['api'], name)
+      const on = await loaded(name, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces` })
+      t.ok(on.includes('sdk-trace') && on.includes('exporter-trace-otlp-proto'), `${name}: ${on.join(', ')}`)
+    }
+  },
+)
 
 t.test('an unavailable collector fails no request and no exit', async (t) => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${await freePort()}`
