@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../development/embedded-postgres.ts'
 import { isAlive } from '../development/instance-lock.ts'
 
-/** Settings that make a cluster fast but not durable. No test needs it after a crash of the machine. */
+/** Settings that make a cluster fast but not durable: tests need no data after a crash of the machine. */
 export const volatileSettings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -21,13 +21,13 @@ export type TestCluster = { superuserUrl: string; notes: string[]; remove(): Pro
 
 /** Starts a new Postgres for tests; `remove` stops it and deletes its files. */
 export async function startTestCluster(): Promise<TestCluster> {
-  const folder = await mkdtemp(join(await findPlace(), `${prefix}${process.pid}-`))
+  const folder = await mkdtemp(join(await chooseFolder(), `${prefix}${process.pid}-`))
   const remove = async () => {
     await removeEmbeddedPostgres({ dataDir: folder })
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    await chmod(folder, 0o711) // as root, the server is another user and has to pass through
+    await chmod(folder, 0o711) // root's server runs as another user, who must pass through
     const started = await startEmbeddedPostgres({ dataDir: folder, settings: volatileSettings })
     return { superuserUrl: started.superuserUrl, notes: started.notes, remove }
   } catch (error) {
@@ -37,10 +37,10 @@ export async function startTestCluster(): Promise<TestCluster> {
 }
 
 /**
- * In memory where it has room. Tests make and drop hundreds of databases of 600 files, and on ext4 a file costs more
- * to create the more were deleted just before: a sixth of the processor time of Postgres.
+ * The folder for clusters: in memory if it has room. Tests create and drop hundreds of databases of 600 files. On ext4, files
+ * become slower to create when many were just deleted; this took a sixth of the processor time of Postgres.
  */
-async function findPlace(): Promise<string> {
+async function chooseFolder(): Promise<string> {
   const room = await statfs(memory).then(
     ({ bavail, bsize }) => bavail * bsize,
     () => 0,
@@ -50,7 +50,7 @@ async function findPlace(): Promise<string> {
   return memory
 }
 
-/** What runs that were killed have left in memory, which nothing else clears before the next boot. */
+/** Deletes what killed runs left in memory. Nothing else deletes it before the next boot. */
 async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(memory)) {
     const pid = Number(name.startsWith(prefix) && name.slice(prefix.length).split('-')[0])
