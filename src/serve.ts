@@ -75,8 +75,8 @@ export async function serveApi(
   }
 }
 
-/** Listens on the inherited socket, else on PORT, else on 3000 or the next free port. Gives the base URL. */
-async function listen(server: Server, { HOST, PORT, listenFd }: Config): Promise<string> {
+/** Listens on the inherited socket, else on PORT, else on 3000 or, in development, the next free port. Gives the base URL. */
+async function listen(server: Server, { HOST, PORT, listenFd, production }: Config): Promise<string> {
   if (listenFd !== undefined) {
     await listenOnInherited(server, listenFd)
     return urlOf(server, HOST)
@@ -87,7 +87,8 @@ async function listen(server: Server, { HOST, PORT, listenFd }: Config): Promise
       break
     } catch (error) {
       if (!isTaken(error) || port === 65_535) throw error
-      if (PORT !== undefined) throw portTaken('PORT', HOST, PORT)
+      // In production a load balancer knows the port: a process on another port would receive no requests.
+      if (PORT !== undefined || production) throw portTaken('PORT', HOST, port)
     }
   }
   return urlOf(server, HOST)

@@ -35,7 +35,7 @@ export const settings = {
   PORT: setting(
     wholeNumber(0, 65_535),
     undefined,
-    'Port of the API and its docs; when unset, 3000 or the next free port',
+    'Port of the API and its docs; when unset, 3000, or the next free port in development',
     {
       shown: '3000',
     },

@@ -74,6 +74,20 @@ t.test('the error for a port in use names the port and says what to do', async (
   )
 })
 
+t.test('in production a port in use is an error without PORT, too', async (t) => {
+  const other = createServer().listen(3000, '127.0.0.1')
+  await once(other, 'listening').catch(() => undefined) // in use already
+  t.teardown(() => other.close())
+  const required = {
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    MAIL_FROM: 'no-reply@id.example.com',
+    PUBLIC_URL: 'https://id.example.com',
+  }
+  const { exit, printed } = await startProcess(t, { ...required, NODE_ENV: 'production', PORT: '' })
+  t.same(await exit, [1, null])
+  t.match(printed, 'Port 3000 of 127.0.0.1 is in use. Set PORT to another port')
+})
+
 t.test('production does not start with missing settings, and lists them all', async (t) => {
   const bare = Object.fromEntries(Object.keys(settings).map((name) => [name, '']))
   for (const name of ['api', 'start', 'worker']) {
