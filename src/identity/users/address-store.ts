@@ -76,16 +76,31 @@ export function findAddressOrigin(tx: Tx, userId: string): Promise<AddressOrigin
 const unprovenRow = z.object({
   previous_email: z.string().nullable(),
   previous_verified_at: z.number().nullable(),
+  /** Whether the link mailed to the earlier address, which undoes the change, is young enough to work. */
+  can_undo: z.boolean(),
 })
 
 /** The earlier address of an account that never proved `email`; null if it has another address by now, or proved this one. */
 export function findUnproven(
   tx: Tx,
-  { id, email }: { id: string; email: string },
+  { id, email, at }: { id: string; email: string; at: number },
 ): Promise<z.infer<typeof unprovenRow> | null> {
   return tx.maybeOne(sql.type(unprovenRow)`
-    select previous_email, previous_verified_at from users
-    where id = ${id} and email = ${email} and email_verified_at is null`)
+    select previous_email, previous_verified_at,
+           -- Not by address_since: each further change renews that.
+           exists (select from link_tokens l
+                   where l.user_id = u.id and l.purpose = 'email_undo' and l.email = u.previous_email
+                     and l.expires_at > ${moment(at)}) as can_undo
+    from users u where id = ${id} and email = ${email} and email_verified_at is null`)
+}
+
+/** Times are in ms since 1970. */
+interface RestoredAddress {
+  id: string
+  email: string
+  verifiedAt: number | null
+  provenAt?: number | null
+  at: number
 }
 
 const restoredRow = z.object({
@@ -96,20 +111,21 @@ const restoredRow = z.object({
 })
 
 /**
- * Gives a person an earlier address back, verified at `verifiedAt` or unverified, and deletes what its change recorded;
- * returns which address it replaced. Null if another account has it by now, 503 `overloaded` if one took it at the same
+ * Gives a person an earlier address back, verified at `verifiedAt` or unverified, and deletes what its change recorded,
+ * except that an earlier address was verified (at `provenAt`); returns which address it replaced. Null if another account has it by now, 503 `overloaded` if one took it at the same
  * moment. As the system role.
  */
 export async function restoreAddress(
   tx: Tx,
-  { id, email, verifiedAt, at }: { id: string; email: string; verifiedAt: number | null; at: number },
+  { id, email, verifiedAt, provenAt = null, at }: RestoredAddress,
 ): Promise<z.infer<typeof restoredRow> | null> {
   try {
     return await tx.maybeOne(sql.type(restoredRow)`
     with before as (select id, email from users where id = ${id} for update)
     update users u set email = ${email}, email_verified_at = ${verifiedAt === null ? null : moment(verifiedAt)},
-      address_since = null, previous_email = null, previous_verified_at = null, codes_email = null, codes_until = null,
-      updated_at = ${moment(at)}
+      address_since = null, previous_email = null,
+      previous_verified_at = ${provenAt === null ? null : moment(provenAt)}::timestamptz,
+      codes_email = null, codes_until = null, updated_at = ${moment(at)}
     from before
     where u.id = before.id and not exists (select from users o where o.email = ${email} and o.id <> ${id})
     returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed`)

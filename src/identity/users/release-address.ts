@@ -33,11 +33,12 @@ interface Claim {
 /**
  * Removes an address that an account never proved, and ends all its sessions. The first of these that applies happens:
  *
- * - The account gets its earlier address back, as verified as that was. An unproven account that has taken that address
- *   loses it in the same way.
+ * - The account gets its earlier address back. That is verified if it was verified and left within the last 72 hours.
+ *   Then an unproven account that has taken it loses it in the same way. Later that would need a new proof, because the
+ *   mailbox can have another reader by then.
  * - The account is erased, if it never had a verified address.
  * - The account gets an unreachable address, if it is the only owner of a tenant with other members, or another account
- *   has proved its earlier verified address.
+ *   has its earlier verified address.
  *
  * Returns the ids of the erased people; null if the account has another address by now or proved this one. As the system
  * role.
@@ -50,21 +51,22 @@ export async function releaseAddress(
 ): Promise<{ erased: string[] } | null> {
   const { userId: id, email, requestInfo, at } = claim
   const person = await lockPersonWithTenants(tx, id)
-  const unproven = person && (await findUnproven(tx, { id, email }))
+  const unproven = person && (await findUnproven(tx, { id, email, at }))
   if (!person || !unproven) return null
-  const { previous_email: previous, previous_verified_at: verifiedAt } = unproven
+  const { previous_email: previous, previous_verified_at: provenAt, can_undo: canUndo } = unproven
+  const verifiedAt = canUndo ? provenAt : null
   // Only one level deep: an account that loses its address here takes none from a further account.
   const erased =
     previous !== null && verifiedAt !== null && evicts
       ? await evictUnproven(tx, deps, { email: previous, exceptId: id, requestInfo, at }, { evicts: false })
       : []
-  if (previous !== null && (await changeAddress(tx, deps, claim, { email: previous, verifiedAt })))
+  if (previous !== null && (await changeAddress(tx, deps, claim, { email: previous, verifiedAt, provenAt })))
     return { erased }
-  if (verifiedAt === null && tenantsOwnedAlone(person).length === 0) {
+  if (provenAt === null && tenantsOwnedAlone(person).length === 0) {
     await erasePerson(tx, person, { by: 'mailbox', requestInfo, at })
     return { erased: [...erased, id] }
   }
-  await changeAddress(tx, deps, claim, { email: unreachableEmail(), verifiedAt: null })
+  await changeAddress(tx, deps, claim, { email: unreachableEmail(), verifiedAt: null, provenAt: null })
   return { erased }
 }
 
@@ -93,9 +95,15 @@ async function changeAddress(
   tx: Tx,
   { sealer }: Deps,
   { userId: id, tenantId, requestInfo, at }: Claim,
-  { email, verifiedAt }: { email: string; verifiedAt: number | null },
+  { email, verifiedAt, provenAt }: { email: string; verifiedAt: number | null; provenAt: number | null },
 ): Promise<boolean> {
-  const moved = await restoreAddress(tx, { id, email, verifiedAt, at })
+  const moved = await restoreAddress(tx, {
+    id,
+    email,
+    verifiedAt,
+    provenAt: verifiedAt === null ? provenAt : null,
+    at,
+  })
   if (!moved) return false
   const { first_name: firstName, last_name: lastName, replaced } = moved
   await copyProfile(tx, { id, email, firstName, lastName })

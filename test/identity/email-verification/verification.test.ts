@@ -260,6 +260,29 @@ t.test('an account gets an address that it proved earlier back from one that nev
   t.match(rows, [{ email: /@released\.invalid$/ }])
 })
 
+t.test(
+  '72 hours after an account left a verified address, a rejection takes it from no other account',
+  async (t) => {
+    for (const isTaken of [true, false]) {
+      const { ada, tokens } = await newcomer()
+      await confirm(tokens[0])
+      await move(ada, `first.${ada.email}`)
+      service.advance(73 * 3_600_000)
+      const again = await service.logIn({ ...ada, email: `first.${ada.email}` })
+      const token = await move(again, `second.${ada.email}`)
+      const heir = isTaken ? await service.signUp({ email: ada.email }) : null
+      t.match(await reject(token), removed, 'also if a further change is young')
+      if (heir) t.match((await heir.get(me)).body, { id: heir.id, email: ada.email })
+      const { rows } = await database.query(
+        'select email, email_verified_at, previous_verified_at from users where id = $1',
+        [ada.id],
+      )
+      t.match(rows, [{ email: isTaken ? /@released\.invalid$/ : ada.email, email_verified_at: null }])
+      if (!isTaken) t.ok(rows[0].previous_verified_at, 'a reset by mail keeps the factors of the account')
+    }
+  },
+)
+
 t.test('of 50 parallel confirmations and rejections with one token, one wins', async (t) => {
   for (const uses of [[reject, confirm], [reject]]) {
     const { ada, tokens } = await newcomer()
