@@ -49,6 +49,7 @@ export async function openWorkerDeps(
     throw new WorkerSettingsMissing(
       'A worker process needs DATABASE_WORKER_URL and SECRET_KEYS. For development, `npm start` runs the workers without them.',
     )
+  metrics.policyRevision(readBundle(join(policiesFolder, bundleName)).revision)
   const options = {
     size: config.DATABASE_POOL_SIZE ?? poolSize,
     prepared: config.DATABASE_PREPARED_STATEMENTS,
@@ -64,7 +65,6 @@ export async function openWorkerDeps(
     throw error
   }
   const requireTls = config.SMTP_REQUIRE_TLS
-  metrics.policyRevision(readBundle(join(policiesFolder, bundleName)).revision)
   const mail = openMailTransport({ smtpUrl, requireTls, from, capture: worker }, metrics)
   const close = async () => {
     await mail.close()

@@ -1,5 +1,5 @@
 import { asWorker } from '../src/platform/db/transaction.ts'
-import { RefusedForGood } from '../src/platform/describe-error.ts'
+import { RefusedForGood, UnrecoverableError } from '../src/platform/describe-error.ts'
 import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store.ts'
 import { writeLetter } from '../src/platform/mail/templates.ts'
 import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
@@ -48,11 +48,28 @@ export const email = defineActor({
     },
 })
 
-/** A 5xx about the recipient or the content is permanent (RFC 5321 §4.2.1). */
+interface SmtpError {
+  code?: string
+  responseCode?: number
+  /** The command that the server answered, such as `RCPT TO`. */
+  command?: string
+  /** The answer of the server. It can repeat the address, so it is not logged. */
+  response?: string
+}
+
+/**
+ * A 5xx about the envelope or the content is permanent (RFC 5321 §4.2.1). It is the recipient's if the server says so
+ * (RFC 3463: X.1.Z about the address but not the sender's, X.2.Z about the mailbox), or refuses `RCPT TO` without a code
+ * of RFC 3463. Every other refusal, such as of the sender or the relay, is a fault that an operator has to mend.
+ */
 function refuse(error: unknown): never {
-  const { code, responseCode } = error as { code?: string; responseCode?: number }
+  const { code, responseCode, command, response = '' } = error as SmtpError
   const final = code === 'EENVELOPE' || code === 'EMESSAGE'
-  if (final && responseCode && responseCode >= 500)
-    throw new RefusedForGood(`The mail server refused it for good: ${responseCode}`)
-  throw error
+  if (!final || !responseCode || responseCode < 500) throw error
+  const [, subject, detail] = /^\d{3}[ -]5\.(\d{1,3})\.(\d{1,3})\b/.exec(response) ?? []
+  const aboutSender = subject === '1' && (detail === '7' || detail === '8')
+  const aboutRecipient =
+    subject === undefined ? command === 'RCPT TO' : (subject === '1' || subject === '2') && !aboutSender
+  const message = `The mail server refused it for good: ${responseCode}`
+  throw aboutRecipient ? new RefusedForGood(message) : new UnrecoverableError(message)
 }

@@ -66,13 +66,12 @@ export function sealerOf({ SECRET_KEYS: keys }: Config): Sealer {
 
 const batch = 500
 
-/** Repeats `step`, each time in its own transaction, until it handles fewer rows than its `limit`. Gives the total. */
+/** Repeats `step`, each time in its own transaction, until it handles no more rows. Gives the total. */
 export async function inBatches(
   db: Pick<Databases, 'worker'>,
   step: (tx: Tx, limit: number) => Promise<number>,
 ): Promise<number> {
   let total = 0
-  for (let handled = batch; handled === batch; total += handled)
-    handled = await asWorker(db, (tx) => step(tx, batch))
+  for (let handled = 1; handled > 0; total += handled) handled = await asWorker(db, (tx) => step(tx, batch))
   return total
 }

@@ -117,7 +117,7 @@ const serve =
   }
 
 const passwordField = `<label for="password">New password</label>
-<input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required autofocus>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="128" required autofocus>
 `
 
 const nameFields = `<label for="first_name">First name</label>

@@ -39,6 +39,7 @@ async function test(): Promise<number> {
     allowPositionals: true,
     options: { all: { type: 'boolean', default: false }, jobs: { type: 'string', default: '3' } },
   })
+  if (!/^[1-9]\d?$/.test(values.jobs)) throw new Error('--jobs must be a whole number from 1 to 99')
   const times = JSON.parse(await readFile(timesFile, 'utf8').catch(() => '{}')) as Record<string, number>
   const files = await chooseFiles(positionals, values.all, times)
   const url = process.env.TEST_DATABASE_URL || (await startCluster())

@@ -8,7 +8,7 @@ import { callCli, runCli, settingsFor } from './run-cli.ts'
 
 const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
 
-const refusing = () => Object.assign(new Error('no such user'), { responseCode: 550 })
+const refusing = () => Object.assign(new Error('5.1.1 no such user'), { responseCode: 550 })
 
 /** A stage whose mail server refuses every mail for good, with `count` dead mails. */
 async function withDeadMails(t: Test, kind: 'postgres' | 'redis', count: number) {

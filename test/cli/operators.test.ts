@@ -195,21 +195,17 @@ t.test('keys are listed, and a leaked one is revoked', async (t) => {
   t.match(before.at(-1), { kid: String, algorithm: 'ES256', signs_from: /Z$/ })
   t.equal(before.filter(({ state }: { state: string }) => state === 'signing').length, 1)
   const [{ kid }] = before
-  t.match(await call('keys:revoke', `--kid=${kid}`, '--yes'), {
-    code: 0,
-    out: /^The key is revoked\. Every process/,
-  })
+  const { code, json } = await call('keys:revoke', `--kid=${kid}`, '--yes', '--json')
+  t.equal(code, 0)
+  const { new_kid } = json()
+  const kids = (await listed()).map((key: { kid: string }) => key.kid)
+  t.equal(kids[0], new_kid, 'a new key replaces it, because the others are retired')
+  t.notOk(kids.includes(kid))
   t.match(await call('keys:revoke', `--kid=${kid}`, '--yes'), { code: 1, said: 'No key has that kid.' })
-  for (const left of await listed()) {
-    t.not(left.kid, kid)
-    const { json } = await call('keys:revoke', `--kid=${left.kid}`, '--yes', '--json')
-    if (json().new_kid)
-      t.same(
-        (await listed()).map((key: { kid: string }) => key.kid),
-        [json().new_kid],
-      )
-  }
-  t.equal((await listed()).length, 1, 'a new key replaces the last one')
+  t.match(await call('keys:revoke', `--kid=${kids.at(-1)}`, '--yes'), {
+    code: 0,
+    out: /^The key is revoked\. Every process refuses its tokens within 60 s\.\n$/,
+  })
 })
 
 t.test('sessions:end-all ends all sessions, and invalidates mailed links and codes', async (t) => {

@@ -92,22 +92,27 @@ for (const { kind, skip } of usualBackends)
         let busy = 1
         server.answer = ({ to }) => {
           if (to[0] === 'gone@example.test')
-            return Object.assign(new Error('no such user'), { responseCode: 550 })
+            return Object.assign(new Error('5.1.1 no such user'), { responseCode: 550 })
+          if (to[0] === 'ours@example.test')
+            return Object.assign(new Error('5.7.1 your address is blocked'), { responseCode: 550 })
           return busy-- > 0 ? Object.assign(new Error('try later'), { responseCode: 451 }) : null
         }
         const stage = await openStage(t, { kind, smtpUrl: server.url })
         const running = await startActors(stage.deps)
         t.teardown(() => running.stop())
         await stage.post(stage.tenant, 'gone@example.test')
+        await stage.post(stage.tenant, 'ours@example.test')
         await stage.post(stage.tenant, 'ada@example.test')
         await until(async () => (await stage.count('outbox')) === 0)
         const mails = await stage.rows('select status, attempts from mails order by id')
         t.strictSame(mails, [
           { status: 'failed', attempts: 1 },
+          { status: 'failed', attempts: 1 },
           { status: 'sent', attempts: 2 },
         ])
-        t.strictSame(await stage.rows('select reason, error, attempts from dead_letters'), [
+        t.strictSame(await stage.rows('select reason, error, attempts from dead_letters order by id'), [
           { reason: 'refused', error: 'The mail server refused it for good: 550', attempts: 1 },
+          { reason: 'failed', error: 'The mail server refused it for good: 550', attempts: 1 },
         ])
         t.match(await stage.rows("select data from events where type = 'tenant.mail_refused'"), [
           { data: { mail_id: /^[\w-]{36}$/, template: 'email_verification' } },

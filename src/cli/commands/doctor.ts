@@ -111,7 +111,8 @@ const checkKeys = ({ SECRET_KEYS }: Config, urls: RoleUrls) =>
       openPool(urls.worker, options),
     ])
     try {
-      for (const db of [{ system }, { worker }]) await assertKeysOpen(db, createSealer(SECRET_KEYS))
+      for (const db of [{ system }, { worker }])
+        await assertKeysOpen(db, createSealer(SECRET_KEYS), { each: true })
     } finally {
       await Promise.all([system.end(), worker.end()])
     }

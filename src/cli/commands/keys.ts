@@ -65,7 +65,7 @@ export const keysRevoke = defineCommand({
     const { newKid } = revoked
     const text = [
       'The key is revoked. Every process refuses its tokens within 60 s.',
-      ...(newKid ? [`It was the only key. ${newKid} replaces it.`] : []),
+      ...(newKid ? [`It was the newest key. ${newKid} replaces it.`] : []),
     ]
     return { data: { kid, new_kid: newKid }, text: text.join('\n') }
   },

@@ -5,7 +5,7 @@ import { deleteKey, insertKey, listKeys, lockKeys } from './store.ts'
 
 /**
  * Deletes a leaked signing key. Each process refuses the key's tokens after its next read of the keys, at most 60 s
- * later. Creates a new key if none is left, and returns its `kid`; null for a kid that does not exist. Throws if
+ * later. Creates a new key if only retired ones are left, and returns its `kid`; null for a kid that does not exist. Throws if
  * JWT_PRIVATE_KEYS is set.
  */
 export async function revokeKey(
@@ -18,7 +18,7 @@ export async function revokeKey(
   return asSystem(deps.db, 'keys belong to no tenant', async (tx) => {
     await lockKeys(tx)
     if (!(await deleteKey(tx, kid))) return null
-    if ((await listKeys(tx, now)).length > 0) return { newKid: null }
+    if ((await listKeys(tx, now)).some(({ retires_at }) => retires_at === null)) return { newKid: null }
     const key = await makeKey(deps, now)
     await insertKey(tx, key)
     return { newKid: key.kid }

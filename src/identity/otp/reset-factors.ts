@@ -33,7 +33,7 @@ export function resetFactors(
     const user = await findPersonBy(tx, person)
     if (!user) return null
     const { id: userId, email, first_name: firstName } = user
-    await lockUser(tx, userId)
+    if (!(await lockUser(tx, userId))) return null
     const devices = await deleteAllDevices(tx, userId)
     await countMailedCodes(tx, userId)
     const memberships = await listMembershipsOf(tx, userId)

@@ -26,29 +26,35 @@ export async function endAllSessions(
   requestInfo: RequestInfo,
 ): Promise<EndedEverywhere> {
   const at = clock()
-  const audited = new Set<string>()
-  const inBatches = async (work: (tx: Tx) => Promise<number>) => {
+  const purpose = 'it ends the sessions of all tenants'
+  // Until nothing is left, not until a batch is short: another transaction can end a session of the batch meanwhile.
+  const untilNone = async (work: (tx: Tx) => Promise<number>) => {
     let count = 0
-    for (let done = batch; done === batch; count += done)
-      done = await asSystem(db, 'it ends the sessions of all tenants', work)
+    for (let done = 1; done > 0; count += done) done = await asSystem(db, purpose, work)
     return count
   }
-  const sessions = await inBatches(async (tx) => {
-    const tenants = await endSomeSessions(tx, at, batch)
-    for (const tenantId of new Set(tenants.filter((id) => !audited.has(id))))
-      await appendAudit(tx, {
-        tenantId,
-        actor: null,
-        requestInfo,
-        action: 'session:end_all',
-        target: { type: 'tenant', id: tenantId },
-        at,
-      })
+  // Sessions last, because a code, a link or a pending sign-in can begin one.
+  const codes = await untilNone((tx) => voidSomeCodes(tx, at, batch))
+  const links = await untilNone((tx) => voidSomeLinks(tx, at, batch))
+  const pendingSignIns = await untilNone((tx) => endSomePendingSessions(tx, at, batch))
+  const audited = new Set<string>()
+  let sessions = 0
+  for (let ended = 1; ended > 0; sessions += ended) {
+    const tenants = await asSystem(db, purpose, async (tx) => {
+      const tenants = await endSomeSessions(tx, at, batch)
+      for (const tenantId of new Set(tenants.filter((id) => !audited.has(id))))
+        await appendAudit(tx, {
+          tenantId,
+          actor: null,
+          requestInfo,
+          action: 'session:end_all',
+          target: { type: 'tenant', id: tenantId },
+          at,
+        })
+      return tenants
+    })
     for (const tenantId of tenants) audited.add(tenantId)
-    return tenants.length
-  })
-  const pendingSignIns = await inBatches((tx) => endSomePendingSessions(tx, at, batch))
-  const links = await inBatches((tx) => voidSomeLinks(tx, at, batch))
-  const codes = await inBatches((tx) => voidSomeCodes(tx, at, batch))
+    ended = tenants.length
+  }
   return { sessions, pendingSignIns, links, codes }
 }

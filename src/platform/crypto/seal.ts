@@ -17,8 +17,8 @@ export interface Sealer {
   seal(purpose: Purpose, text: string, context: string): Buffer
   /** Throws when no key fits, the bytes were changed, or purpose or context differ. */
   open(purpose: Purpose, sealed: Buffer, context: string): string
-  /** True when one of the keys sealed this; the bytes can still have been changed. */
-  knows(sealed: Buffer): boolean
+  /** The ids of the keys, with which everything that they sealed begins (4 bytes each). */
+  readonly keyIds: readonly Buffer[]
   /** True when an older key sealed this, so it should be sealed again. */
   isStale(sealed: Buffer): boolean
   /** HMAC-SHA256 under the newest key. */
@@ -59,7 +59,7 @@ export function createSealer(keys: Buffer[]): Sealer {
       decipher.setAuthTag(sealed.subarray(16, 32))
       return Buffer.concat([decipher.update(sealed.subarray(32)), decipher.final()]).toString('utf8')
     },
-    knows: (sealed) => ring.some(({ id }) => id.equals(sealed.subarray(0, 4))),
+    keyIds: ring.map(({ id }) => id),
     isStale: (sealed) => !newest.id.equals(sealed.subarray(0, 4)),
     mac: (purpose, text) => mac(newest, purpose, text),
     macs: (purpose, text) => ring.map((entry) => mac(entry, purpose, text)),

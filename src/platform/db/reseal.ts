@@ -94,26 +94,29 @@ export async function resealAll(
 /** No key of SECRET_KEYS decrypts the values in this database. The message is for an operator. */
 export class WrongSecretKeys extends Error {}
 
-const sample = 20
+const existing = z.object({ sealed: z.boolean(), known: z.boolean() })
 
 /**
- * Throws {@link WrongSecretKeys} when there are encrypted values and no key of the sealer fits any of them. It samples
- * each column that the given roles can read. It accepts single lost values, which `keys:reseal` reports.
+ * Throws {@link WrongSecretKeys} when there are encrypted values in the columns that the given roles read, and no key of
+ * the sealer fits any of them; with `each`, any of one column. It accepts single lost values, which `keys:reseal` reports.
  */
 export async function assertKeysOpen(
   db: Partial<Pick<Databases, 'system' | 'worker'>>,
   sealer: Sealer,
+  { each = false } = {},
 ): Promise<void> {
   const foreign: string[] = []
   for (const { table, column, role } of sealedColumns) {
     if (!db[role]) continue
-    const name = sql.identifier([column])
-    const values = await inRole(db as Databases, role, (tx) =>
-      tx.anyFirst(sql.type(z.object({ sealed: z.instanceof(Buffer) }))`
-        select ${name} as sealed from ${sql.identifier([table])} where ${name} is not null limit ${sample}`),
+    const [from, name] = [sql.identifier([table]), sql.identifier([column])]
+    const { sealed, known } = await inRole(db as Databases, role, (tx) =>
+      tx.one(sql.type(existing)`
+        select exists (select from ${from} where ${name} is not null) as sealed,
+               exists (select from ${from} where substring(${name} from 1 for 4) = any(${sql.array(sealer.keyIds, 'bytea')}))
+                 as known`),
     )
-    if (values.some((value) => sealer.knows(value))) return
-    if (values.length > 0) foreign.push(`${table}.${column}`)
+    if (known && !each) return
+    if (sealed && !known) foreign.push(`${table}.${column}`)
   }
   if (foreign.length > 0)
     throw new WrongSecretKeys(

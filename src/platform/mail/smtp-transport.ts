@@ -68,5 +68,9 @@ function requiringTls(smtpUrl: string): string {
  */
 function assertPlainAddress(to: string): void {
   if (plainAddress.test(to)) return
-  throw Object.assign(new Error('The address is not plain'), { code: 'EENVELOPE', responseCode: 553 })
+  throw Object.assign(new Error('The address is not plain'), {
+    code: 'EENVELOPE',
+    responseCode: 553,
+    command: 'RCPT TO',
+  })
 }
