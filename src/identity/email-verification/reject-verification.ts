@@ -2,8 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
-import { logErased } from '../users/erase-person.ts'
-import { releaseAddress } from '../users/release-address.ts'
+import { finishRelease, releaseAddress } from '../users/release-address.ts'
 
 /**
  * Removes an address from the account that claims it, once, for the person who reads its mail and did not register;
@@ -12,13 +11,13 @@ import { releaseAddress } from '../users/release-address.ts'
  */
 export async function rejectVerification(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
   const at = deps.clock()
-  const erased = await asSystem(deps.db, 'the reader of the mail need not be logged in', async (tx) => {
+  const released = await asSystem(deps.db, 'the reader of the mail need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_verification', token, at })
     await spendLink(tx, link)
     const { userId, tenantId, email } = link
-    const released = await releaseAddress(tx, deps, { userId, email, tenantId, requestInfo, at })
-    if (!released) throw deadLink()
-    return released.erased
+    const done = await releaseAddress(tx, deps, { userId, email, tenantId, requestInfo, at })
+    if (!done) throw deadLink()
+    return done
   })
-  logErased(deps, erased)
+  await finishRelease(deps, requestInfo, released)
 }

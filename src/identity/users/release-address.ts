@@ -1,25 +1,24 @@
+import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
-import type { Sealer } from '../../platform/crypto/seal.ts'
-import type { Tx } from '../../platform/db/transaction.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { unreachableEmail } from '../../platform/email-address.ts'
+import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endTokensSentElsewhere } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
+import { mailVerificationLink } from '../email-verification/send-verification.ts'
+import { mailUses } from '../rate-limits/limits.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
-import { findUnproven, restoreAddress } from './address-store.ts'
-import { erasePerson, lockPersonWithTenants, tenantsOwnedAlone } from './erase-person.ts'
+import { findAddressOrigin, findUnproven, restoreAddress } from './address-store.ts'
+import { erasePerson, lockPersonWithTenants, logErased, tenantsOwnedAlone } from './erase-person.ts'
 import { findUserByEmail } from './store.ts'
 
 // An account can have an address that it never proved, and another person can own the mailbox. That person gets the
 // address back here: see "First proof of an address" in docs/explanation/second-factors.md.
-
-interface Deps {
-  sealer: Sealer
-}
 
 /** The account that loses an address; `tenantId` is the tenant that gets its events, null if there is none. */
 interface Claim {
@@ -28,6 +27,14 @@ interface Claim {
   tenantId: string | null
   requestInfo: RequestInfo
   at: number
+}
+
+/** What happened to accounts that lost an address; {@link finishRelease} does the rest after the commit. */
+interface Released {
+  /** The ids of the erased people. */
+  erased: readonly string[]
+  /** The accounts that got an earlier address back, unverified. */
+  unverified: readonly { userId: string; tenantId: string; email: string }[]
 }
 
 /**
@@ -40,15 +47,14 @@ interface Claim {
  * - The account gets an unreachable address, if it is the only owner of a tenant with other members, or another account
  *   has its earlier verified address.
  *
- * Returns the ids of the erased people; null if the account has another address by now or proved this one. As the system
- * role.
+ * Null if the account has another address by now or proved this one. As the system role.
  */
 export async function releaseAddress(
   tx: Tx,
   deps: Deps,
   claim: Claim,
   { evicts = true } = {},
-): Promise<{ erased: string[] } | null> {
+): Promise<Released | null> {
   const { userId: id, email, requestInfo, at } = claim
   const person = await lockPersonWithTenants(tx, id)
   const unproven = person && (await findUnproven(tx, { id, email, at }))
@@ -56,35 +62,70 @@ export async function releaseAddress(
   const { previous_email: previous, previous_verified_at: provenAt, can_undo: canUndo } = unproven
   const verifiedAt = canUndo ? provenAt : null
   // Only one level deep: an account that loses its address here takes none from a further account.
-  const erased =
+  const evicted =
     previous !== null && verifiedAt !== null && evicts
       ? await evictUnproven(tx, deps, { email: previous, exceptId: id, requestInfo, at }, { evicts: false })
-      : []
+      : nothing
   if (previous !== null && (await changeAddress(tx, deps, claim, { email: previous, verifiedAt, provenAt })))
-    return { erased }
+    return verifiedAt === null && claim.tenantId !== null
+      ? { ...evicted, unverified: [{ userId: id, tenantId: claim.tenantId, email: previous }] }
+      : evicted
   if (provenAt === null && tenantsOwnedAlone(person).length === 0) {
     await erasePerson(tx, person, { by: 'mailbox', requestInfo, at })
-    return { erased: [...erased, id] }
+    return { ...evicted, erased: [...evicted.erased, id] }
   }
   await changeAddress(tx, deps, claim, { email: unreachableEmail(), verifiedAt: null, provenAt: null })
-  return { erased }
+  return evicted
+}
+
+const nothing: Released = { erased: [], unverified: [] }
+
+/**
+ * After the commit: logs the erased people, and mails verification links to addresses that came back unverified. Their
+ * earlier links ended with the change, so without this mail their readers could no longer reject them.
+ */
+export async function finishRelease(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  { erased, unverified }: Released,
+): Promise<void> {
+  logErased(deps, erased)
+  for (const { userId, tenantId, email } of unverified) {
+    if (!(await isMailLeft(deps, email))) continue
+    await asSystem(deps.db, 'the reader of the mail need not be logged in', async (tx) => {
+      const at = deps.clock()
+      if (!(await findUnproven(tx, { id: userId, email, at }))) return
+      const origin = await findAddressOrigin(tx, userId)
+      await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at })
+    })
+  }
+}
+
+/** Counts a verification mail to an address; false if its limit is used up. */
+async function isMailLeft({ limiters }: Deps, email: string): Promise<boolean> {
+  try {
+    await limiters.take(mailUses('verification', email))
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'throttled') return false
+    throw error
+  }
 }
 
 /**
- * Removes an address from an account, other than `exceptId`, that has it but never proved it; returns the ids of the
- * erased people. As the system role.
+ * Removes an address from an account, other than `exceptId`, that has it but never proved it. As the system role.
  */
 export async function evictUnproven(
   tx: Tx,
   deps: Deps,
   { email, exceptId, requestInfo, at }: Omit<Claim, 'userId' | 'tenantId'> & { exceptId: string },
   options?: { evicts: boolean },
-): Promise<string[]> {
+): Promise<Released> {
   const holder = await findUserByEmail(tx, email)
-  if (!holder || holder.id === exceptId) return []
+  if (!holder || holder.id === exceptId) return nothing
   const tenantId = await findFirstTenantOf(tx, holder.id)
   const claim = { userId: holder.id, email, tenantId, requestInfo, at }
-  return (await releaseAddress(tx, deps, claim, options))?.erased ?? []
+  return (await releaseAddress(tx, deps, claim, options)) ?? nothing
 }
 
 /**
@@ -125,6 +166,7 @@ async function changeAddress(
     changes: changesBetween({ email: replaced }, { email }),
     at,
   })
+  if (verifiedAt === null) return true
   const variables = { firstName, email: replaced }
   const mail = { to: email, template: 'email_change_rejected', variables } as const
   await sendMail(tx, sealer, { tenantId, requestId: requestInfo.requestId, at, ...mail })

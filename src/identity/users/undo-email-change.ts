@@ -10,8 +10,7 @@ import { copyProfile } from '../../tenancy/members/store.ts'
 import { deleteYoungDevices } from '../otp/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { restoreAddress } from './address-store.ts'
-import { logErased } from './erase-person.ts'
-import { evictUnproven } from './release-address.ts'
+import { evictUnproven, finishRelease } from './release-address.ts'
 
 /**
  * Undoes a change of address, once, for the person who reads the old mailbox. The account gets the old address back, as
@@ -21,7 +20,7 @@ import { evictUnproven } from './release-address.ts'
  */
 export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, token: string): Promise<void> {
   const at = deps.clock()
-  const erased = await asSystem(deps.db, 'the holder of the link need not be logged in', async (tx) => {
+  const released = await asSystem(deps.db, 'the holder of the link need not be logged in', async (tx) => {
     const link = await findLink(tx, { purpose: 'email_undo', token, at })
     const { userId: id, email, tenantId } = link
     await spendLink(tx, link)
@@ -51,7 +50,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     await sendMail(tx, deps.sealer, { ...common, ...mail })
     return evicted
   })
-  logErased(deps, erased)
+  await finishRelease(deps, requestInfo, released)
 }
 
 /** Ends the links that the person who changed the address could still hold. */

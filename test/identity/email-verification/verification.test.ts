@@ -212,13 +212,31 @@ t.test(
       const back = await service.logIn(ada)
       t.match((await back.get(me)).body, { email: ada.email, email_verified: wasVerified })
       t.match((await back.get(`/api/v1/users/${ada.id}/`)).body, { email: ada.email }, 'also in the list')
-      t.match(await service.mailTo(ada.email, 'was rejected'), { text: new RegExp(email) })
+      if (wasVerified) t.match(await service.mailTo(ada.email, 'was rejected'), { text: new RegExp(email) })
       const changes = { email: { before: email, after: ada.email } }
       t.match(await auditedOf(ada.id), [{ tenant_id: ada.tenantId, actor_id: null, changes }])
       const verify = (await newcomer()).tokens[0]
       t.equal((await confirm(verify)).status, 200)
       t.match(await reject(verify), invalid, 'a verified address cannot be rejected')
     }
+  },
+)
+
+t.test(
+  'a registration, a change and its rejection leave the first address with a link to reject it',
+  async (t) => {
+    const squatter = await service.signUp()
+    const first = tokenIn(await service.mailTo(squatter.email, 'Confirm'))
+    const token = await move(squatter, `own.${squatter.email}`)
+    await database.query('delete from captured_mails where recipient = $1', [squatter.email])
+    t.match(await reject(first), invalid, 'the change ended the first link')
+    t.match(await reject(token), removed)
+    const mail = await service.mailTo(squatter.email, 'Confirm')
+    t.match(mail.text, /reject-email\?token=[\w-]+&made=\d+/)
+    t.match(await reject(tokenIn(mail)), removed)
+    t.equal((await logIn(squatter)).status, 401)
+    const { rows } = await database.query('select from users where id = $1', [squatter.id])
+    t.equal(rows.length, 0)
   },
 )
 
