@@ -15,7 +15,7 @@ async function wait(ms: number, owner = firm.owner, tenantId = firm.id) {
 }
 
 let people = 0
-const newAddress = () => `guest${++people}.${process.pid}@example.com`
+const newAddress = () => `invited.guest${++people}.${process.pid}@example.com`
 
 const invite = (body: Record<string, unknown>, by: Client = firm.owner) => by.post(path, body)
 const tokenTo = async (email: string) => tokenIn(await service.mailTo(email, 'invited'))
