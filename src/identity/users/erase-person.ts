@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import { unreachableEmail } from '../../platform/email-address.ts'
 import { unavailable } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -79,7 +80,10 @@ export async function erasePerson(
     ...invitations.map((invitation) => invitation.id),
     ...gone.map(({ tenant_id }) => tenant_id),
   ]
-  await insertErasure(tx, { userId: id, email, tenantIds: [...new Set(tenantIds)], targetIds, at })
+  // The reader of the mailbox stays: their mails, decisions and approvals must not be scrubbed. So only the id is, along
+  // with an address that occurs nowhere.
+  const scrubbed = by === 'mailbox' ? unreachableEmail() : email
+  await insertErasure(tx, { userId: id, email: scrubbed, tenantIds: [...new Set(tenantIds)], targetIds, at })
   await deletePerson(tx, id)
   return { tenantsDeleted: gone.map(({ slug }) => slug), tenantsLeft: left.length }
 }

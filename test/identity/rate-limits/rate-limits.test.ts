@@ -1,6 +1,7 @@
 import pg from 'pg'
 import t from 'tap'
-import { type Service, startService } from '../../helpers/service.ts'
+import { type Service, startService, tokenIn } from '../../helpers/service.ts'
+import { look } from '../../tenancy/staff.ts'
 import { env, home, limitsLogins, loginOf, throttled } from './limits-logins.ts'
 
 // The windows of these limits follow the wall clock, so no test here waits for one to end.
@@ -104,6 +105,18 @@ t.test('on Postgres', async (t) => {
       for (let n = 0; n < 3; n++) t.equal((await ada.post(`/api/v1/auth/${path}/`)).status, 200, path)
       t.match(await ada.post(`/api/v1/auth/${path}/`), throttled, path)
     }
+  })
+
+  t.test('an address that came back by a rejection gets no mail beyond the limit', async (t) => {
+    const ada = await service.signUp()
+    for (let n = 0; n < 3; n++) await ada.post('/api/v1/auth/email/verify/send/')
+    const email = `own.${ada.email}`
+    t.equal((await ada.patch('/api/v1/users/me/', { email })).status, 200)
+    const token = tokenIn(await service.mailTo(email, 'Confirm'))
+    const rejected = await service.call('POST', '/api/v1/auth/email/verify/reject/', { body: { token } })
+    t.equal(rejected.status, 200)
+    const alive = 'select from link_tokens where user_id = $1 and used_at is null'
+    t.same(await look(service, alive, [ada.id]), [])
   })
 
   t.test('a change to an address counts as a mail to it', async (t) => {

@@ -108,6 +108,36 @@ t.test(
   },
 )
 
+t.test('the reader of a mailbox who rejects an account stays in the logs of its tenants', async (t) => {
+  const firm = await foundFirm(service)
+  const ada = await service.signUp(named)
+  await expect(201, firm.owner.post(`${firm.path}/members/`, { user_id: ada.id, attributes: {} }))
+  for (const id of [ada.id, ada.email]) {
+    const question = {
+      subject: { type: 'user', id },
+      action: { name: 'read' },
+      resource: { type: 'doc', id: '1' },
+    }
+    await expect(200, firm.owner.post('/access/v1/evaluation', question))
+  }
+  const token = tokenIn(await service.mailTo(ada.email, 'Confirm'))
+  await expect(200, service.call('POST', '/api/v1/auth/email/verify/reject/', { body: { token } }))
+  await scrub()
+  const rows = await look(
+    service,
+    "select subject_id, facts ? 'cut' as cut from decisions where tenant_id = $1 and subject_id = any($2)",
+    [firm.id, [ada.id, ada.email]],
+  )
+  t.same(
+    new Map(rows.map(({ subject_id, cut }) => [subject_id, cut])),
+    new Map([
+      [ada.id, true],
+      [ada.email, false],
+    ]),
+  )
+  t.same(await look(service, 'select from erasures'), [])
+})
+
 t.test('a parallel sign-in, switch or new membership leaves nothing behind', async (t) => {
   for (let round = 0; round < 3; round++) {
     const firm = await foundFirm(service)
