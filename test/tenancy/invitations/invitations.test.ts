@@ -1,9 +1,8 @@
 import t from 'tap'
-import { type Client, tokenIn } from '../../helpers/service.ts'
-import { sharedService } from '../../helpers/shared-service.ts'
+import { type Client, startService, tokenIn } from '../../helpers/service.ts'
 import { eventsOf, expect, foundFirm, look } from '../staff.ts'
 
-const service = await sharedService(t)
+const service = await startService(t)
 const firm = await foundFirm(service)
 const path = `${firm.path}/invitations/`
 const day = 86_400_000
@@ -15,7 +14,7 @@ async function wait(ms: number, owner = firm.owner, tenantId = firm.id) {
 }
 
 let people = 0
-const newAddress = () => `invited.guest${++people}.${process.pid}@example.com`
+const newAddress = () => `guest${++people}.${process.pid}@example.com`
 
 const invite = (body: Record<string, unknown>, by: Client = firm.owner) => by.post(path, body)
 const tokenTo = async (email: string) => tokenIn(await service.mailTo(email, 'invited'))
