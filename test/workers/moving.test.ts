@@ -50,7 +50,8 @@ for (const [from, to] of [
       const newJobs = await jobsOn(t, stage, to)
 
       let moved = false
-      const refusal = (code: number) => Object.assign(new Error('no'), { responseCode: code })
+      const refusal = (code: number) =>
+        Object.assign(new Error(code === 550 ? '5.1.1 no' : 'no'), { responseCode: code })
       server.answer = ({ to: [recipient = ''] }) => {
         if (recipient.startsWith('gone')) return refusal(moved ? 550 : 451)
         return recipient.startsWith('later') && !moved ? refusal(451) : null
