@@ -251,7 +251,7 @@ t.test(
     t.ok(isDatabaseUnavailable(silent), `${silent.message} ${sqlState(silent)}`)
     t.ok(
       Array.isArray(queued) || isDatabaseUnavailable(queued),
-      'a read that waited for it is served, or fails with the same code',
+      'a read that waited for the statement is served, or fails with the same code',
     )
     t.ok(performance.now() - begun < 19_000, 'before the statement would have ended')
     t.equal((await readInTenant({ apiReads: pool }, b, listRoles)).length, 3)

@@ -161,7 +161,7 @@ t.test('after a refusal the connection serves the next request or is closed, and
       chunked(big),
     ),
     'of another type': requestText('POST', tenants, { ...bearer, 'content-type': 'text/plain' }, big),
-    'by nobody': requestText('POST', tenants, json, big),
+    'without a token': requestText('POST', tenants, json, big),
     'to nowhere': requestText('POST', '/nowhere', json, big),
     'a GET with a body': requestText('GET', '/healthz', json, big),
   })) {

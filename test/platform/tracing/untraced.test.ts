@@ -10,8 +10,8 @@ t.test(
     await root.connect()
     const owner = await service.signUp()
     const given = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-    const nobodys = `00-${'0'.repeat(32)}-b7ad6b7169203331-01`
-    for (const [name, traceparent] of Object.entries({ Sea: given, Land: nobodys })) {
+    const invalid = `00-${'0'.repeat(32)}-b7ad6b7169203331-01`
+    for (const [name, traceparent] of Object.entries({ Sea: given, Land: invalid })) {
       const headers = { traceparent }
       const { status } = await owner.post(
         `/api/v1/tenants/${owner.tenantId}/departments/`,
