@@ -6,6 +6,7 @@ import { attributeRoutes } from './authorization/attributes/routes.ts'
 import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
 import { policyRoutes } from './authorization/policies/routes.ts'
+import { consoleRoutes } from './console/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './development/mailbox.ts'
 import { auditLogRoutes } from './events/audit-log/routes.ts'
@@ -96,6 +97,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
+  if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes))
   for (const step of dispatch(router)) app.use(step)
   return app
 }

@@ -38,6 +38,7 @@ const ourNames = [
   'QUEUE_BOARD',
   'REDIS_REQUIRE',
   'SHUTDOWN',
+  'CONSOLE',
 ]
 const ourPrefixes = new RegExp(`^(${ourNames.join('|')})(_|$)`)
 

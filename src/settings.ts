@@ -203,6 +203,7 @@ export const settings = {
     'The pinned `opa`, to build policies; when unset, it is searched for and downloaded',
   ),
   CORS_ORIGINS: setting(list, [], 'Origins whose pages can call the API from a browser', { shown: 'none' }),
+  CONSOLE_ENABLED: setting(boolean, true, 'The web console at `/console/` on or off'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     url('http:', 'https:'),
     undefined,

@@ -29,6 +29,7 @@ const remove =
 export const expired: Record<string, RemoveBatch> = {
   email_codes: remove('otp_email_codes', ['user_id', 'id'], sql.fragment`expires_at`, 0),
   pending_sessions: remove('pending_sessions', ['id'], sql.fragment`expires_at`, 0),
+  console_sessions: remove('console_sessions', ['id'], sql.fragment`expires_at`, 0),
   link_tokens: remove('link_tokens', ['id'], sql.fragment`expires_at`, 30 * day),
   sessions: remove('sessions', ['id'], sql.fragment`least(ended_at, expires_at)`, 30 * day),
   otp_attempts: remove('otp_attempts', ['user_id'], sql.fragment`last_at`, day),

@@ -131,7 +131,9 @@ t.test('only routes, app, the pages, the management port and platform/http impor
     edges(
       (from, to) =>
         /^(koa|@koa\/)/.test(to) &&
-        !/^src\/(app\.ts|platform\/http\/|pages\/|management\/|development\/)|\/routes\.ts$/.test(from),
+        !/^src\/(app\.ts|platform\/http\/|pages\/|console\/|management\/|development\/)|\/routes\.ts$/.test(
+          from,
+        ),
     ),
     [],
   )

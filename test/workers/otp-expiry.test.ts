@@ -24,10 +24,13 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
         (${at(now + day)}::timestamptz, ${at(now - 31 * day)}::timestamptz), (${at(now - 31 * day)}, null), (${at(now + day)}, ${at(now - day)}), (${at(now + day)}, null)) s (expires, ended);
     insert into refresh_families (id, session_id, user_id, tenant_id, generation, jti_hash, created_at, rotated_at, expires_at)
       select gen_random_uuid(), id, user_id, tenant_id, 0, id::text::bytea, now(), now(), now() from sessions;
+    insert into console_sessions (id, cookie_hash, checked_until, created_at, expires_at)
+      values (gen_random_uuid(), 'a', now(), now(), ${at(now - 1)}), (gen_random_uuid(), 'b', now(), now(), ${at(now + 60_000)});
     insert into otp_attempts (user_id, recent, in_a_row, last_at) values ('${user}', '{}', 3, ${at(now - 2 * day)})`)
   t.strictSame(await sweep(deps), {
     email_codes: 2500,
     pending_sessions: 1,
+    console_sessions: 1,
     link_tokens: 1,
     sessions: 2,
     otp_attempts: 1,
@@ -50,7 +53,7 @@ for (const { kind, skip } of usualBackends)
       runs.push(performance.now())
       return Date.now()
     }
-    const steps = 5 // a run reads the clock once per table when there is nothing to delete
+    const steps = 6 // a run reads the clock once per table when there is nothing to delete
     const every = 500
     const begin = async () => {
       const backend = openBackend()

@@ -69,9 +69,10 @@ async function readToken({ signer }: Deps, token: string, now: number): Promise<
   return { familyId: fid, generation: gen, jti, sessionId: sid }
 }
 
-async function findLive(
+/** The chain and its session, or why one of them is over. As the system role. */
+export async function findLive(
   tx: Tx,
-  presented: Presented,
+  presented: Pick<Presented, 'familyId' | 'sessionId'>,
   now: number,
 ): Promise<{ family: FamilyRow; session: SessionRow } | ApiError> {
   const family = await findFamily(tx, presented.familyId)
@@ -91,9 +92,9 @@ async function findLive(
 
 /**
  * Reads roles, membership and tenant again, so that a removal, a demotion or a tenant's new demand for a second factor
- * takes effect at the next refresh.
+ * takes effect at the next refresh. As the system role.
  */
-async function entitlement(
+export async function entitlement(
   deps: Deps,
   tx: Tx,
   family: FamilyRow,

@@ -20,6 +20,8 @@ export const frozenPolicies = [
   'audit_log worker_all: all to bailiwick_worker using true check true',
   'captured_mails system_reads: select to bailiwick_system using true',
   'captured_mails worker_all: all to bailiwick_worker using true check true',
+  'console_sessions system_all: all to bailiwick_system using true check true',
+  'console_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'daily_counts system_all: all to bailiwick_system using true check true',
   'daily_counts worker_all: all to bailiwick_worker using true check true',
   'dead_letters worker_all: all to bailiwick_worker using true check true',
@@ -101,6 +103,7 @@ export const tablesOfPeople: Record<string, string> = {
 
 /** Unique indexes without tenant_id. A collision reveals a hidden row; each line says why that is safe. */
 export const globalKeys: Record<string, string> = {
+  console_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   invitations_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
@@ -112,6 +115,7 @@ export const globalKeys: Record<string, string> = {
 
 /** The run-time roles that can read columns with password hashes, token hashes and encrypted secrets. */
 export const secretReaders: Record<string, string[]> = {
+  'console_sessions.cookie_hash': ['bailiwick_system'],
   'invitations.token_hash': ['bailiwick_system'],
   'link_tokens.token_hash': ['bailiwick_system'],
   'mails.content_sealed': ['bailiwick_worker'],

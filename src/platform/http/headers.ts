@@ -30,7 +30,7 @@ export const refuseInvalidRequests: Middleware = async (ctx, next) => {
     throw new ApiError(414, 'uri_too_long', 'The address can have 8192 characters at most.')
   if (!hostForm.test(host ?? '') || (host === undefined && ctx.req.httpVersion === '1.1'))
     throw new ApiError(400, 'parse_error', 'The Host header must name a host, and the port if it is not 80.')
-  const api = /^\/(api|access)\//.test(ctx.path)
+  const api = /^\/(api|access|console\/(api|session))(\/|$)/.test(ctx.path)
   if (api && !ctx.accepts('application/json', 'application/problem+json'))
     throw new ApiError(406, 'not_acceptable', 'This API answers JSON. Send Accept: application/json.')
   await next()

@@ -8,26 +8,31 @@ import { respond } from './respond.ts'
 import type { Route } from './route.ts'
 import { runRoute } from './run-route.ts'
 import { showAnswer } from './show-answer.ts'
-import { verifyToken } from './verify-token.ts'
+import { bearerTokens, type Credentials } from './verify-token.ts'
 
 /**
  * The path of one request to a route, from top to bottom. The steps of every request come first (app.ts): its id, log
  * line, metrics, headers, 404 and 405. The contract sets the order of refusals: 401, 403, 400, 404, 403 for this
  * resource, 409.
  */
-export function requestPath(deps: PathDeps, route: Route): Middleware {
+export function requestPath(
+  deps: PathDeps,
+  route: Route,
+  credentials: Credentials = bearerTokens(deps),
+): Middleware {
   const receive = receiver(route)
   const operation = measuredAs(route)
 
   return async (http) => {
     http.state.measuredAs = operation
     http.state.action = route.action
-    if (isAnonymous(http, route)) {
+    if (isAnonymous(http, route, credentials)) {
       const input = validInput(await receive(http)) //                        400, 412, 413, 415
-      respond(http, route, await route.handle({ ...input, caller: null }))
+      const answer = await route.handle({ ...input, caller: null })
+      respond(http, route, await credentials.keepTokens(http, answer))
       return
     }
-    const claims = await verifyToken(deps, http) //                           401, 429
+    const claims = await credentials.verify(http) //                          401, 429
     // A client can send its body slowly, so it is read before the request takes one of its tenant's slots. Its faults
     // are reported only after the caller is permitted. The session is checked after the body: it could end while the
     // body arrives, and a second check would cost another round trip.
@@ -40,7 +45,8 @@ export function requestPath(deps: PathDeps, route: Route): Middleware {
         decideRoute(deps, request) //                                         403: could it be permitted at all?
         const input = validInput(received) //                                 400, 412, 413, 415
         const answer = await runRoute(deps, request, input) //                404, 403, 409
-        respond(http, route, await showAnswer(deps, request, answer)) //      obligations: mask, step up (401)
+        const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
+        respond(http, route, await credentials.keepTokens(http, shown))
       })
     } finally {
       // Outside the slot, so that waiting for the log blocks no other request of the tenant.
@@ -49,6 +55,10 @@ export function requestPath(deps: PathDeps, route: Route): Middleware {
   }
 }
 
-/** An Authorization header without a valid token is refused, never ignored. */
-const isAnonymous = (http: Context, route: Route): route is Route & { kind: 'handle' } =>
-  route.action === 'public' || (route.anonymous && http.get('authorization') === '')
+/** A credential that is not valid is refused, never ignored. */
+const isAnonymous = (
+  http: Context,
+  route: Route,
+  credentials: Credentials,
+): route is Route & { kind: 'handle' } =>
+  route.action === 'public' || (route.anonymous && !credentials.arePresent(http))

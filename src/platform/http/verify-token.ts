@@ -13,17 +13,44 @@ interface VerifyDeps {
   clock: () => number
 }
 
+/** How requests name their caller. */
+export interface Credentials {
+  arePresent(http: Context): boolean
+  /** Throws 401, and 429 when the user or tenant has no calls left. */
+  verify(http: Context): Promise<Claims>
+  /** The answer as the client receives it. Where the client holds no tokens, they are kept for it here. */
+  keepTokens(http: Context, answer: unknown): Promise<unknown>
+}
+
+/** The tokens of `Authorization: Bearer`. The client keeps the tokens of the answer itself. */
+export const bearerTokens = (deps: VerifyDeps): Credentials => ({
+  arePresent: (http) => http.get('authorization') !== '',
+  verify: (http) => verifyToken(deps, http),
+  keepTokens: async (_http, answer) => answer,
+})
+
 /** The claims of the request's token. Throws 401, and 429 when the user or tenant has no calls left. */
-export async function verifyToken({ signer, clock, budget }: VerifyDeps, http: Context): Promise<Claims> {
+async function verifyToken({ signer, clock, budget }: VerifyDeps, http: Context): Promise<Claims> {
   const token = bearerToken(http)
   // The unverified header only selects the rules, which then require this kind in the header, the claims and the
   // signature.
   const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
-  const claims = await signer.verify(kind, token, clock())
-  const caller = { userId: claims.sub, tenantId: claims.tenant_id }
-  budget.assertLeft(caller)
+  const claims = await claimsOf(signer, kind, token, clock())
+  budget.assertLeft(claims)
+  return claims
+}
+
+/** The claims of a token of this kind. Throws 401 `token_not_valid`. `now` in ms. */
+export async function claimsOf(
+  signer: TokenSigner,
+  kind: Caller['token'],
+  token: string,
+  now: number,
+): Promise<Claims> {
+  const claims = await signer.verify(kind, token, now)
   const familyId = 'fid' in claims && typeof claims.fid === 'string' ? claims.fid : null
-  return { ...caller, sessionId: claims.sid, familyId, jti: claims.jti, token: kind }
+  const { sub: userId, tenant_id: tenantId, sid: sessionId, jti } = claims
+  return { userId, tenantId, sessionId, familyId, jti, token: kind }
 }
 
 function tokenType(token: string): unknown {

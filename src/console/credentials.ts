@@ -1,0 +1,152 @@
+import type { Context } from 'koa'
+import type { Deps } from '../deps.ts'
+import { renewEntry } from '../identity/auth/renew-entry.ts'
+import { isChallenge } from '../identity/sessions/second-factor.ts'
+import { readAsSystem } from '../platform/db/read.ts'
+import { asSystem, type Tx } from '../platform/db/transaction.ts'
+import { ApiError, unauthorized } from '../platform/errors.ts'
+import { type Claims, type Credentials, claimsOf } from '../platform/http/verify-token.ts'
+import { timeOrderedId } from '../platform/outbox/time-ordered-id.ts'
+import { cookieHashOf, setCookie } from './cookie.ts'
+import {
+  deleteHeld,
+  findHeld,
+  type HeldRow,
+  insertHeld,
+  recordChecked,
+  recordPending,
+  replaceHeld,
+} from './store.ts'
+
+const reason = 'a cookie names its person and tenant'
+
+/** What the request's cookie stands for; null without a valid cookie. */
+export async function heldBy({ db, config, clock }: Deps, http: Context): Promise<HeldRow | null> {
+  const hash = cookieHashOf(config, http)
+  return hash && readAsSystem(db, reason, (read) => findHeld(read, hash, clock()))
+}
+
+/**
+ * The console's cookie in place of tokens. It names the session that it was set for or, while that has not begun, the
+ * waiting sign-in. `first`: the waiting sign-in comes first, also where a session waits to enter another tenant. The
+ * tokens of answers are replaced by the cookie: the browser never holds one.
+ */
+export const cookieCredentials = (deps: Deps, first: 'session' | 'pending'): Credentials => ({
+  arePresent: (http) => cookieHashOf(deps.config, http) !== null,
+  async verify(http) {
+    const held = await heldBy(deps, http)
+    const pending = held && pendingOf(held)
+    const waits = first === 'pending' || held?.family_id === null
+    const claims = (waits ? pending : null) ?? (held && (await sessionOf(deps, http, held)))
+    if (!claims) throw unauthorized('not_authenticated', 'Sign in: POST /console/session/.')
+    deps.budget.assertLeft(claims)
+    http.state.held = held
+    return claims
+  },
+  keepTokens: (http, answer) => keepTokens(deps, http, answer),
+})
+
+function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: HeldRow): Claims | null {
+  if (pending_id === null || pending_user_id === null || pending_tenant_id === null) return null
+  const claims = { userId: pending_user_id, tenantId: pending_tenant_id, sessionId: pending_id }
+  return { ...claims, familyId: null, jti: id, token: 'otp_pending' }
+}
+
+/** The session of a cookie, checked as often as the session of a client that refreshes its access tokens. */
+async function sessionOf(deps: Deps, http: Context, held: HeldRow): Promise<Claims | null> {
+  const { id, family_id: familyId, session_id: sessionId, user_id: userId, tenant_id: tenantId } = held
+  if (familyId === null || sessionId === null || userId === null || tenantId === null) return null
+  if (held.checked_until <= deps.clock()) await checkAgain(deps, http, { id, familyId, sessionId })
+  return { userId, tenantId, sessionId, familyId, jti: id, token: 'access' }
+}
+
+/** Throws 401, 403 as a refresh does; `otp_required` if the tenant now demands a second factor. */
+async function checkAgain(
+  deps: Deps,
+  http: Context,
+  { id, ...entry }: { id: string; familyId: string; sessionId: string },
+): Promise<void> {
+  const outcome = await renewEntry(deps, http.state.requestInfo, entry)
+  if (outcome instanceof ApiError) throw outcome
+  const note = isChallenge(outcome)
+    ? (tx: Tx) => recordPending(tx, id, outcome)
+    : (tx: Tx) => recordChecked(tx, id, nextCheck(deps))
+  await asSystem(deps.db, reason, note)
+  if (isChallenge(outcome)) throw secondFactorDue(outcome.methods)
+}
+
+const nextCheck = ({ clock, config }: Deps) => clock() + config.ACCESS_TOKEN_VALIDITY_SECONDS * 1000
+
+const secondFactorDue = (methods: readonly string[]) => {
+  const error = unauthorized('otp_required', 'This tenant requires a second factor: show yours.')
+  Object.assign(error.members, { otp_required: true, methods })
+  return error
+}
+
+/** The members of answers and refusals in which the service hands out tokens. */
+interface Tokens {
+  access?: unknown
+  refresh?: unknown
+  temporary_token?: unknown
+  expires_in?: unknown
+  methods?: unknown
+}
+
+async function keepTokens(deps: Deps, http: Context, answer: unknown): Promise<unknown> {
+  if (typeof answer !== 'object' || answer === null) return answer
+  const { access, refresh, temporary_token: temporary, ...rest } = answer as Tokens
+  if (typeof access === 'string' && typeof refresh === 'string') {
+    await keepSession(deps, http, await claimsOf(deps.signer, 'access', access, deps.clock()))
+    return { ...rest, authenticated: true }
+  }
+  if (typeof temporary !== 'string') return answer
+  const { sessionId: pendingId } = await claimsOf(deps.signer, 'otp_pending', temporary, deps.clock())
+  await keepPending(deps, http, { pendingId, methods: rest.methods as string[] })
+  return { ...rest, authenticated: false }
+}
+
+/** A refusal without its temporary token, which the cookie stands for from now on. */
+export async function keepTokensOfRefusal(deps: Deps, http: Context, error: ApiError): Promise<void> {
+  if (!('temporary_token' in error.members)) return
+  const kept = (await keepTokens(deps, http, error.members)) as Record<string, unknown>
+  delete error.members.temporary_token
+  Object.assign(error.members, kept)
+}
+
+const heldBefore = (http: Context): HeldRow | null => http.state.held ?? null
+
+/** A session that begins gets a cookie of its own, so that no cookie from before it opens it. */
+async function keepSession(deps: Deps, http: Context, { sessionId, familyId }: Claims): Promise<void> {
+  const held = heldBefore(http)
+  const expiresAt = deps.clock() + deps.config.REFRESH_TOKEN_ABSOLUTE_VALIDITY_SECONDS * 1000
+  const holding = { familyId, checkedUntil: nextCheck(deps), pendingId: null, methods: [], expiresAt }
+  if (held?.session_id === sessionId)
+    await asSystem(deps.db, reason, (tx) => replaceHeld(tx, held.id, holding))
+  else await beginCookie(deps, http, holding)
+}
+
+async function keepPending(
+  deps: Deps,
+  http: Context,
+  pending: { pendingId: string; methods: readonly string[] },
+): Promise<void> {
+  const held = heldBefore(http)
+  const now = deps.clock()
+  const expiresAt = now + deps.config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
+  if (held?.session_id) await asSystem(deps.db, reason, (tx) => recordPending(tx, held.id, pending))
+  else await beginCookie(deps, http, { familyId: null, checkedUntil: now, ...pending, expiresAt })
+}
+
+async function beginCookie(
+  deps: Deps,
+  http: Context,
+  holding: Parameters<typeof replaceHeld>[2],
+): Promise<void> {
+  const at = deps.clock()
+  const earlier = cookieHashOf(deps.config, http)
+  const cookieHash = setCookie(deps.config, http)
+  await asSystem(deps.db, reason, async (tx) => {
+    if (earlier) await deleteHeld(tx, earlier)
+    await insertHeld(tx, { ...holding, id: timeOrderedId(at), cookieHash, at })
+  })
+}

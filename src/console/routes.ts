@@ -1,0 +1,114 @@
+import { Router } from '@koa/router'
+import type { Context, Middleware } from 'koa'
+import type { Deps } from '../deps.ts'
+import { asSystem } from '../platform/db/transaction.ts'
+import { ApiError } from '../platform/errors.ts'
+import { Versioned } from '../platform/http/etag.ts'
+import { dispatch } from '../platform/http/registry.ts'
+import type { PathDeps } from '../platform/http/request-context.ts'
+import { requestPath } from '../platform/http/request-path.ts'
+import type { AnyInput, Method, Route } from '../platform/http/route.ts'
+import { clearCookie, cookieHashOf } from './cookie.ts'
+import { cookieCredentials, heldBy, keepTokensOfRefusal } from './credentials.ts'
+import { refuseCrossSite } from './refuse-cross-site.ts'
+import { deleteHeld } from './store.ts'
+
+/** Routes that exist for clients with tokens only. */
+const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
+
+/**
+ * Everything below `/console/`: the session (docs/how-to/console.md), and `/console/api/`, which serves the routes of
+ * `/api/v1/` through the same pipeline with the console's cookie in place of a token. The pages are those of `page`.
+ */
+export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): Middleware {
+  const router = new Router()
+  const session = cookieCredentials(deps, 'session')
+  const pending = cookieCredentials(deps, 'pending')
+  const named = (method: Method, path: string): Route => {
+    const found = routes.find((route) => route.method === method && route.path === `/api/v1/${path}`)
+    if (!found) throw new Error(`The console needs ${method} /api/v1/${path}`)
+    return found
+  }
+  const serve = (method: Method, path: string, handler: Middleware) =>
+    router.register(path, [method], handler as never)
+
+  for (const route of routes)
+    if (route.path.startsWith('/api/v1/') && !forTokens.has(route.path))
+      serve(route.method, route.path.replace('/api/v1', '/console/api'), requestPath(deps, route, session))
+
+  const logIn = requestPath(deps, named('POST', 'auth/login'), session)
+  const showFactor = requestPath(deps, named('POST', 'auth/otp/verify'), pending)
+  const mailCode = requestPath(deps, named('POST', 'auth/otp/email/send'), pending)
+  const read = requestPath(deps, stateRoute(named('GET', 'users/me')), session)
+  const logOut = requestPath(deps, named('POST', 'auth/logout'), session)
+  serve('POST', '/console/session', logIn)
+  serve('POST', '/console/session/second-factor', showFactor)
+  serve('POST', '/console/session/second-factor/email', mailCode)
+  serve('GET', '/console/session', showState(deps, read))
+  serve('DELETE', '/console/session', signOut(deps, logOut))
+
+  return inFolder(deps, dispatch(router), refuseCrossSite(deps.publicUrl))
+}
+
+/** Paths whose requests the cookie authenticates. */
+const folder = /^\/console\/(api|session)(\/|$)/
+
+function inFolder(deps: Deps, [serve, refuse]: Middleware[], refuseForeign: Middleware): Middleware {
+  return async (ctx, next) => {
+    if (!folder.test(ctx.path)) return next()
+    try {
+      await refuseForeign(ctx, () => serve!(ctx, () => refuse!(ctx, next)))
+      // Also where the API allows a private cache: nothing of a session may show after it has ended.
+      ctx.set('Cache-Control', 'no-store')
+    } catch (error) {
+      if (error instanceof ApiError) await keepTokensOfRefusal(deps, ctx, error)
+      throw error
+    }
+  }
+}
+
+/** The caller's profile as the state of the session. */
+const stateRoute = (profile: Route): Route =>
+  ({
+    ...profile,
+    versioned: false,
+    async handle(input: AnyInput) {
+      const answer = profile.kind === 'handle' && (await profile.handle(input))
+      const user = answer instanceof Versioned ? answer.body : answer
+      return { authenticated: true, user }
+    },
+  }) as Route
+
+/** Whether the browser is signed in is an answer, not a refusal. */
+const showState =
+  (deps: Deps, read: Middleware): Middleware =>
+  async (ctx, next) => {
+    const held = await heldBy(deps, ctx)
+    const waits = held?.pending_id ? { otp_required: true, methods: held.methods } : {}
+    try {
+      if (held?.family_id) return await read(ctx, next)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 401)) throw error
+    }
+    ctx.status = 200
+    ctx.type = 'application/json; charset=utf-8'
+    ctx.body = JSON.stringify({ authenticated: false, ...waits })
+  }
+
+/** Ends the session, if it is not over yet, and the cookie in any case. */
+const signOut =
+  (deps: Deps, logOut: Middleware): Middleware =>
+  async (ctx: Context, next) => {
+    const hash = cookieHashOf(deps.config, ctx)
+    try {
+      if (hash) await logOut(ctx, next)
+    } catch (error) {
+      // 403: the person can no longer use this tenant. Without its cookie, no one can use the session.
+      if (!(error instanceof ApiError && [401, 403].includes(error.status))) throw error
+    }
+    if (hash) await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteHeld(tx, hash))
+    clearCookie(deps.config, ctx)
+    ctx.status = 200
+    ctx.type = 'application/json; charset=utf-8'
+    ctx.body = JSON.stringify({ authenticated: false })
+  }

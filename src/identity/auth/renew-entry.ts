@@ -1,0 +1,33 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError, sessionRevoked } from '../../platform/errors.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { type Grant, renewFamily } from '../sessions/issue-tokens.ts'
+import { type Challenge, isChallenge } from '../sessions/second-factor.ts'
+import { lockSession, touchSession } from '../sessions/store.ts'
+import { entitlement, findLive } from './refresh.ts'
+
+/**
+ * The check of a refresh, for a client whose tokens stay in the service: reads session, membership and tenant again and
+ * advances the chain. Returns the reason if the session or its place in the tenant is over, and the challenge if the
+ * tenant now demands a second factor.
+ */
+export function renewEntry(
+  deps: Deps,
+  { ip, userAgent }: RequestInfo,
+  entry: { familyId: string; sessionId: string },
+): Promise<Grant | Challenge | ApiError> {
+  const now = deps.clock()
+  const { familyId, sessionId } = entry
+  return asSystem(deps.db, 'the tenant is known once the chain is read', async (tx) => {
+    const found = await findLive(tx, entry, now)
+    if (found instanceof ApiError) return found
+    const entitled = await entitlement(deps, tx, found.family, found.session, now)
+    if (entitled instanceof ApiError || isChallenge(entitled)) return entitled
+    if (!(await lockSession(tx, { id: sessionId, at: now }))) return sessionRevoked()
+    const renewed = await renewFamily(deps, tx, familyId, entitled, now)
+    if (!renewed) return sessionRevoked()
+    await touchSession(tx, { id: sessionId, at: now, ip, userAgent })
+    return renewed
+  })
+}

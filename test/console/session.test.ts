@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { listRoutes } from '../../src/app.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { tokenIn } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { changeRows, codeAt, codeIn, enrol, requireMfa, startBeside } from '../identity/otp/authenticator.ts'
+import { fromConsole, openBrowser } from './browser-client.ts'
+
+const service = await sharedService(t)
+const me = '/console/api/users/me/'
+const minutes = 60_000
+const routes = listRoutes(service.deps, { ready: async () => undefined, drain() {} })
+
+t.test(
+  'a person signs in with a cookie that scripts cannot read, reads, changes, and signs out',
+  async (t) => {
+    const person = await service.register()
+    const browser = openBrowser(service)
+    t.match(await browser.call('GET', '/console/session/'), { status: 200, body: { authenticated: false } })
+    const answer = await browser.signIn(person)
+    t.strictSame([answer.status, answer.body], [200, { authenticated: true }])
+    t.match(browser.set, /^bailiwick=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+    t.match(await browser.call('GET', '/console/session/'), {
+      status: 200,
+      body: { authenticated: true, user: { email: person.email } },
+    })
+    const profile = await browser.call('GET', me)
+    t.match([profile.status, profile.body.id], [200, person.id])
+    t.equal(profile.headers.get('cache-control'), 'no-store')
+    const etag = profile.headers.get('etag')!
+    const change = { first_name: 'Grace' }
+    t.match(await browser.call('PATCH', me, change, { 'if-match': etag }), { status: 200, body: change })
+    t.match(
+      await browser.call('PATCH', me, change, { 'if-match': etag }),
+      { status: 412 },
+      'the same pipeline',
+    )
+    const { cookie } = browser
+    t.match(await browser.call('DELETE', '/console/session/'), {
+      status: 200,
+      body: { authenticated: false },
+    })
+    t.match(browser.set, /^bailiwick=; Max-Age=0;/)
+    t.match(await browser.call('GET', me, undefined, { cookie }), {
+      status: 401,
+      body: { code: 'not_authenticated' },
+    })
+    const { body } = await (await service.logIn(person)).get('/api/v1/auth/sessions/')
+    t.equal(body.results.length, 1, 'the session of the console has ended, too')
+  },
+)
+
+t.test('each second factor completes a sign-in, with a new cookie', async (t) => {
+  const person = await service.signUp()
+  const { secret } = await enrol(service, person)
+  const { body } = await person.post('/api/v1/auth/otp/static/generate/')
+  const codes: Record<string, (browser: ReturnType<typeof openBrowser>) => Promise<string>> = {
+    totp: async () => {
+      service.advance(minutes)
+      return codeAt(secret, service.now())
+    },
+    static: async () => body.codes[0],
+    email: async (browser) => {
+      const sent = await browser.call('POST', '/console/session/second-factor/email/')
+      t.match(sent, { status: 200, body: { message: 'OTP code sent' } })
+      return codeIn(await service.mailTo(person.email, 'code'))
+    },
+  }
+  for (const [type, codeOf] of Object.entries(codes)) {
+    const browser = openBrowser(service)
+    const asked = await browser.signIn(person)
+    const waits = { authenticated: false, otp_required: true, methods: ['totp', 'email', 'static'] }
+    t.match(asked, { status: 200, body: waits }, type)
+    t.match(await browser.call('GET', '/console/session/'), { status: 200, body: waits }, 'after a reload')
+    t.match(await browser.call('GET', me), { status: 401, body: { code: 'otp_required' } })
+    const { cookie: waiting } = browser
+    const shown = await browser.call('POST', '/console/session/second-factor/', {
+      code: await codeOf(browser),
+    })
+    t.match(shown, { status: 200, body: { authenticated: true, device_type: type } })
+    t.not(browser.cookie, waiting)
+    t.match(await browser.call('GET', me), { status: 200 })
+    t.match(
+      await browser.call('GET', me, undefined, { cookie: waiting }),
+      { status: 401 },
+      'the first is over',
+    )
+  }
+})
+
+t.test(
+  'the tenant is chosen at the sign-in, and switched under the same cookie, with its second factor',
+  async (t) => {
+    const owner = await service.signUp()
+    const person = await colleague(service, owner)
+    const { secret } = await enrol(service, person)
+    await changeRows(
+      service,
+      `update otp_devices set confirmed_at = confirmed_at - interval '2 days' where user_id = '${person.id}'`,
+    )
+    const beside = await startBeside(t, service, { OTP_REQUIRED_WHEN_ENROLLED: 'false' })
+    const browser = openBrowser(service, beside)
+    await browser.signIn(person, { tenant_id: owner.tenantId })
+    const tenantIn = async () => (await browser.call('GET', me)).body.current_tenant.id
+    t.equal(await tenantIn(), owner.tenantId)
+    const { cookie } = browser
+    const { body: profile } = await browser.call('GET', me)
+    const own = profile.memberships.find(
+      ({ tenant }: { tenant: { id: string } }) => tenant.id !== owner.tenantId,
+    ).tenant.id
+    const switchTo = (tenant_id: string) =>
+      browser.call('POST', '/console/api/auth/switch-tenant/', { tenant_id })
+    t.match(await switchTo(own), { status: 200, body: { authenticated: true } })
+    t.equal(await tenantIn(), own)
+    await requireMfa(service, owner.tenantId)
+    const refused = await switchTo(owner.tenantId)
+    t.match(refused, { status: 401, body: { code: 'otp_required', otp_required: true } })
+    t.equal(await tenantIn(), own, 'the session goes on in its tenant')
+    service.advance(minutes)
+    const code = codeAt(secret, service.now())
+    t.match(await browser.call('POST', '/console/session/second-factor/', { code }), {
+      status: 200,
+      body: { authenticated: true },
+    })
+    t.equal(await tenantIn(), owner.tenantId)
+    t.equal(browser.cookie, cookie)
+  },
+)
+
+t.test('the session is checked again when an access token would have expired', async (t) => {
+  const owner = await service.signUp()
+  const person = await colleague(service, owner)
+  const browser = openBrowser(service)
+  await browser.signIn(person, { tenant_id: owner.tenantId })
+  service.advance(16 * minutes)
+  const answers = await Promise.all([1, 2, 3].map(() => browser.call('GET', me)))
+  t.strictSame(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  await requireMfa(service, owner.tenantId)
+  t.match(await browser.call('GET', me), { status: 200 })
+  service.advance(16 * minutes)
+  t.match(await browser.call('GET', me), { status: 401, body: { code: 'otp_required', methods: ['email'] } })
+  const state = { authenticated: false, otp_required: true, methods: ['email'] }
+  t.match(await browser.call('GET', '/console/session/'), { status: 200, body: state })
+  await browser.call('POST', '/console/session/second-factor/email/')
+  const code = codeIn(await service.mailTo(person.email, 'code'))
+  t.match(await browser.call('POST', '/console/session/second-factor/', { code }), { status: 200 })
+  t.match(await browser.call('GET', me), { status: 200 })
+  service.advance(8 * 24 * 60 * minutes)
+  t.match(await browser.call('GET', me), { status: 401 }, 'unused for longer than a refresh token lives')
+})
+
+t.test('a session that ends elsewhere ends at the next request', async (t) => {
+  const person = await service.signUp()
+  const browser = openBrowser(service)
+  await browser.signIn(person)
+  await person.post('/api/v1/auth/logout-all/')
+  t.match(await browser.call('GET', me), { status: 401, body: { code: 'session_revoked' } })
+  t.match(await browser.call('GET', '/console/session/'), { status: 200, body: { authenticated: false } })
+  t.match(await browser.call('DELETE', '/console/session/'), { status: 200 })
+})
+
+t.test('a new person who accepts an invitation is signed in', async (t) => {
+  const owner = await service.signUp()
+  const email = `invited.${randomUUID()}@example.com`
+  await owner.post(`/api/v1/tenants/${owner.tenantId}/invitations/`, { email, role: 'member' })
+  const token = tokenIn(await service.mailTo(email))
+  const browser = openBrowser(service)
+  const joined = await browser.call('POST', '/console/api/invitations/accept/', {
+    token,
+    password: 'a quiet harbour',
+  })
+  t.match(joined, { status: 200, body: { authenticated: true, tenant: { id: owner.tenantId } } })
+  t.match(await browser.call('GET', me), { status: 200, body: { email } })
+})
+
+t.test('requests that another site causes are refused, also before the sign-in', async (t) => {
+  const person = await service.register()
+  const browser = openBrowser(service)
+  await browser.signIn(person)
+  const { email, password } = person
+  const origin = new URL(service.url).origin
+  const call = (method: string, path: string, headers: Record<string, string>) =>
+    service.call(method, path, {
+      ...(method !== 'GET' && { body: { email, password } }),
+      headers: { cookie: browser.cookie, ...headers },
+    })
+  const foreign: Record<string, Record<string, string>> = {
+    'another site': { ...fromConsole, 'sec-fetch-site': 'cross-site' },
+    'another host of the site': { ...fromConsole, 'sec-fetch-site': 'same-site' },
+    'another site that names our origin': { ...fromConsole, 'sec-fetch-site': 'cross-site', origin },
+    'a typed address': { ...fromConsole, 'sec-fetch-site': 'none' },
+    'a form': { 'sec-fetch-site': 'same-origin', origin },
+    'an old browser on another site': { 'x-bailiwick-console': '1', origin: 'https://evil.example' },
+    'no origin': { 'x-bailiwick-console': '1' },
+  }
+  for (const [what, headers] of Object.entries(foreign))
+    for (const [method, path] of [
+      ['POST', '/console/session/'],
+      ['DELETE', '/console/session/'],
+      ['PATCH', me],
+    ] as const)
+      t.match(
+        await call(method, path, headers),
+        { status: 403, body: { code: 'cross_site_request' } },
+        `${what}: ${method} ${path}`,
+      )
+  t.match(await call('GET', me, { 'sec-fetch-site': 'cross-site' }), { status: 403 })
+  t.match(await call('GET', me, { 'sec-fetch-site': 'none' }), { status: 200 }, 'a typed address reads')
+  t.match(
+    await call('PATCH', me, { 'x-bailiwick-console': '1', origin }),
+    { status: 200 },
+    'plain http has Origin alone',
+  )
+})
+
+t.test('a cookie that was planted before the sign-in opens nothing', async (t) => {
+  const [person, attacker] = [await service.register(), await service.register()]
+  const planted = openBrowser(service)
+  await planted.signIn(attacker)
+  const browser = openBrowser(service)
+  browser.cookie = planted.cookie
+  await browser.signIn(person)
+  t.not(browser.cookie, planted.cookie)
+  t.match(await browser.call('GET', me), { body: { id: person.id } })
+  t.match(await planted.call('GET', me), { status: 401 })
+  for (const cookie of [
+    `${browser.cookie}; ${browser.cookie}`,
+    'bailiwick=',
+    'bailiwick=x',
+    `${browser.cookie}x`,
+  ])
+    t.match(await browser.call('GET', me, undefined, { cookie }), {
+      status: 401,
+      body: { code: 'not_authenticated' },
+    })
+})
+
+t.test('no route of the API takes the cookie, and no route of the console takes a token', async (t) => {
+  const person = await service.signUp()
+  const browser = openBrowser(service)
+  await browser.signIn(person)
+  const headers = { ...fromConsole, cookie: browser.cookie }
+  for (const { method, path, action, anonymous } of routes) {
+    if (action === 'public' || anonymous) continue
+    const address = path.replace(/:\w+/g, randomUUID())
+    const body = method === 'GET' ? {} : { body: {} }
+    t.match(
+      await service.call(method, address, { headers, ...body }),
+      { status: 401, body: { code: 'not_authenticated' } },
+      `${method} ${path}`,
+    )
+  }
+  t.match(await service.call('GET', me, { token: person.access, headers: fromConsole }), { status: 401 })
+})
+
+t.test('the routes whose answers have tokens are those that the console keeps them of', async (t) => {
+  const withTokens = routes.filter(({ answer }) =>
+    /"(access|refresh|temporary_token)":/.test(
+      JSON.stringify(answer?.toJSONSchema({ unrepresentable: 'any', io: 'input' }) ?? {}),
+    ),
+  )
+  t.strictSame(withTokens.map(({ path }) => path).sort(), [
+    '/api/v1/auth/login',
+    '/api/v1/auth/otp/totp/confirm',
+    '/api/v1/auth/otp/verify',
+    '/api/v1/auth/refresh',
+    '/api/v1/auth/switch-tenant',
+    '/api/v1/invitations/accept',
+  ])
+  const browser = openBrowser(service)
+  for (const name of ['login', 'refresh'])
+    t.match(await browser.call('POST', `/console/api/auth/${name}/`, {}), { status: 404 })
+})
+
+t.test(
+  'behind a proxy with TLS and a prefix, the cookie belongs to the host; the console can be off',
+  async (t) => {
+    const person = await service.register()
+    const PUBLIC_URL = 'https://id.example.com/bailiwick'
+    const browser = openBrowser(service, await startBeside(t, service, { PUBLIC_URL }))
+    const origin = { 'sec-fetch-site': '', origin: 'https://id.example.com' }
+    t.match(await browser.signIn(person), { status: 200 })
+    t.match(browser.set, /^__Host-bailiwick=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/)
+    t.match(await browser.call('GET', me), { status: 200 })
+    t.match(await browser.call('PATCH', me, {}, origin), { status: 200 })
+    const off = openBrowser(service, await startBeside(t, service, { CONSOLE_ENABLED: 'false' }))
+    t.match(await off.signIn(person), { status: 404 })
+    t.match(await off.call('GET', me), { status: 404 })
+  },
+)
