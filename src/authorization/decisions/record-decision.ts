@@ -21,7 +21,8 @@ interface LogDeps {
   config: Pick<Config, 'LIMIT_DECISIONS_PER_DAY' | 'LIMIT_DECISION_FACTS_BYTES'>
 }
 
-const maxAtOnce = 200
+// As many as one request can ask for.
+const maxAtOnce = 1_000
 const maxWaitingReads = 1_000
 
 /**
@@ -67,15 +68,20 @@ export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevisio
   const push = (record: DecisionRecord) =>
     new Promise<void>((done) => {
       waiting.push({ record, done })
-      if (!busy) outsideSpans(drain)
     })
-
-  return async (record) => {
+  /** Keeps a record or drops it; resolves when the caller need not wait for it any more. */
+  const keep = (record: DecisionRecord): Promise<void> | undefined => {
     if (!record.always && !isSampled(record.id)) return
     if (!quota.admits(record)) return drop(record, 'daily_limit')
     if (!record.always && waiting.length > maxWaitingReads) return drop(record, 'backlog')
     const kept = push(record)
-    if (record.always) await kept
+    return record.always ? kept : undefined
+  }
+
+  return async (...records) => {
+    const kept = records.map(keep)
+    if (!busy && waiting.length > 0) outsideSpans(drain)
+    await Promise.all(kept)
   }
 }
 
@@ -87,7 +93,7 @@ function countDropped(metrics: Pick<Metrics, 'decisionDropped'>, log: Logger) {
   const sum = sumPerMinute<{ count: number; denials: number }>((tenant_id, sums) =>
     log.warn({ tenant_id, ...sums }, 'decisions of a tenant are not kept'),
   )
-  return ({ query, decision }: DecisionRecord, reason: DropReason): void => {
+  return ({ query, decision }: DecisionRecord, reason: DropReason): undefined => {
     metrics.decisionDropped(decision.effect, reason)
     sum(query.subject.tenantId, { count: 1, denials: decision.effect === 'allow' ? 0 : 1 }, query.now)
   }

@@ -1,81 +1,57 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import type { ObjectFinders } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
+import type { DecisionRecord } from '../../platform/http/policies-in-force.ts'
 import { toJsonReason } from '../../platform/http/refusal.ts'
-import type { ActionName, ApplicationAction } from '../../policy-engine/catalogue/actions.ts'
 import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
-import { findQuestionObject, type QuestionObject } from './find-question-object.ts'
-import { actionOf, isMemberType, type Question, queryOf } from './question.ts'
-import { findSubject, type KnownSubject, namedByRoles } from './store.ts'
+import type { LoadedQuestion, LoadedQuestions } from './load-questions.ts'
+import { queryOf } from './question.ts'
 
-/** What a question is about, loaded from the tenant. */
-interface LoadedQuestion {
-  action: ActionName | ApplicationAction
-  /** the subject, if it is a member */
-  known: KnownSubject | null
-  object: QuestionObject
+/** A question as a resource of policies. Members own the questions about themselves. */
+export const accessResource = (known: LoadedQuestion['known'] | undefined) => ({
+  type: 'access',
+  ownerId: known?.id ?? null,
+})
+
+/** The answer to one question, and its row for the decision log. */
+export interface Evaluated {
+  answer: ReturnType<typeof answerOf>
+  record: DecisionRecord
 }
 
-/** Loads the subject and the object of a question. */
-export function loadQuestion(
+/** Returns a function that answers the loaded questions at one moment, with the hints that the caller may see. */
+export function evaluator(
   deps: Deps,
-  objects: ObjectFinders,
   caller: Caller,
-  question: Question,
-): Promise<LoadedQuestion> {
-  const { tenantId, userId } = caller
-  const { type, id } = question.resource
-  const action = actionOf(question.action.name, type)
-  if (action === null) throw new Error('A question without an action was not validated')
-  return inTenant(deps.db, caller, async (tx) => {
-    const known = isMemberType(question.subject.type)
-      ? await findSubject(tx, tenantId, question.subject.id)
-      : null
-    const scope = { tenantId, userId, now: deps.clock(), subjectId: known?.id ?? '' }
-    return { action, known, object: await findQuestionObject(tx, objects, scope, { action, type, id }) }
-  })
+  { policies }: LoadedQuestions,
+): (loaded: LoadedQuestion) => Evaluated {
+  const now = deps.clock()
+  const asksAboutAll = caller.may({ type: 'access' })
+  return ({ question, action, known, object, unknown }) => {
+    const slice = policies.slice(question.resource.type, action, now)
+    const query = queryOf(question, { caller, action, known, object, slice, now })
+    const decision = isolationAsNotFound(deps.access.decide(query))
+    const id = randomUUIDv7()
+    const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)
+    return {
+      answer: answerOf(id, { ...decision, ...hints }, policies.revision),
+      record: { id, query, decision, always: decision.effect !== 'allow', unknown },
+    }
+  }
 }
-
-/** The question as a resource of policies. Members own the questions about themselves. */
-export const accessResource = ({ known }: LoadedQuestion) => ({ type: 'access', ownerId: known?.id ?? null })
 
 /**
  * Answers one question in the tenant of the token (AuthZEN 1.0 §6.2). A denial is an answer, with its reasons in
  * `context`.
  */
-export async function evaluate(deps: Deps, caller: Caller, question: Question, loaded: LoadedQuestion) {
-  const { action, known, object } = loaded
-  const policies = await deps.loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
-  const now = deps.clock()
-  const slice = policies.slice(question.resource.type, action, now)
-  const query = queryOf(question, { caller, action, known, object, slice, now })
-  const decision = isolationAsNotFound(deps.access.decide(query))
-  const unknown = await unknownWords(deps, caller, policies, { action, resourceType: question.resource.type })
-  const id = randomUUIDv7()
-  await deps.recordDecision({ id, query, decision, always: decision.effect !== 'allow', unknown })
-  const hints = hintsOf(caller.may({ type: 'access' }), missingAttributes(query), unknown)
-  return answerOf(id, { ...decision, ...hints }, policies.revision)
-}
-
-/** Whether no policy in force and no role of the tenant names the action, or the resource type. Often a misspelling. */
-async function unknownWords(
-  deps: Deps,
-  caller: Caller,
-  policies: PoliciesInForce,
-  named: { action: string; resourceType: string },
-): Promise<UnknownWords> {
-  const byPolicies = policies.names(named.action, named.resourceType)
-  if (byPolicies.action && byPolicies.resourceType) return { action: false, resourceType: false }
-  const byRoles = await inTenant(deps.db, caller, (tx) => namedByRoles(tx, caller.tenantId, named))
-  return {
-    action: !byPolicies.action && !byRoles.action,
-    resourceType: !byPolicies.resourceType && !byRoles.resource_type,
-  }
+export async function evaluate(deps: Deps, caller: Caller, loaded: LoadedQuestions) {
+  const [question] = loaded.questions
+  if (!question) throw new Error('There is no question')
+  const { answer, record } = evaluator(deps, caller, loaded)(question)
+  await deps.recordDecision(record)
+  return answer
 }
 
 // The answer must not reveal whether an object exists in another tenant.

@@ -12,27 +12,48 @@ import {
 /** The object of a question: one of the service, one that is missing in this tenant, or one of an application. */
 export type QuestionObject = FoundObject | 'missing' | 'of the application'
 
+interface Asked {
+  action: ActionName | ApplicationAction
+  type: string
+  id: string
+}
+
 /**
- * Looks up the object of a question if it belongs to the service. Objects of the service have a UUID. Any other id stands
- * for the collection (to create or list) or, for actions about oneself, for the subject.
+ * The object of a question if it needs no lookup; undefined for an object of the service with an id. Objects of the
+ * service have a UUID. Any other id stands for the collection (to create or list) or, for actions about oneself, for the
+ * subject.
  */
-export async function findQuestionObject(
-  tx: Tx,
-  finders: ObjectFinders,
-  scope: ObjectScope & { subjectId: string },
-  asked: { action: ActionName | ApplicationAction; type: string; id: string },
-): Promise<QuestionObject> {
-  const { action, type } = asked
+export function objectWithoutLookup(
+  { action, type, id }: Asked,
+  subjectId: string,
+): QuestionObject | undefined {
   const service = isServiceAction(action)
   if (!serviceResources.has(type)) return service ? 'missing' : 'of the application'
   if (service && !isAbout(action, type)) return 'missing'
-  const id = asked.id.toLowerCase()
-  if (isUuid(id)) return (await finders[type]?.(tx, scope, id)) ?? 'missing'
-  return service && meansCollection(action) ? { ownerId: scope.subjectId, fields: {} } : 'missing'
+  if (isUuid(id.toLowerCase())) return undefined
+  return service && meansCollection(action) ? { ownerId: subjectId, fields: {} } : 'missing'
 }
 
-// A profile is the user's own user object.
-const isAbout = (action: ActionName, type: string) =>
+/** Finds the objects of the service with these types and ids, each once. The keys are those of `objectKey`. */
+export async function findObjects(
+  tx: Tx,
+  finders: ObjectFinders,
+  scope: ObjectScope,
+  asked: readonly Pick<Asked, 'type' | 'id'>[],
+): Promise<Map<string, QuestionObject>> {
+  const found = new Map<string, QuestionObject>()
+  for (const one of asked) {
+    const key = objectKey(one)
+    if (!found.has(key))
+      found.set(key, (await finders[one.type]?.(tx, scope, one.id.toLowerCase())) ?? 'missing')
+  }
+  return found
+}
+
+export const objectKey = ({ type, id }: Pick<Asked, 'type' | 'id'>): string => `${type} ${id.toLowerCase()}`
+
+/** Whether an action of the service is about objects of this type. A profile is the user's own user object. */
+export const isAbout = (action: ActionName, type: string): boolean =>
   action.startsWith(`${type}:`) || (type === 'user' && action.startsWith('profile:'))
 
 const meansCollection = (action: ActionName) =>

@@ -3,7 +3,10 @@ import type { Deps } from '../../deps.ts'
 import type { ObjectFinders } from '../../platform/find-object.ts'
 import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
 import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
-import { accessResource, evaluate, loadQuestion } from './evaluate.ts'
+import { batchSchema, isBatch, itemsOf } from './batch-question.ts'
+import { accessResource, evaluate } from './evaluate.ts'
+import { batchResource, evaluateBatch, loadBatch } from './evaluate-batch.ts'
+import { loadQuestions } from './load-questions.ts'
 import { questionSchema } from './question.ts'
 
 const answer = z
@@ -20,9 +23,32 @@ const answer = z
   })
   .meta({ id: 'EvaluationAnswer' })
 
+const itemError = z.object({
+  decision: z.literal(false),
+  context: z.object({
+    error: z.object({
+      status: z.int(),
+      code: z.string(),
+      message: z.string(),
+      errors: z.array(z.object({ field: z.string(), code: z.string(), detail: z.string() })).optional(),
+    }),
+  }),
+})
+
+const batchAnswer = z
+  .union([z.object({ evaluations: z.array(z.union([answer, itemError])) }), answer])
+  .meta({ id: 'EvaluationsAnswer' })
+
+const endpoints = {
+  access_evaluation_endpoint: '/access/v1/evaluation',
+  access_evaluations_endpoint: '/access/v1/evaluations',
+} as const
+
 const metadata = z.object({
   policy_decision_point: z.url(),
-  access_evaluation_endpoint: z.url(),
+  ...(Object.fromEntries(Object.keys(endpoints).map((name) => [name, z.url()])) as {
+    [Name in keyof typeof endpoints]: z.ZodURL
+  }),
 })
 
 const tag = 'Evaluation'
@@ -30,7 +56,7 @@ const tag = 'Evaluation'
 export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] => [
   resourceRoute({
     method: 'POST',
-    path: '/access/v1/evaluation',
+    path: endpoints.access_evaluation_endpoint,
     action: 'access:evaluate',
     tag,
     summary: 'Ask whether a subject is permitted to do something',
@@ -39,21 +65,42 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
     body: questionSchema,
     status: 200,
     answer,
-    load: ({ caller, body }) => loadQuestion(deps, objects, caller, body),
-    resource: accessResource,
-    handle: (loaded, { caller, body }) => evaluate(deps, caller, body, loaded),
+    load: ({ caller, body }) => loadQuestions(deps, objects, caller, [body]),
+    resource: ({ questions: [loaded] }) => accessResource(loaded?.known),
+    handle: (loaded, { caller }) => evaluate(deps, caller, loaded),
+  }),
+  resourceRoute({
+    method: 'POST',
+    path: endpoints.access_evaluations_endpoint,
+    action: 'access:evaluate',
+    tag,
+    summary: 'Ask up to 1,000 questions at once',
+    description:
+      'AuthZEN 1.0. The members at the top are defaults; a `subject`, `action`, `resource` or `context` of an item replaces the default as a whole, except that its `type` can come from there. `deny_on_first_deny` and `permit_on_first_permit` stop early, so the answer can be shorter. A faulty item, and one that you may not ask, is `decision: false` with an `error` in its context. Without `evaluations`, this is one question, as at `/access/v1/evaluation`.',
+    body: batchSchema,
+    status: 200,
+    answer: batchAnswer,
+    load: ({ caller, body }) => loadBatch(deps, objects, caller, itemsOf(body)),
+    resource: ({ questions: [first] }, { caller, body }) =>
+      isBatch(body) ? batchResource(caller) : accessResource(first?.known),
+    handle: (batch, { caller, body }) =>
+      isBatch(body)
+        ? evaluateBatch(deps, caller, batch, body.options.evaluations_semantic)
+        : evaluate(deps, caller, batch),
   }),
   publicRoute({
     method: 'GET',
     path: '/.well-known/authzen-configuration',
     tag,
-    summary: 'Read where the evaluation endpoint is',
+    summary: 'Read where the endpoints of evaluation are',
     description: 'AuthZEN 1.0 metadata',
     status: 200,
     answer: metadata,
     handle: async () => ({
       policy_decision_point: deps.publicUrl(),
-      access_evaluation_endpoint: `${deps.publicUrl()}/access/v1/evaluation`,
+      ...(Object.fromEntries(
+        Object.entries(endpoints).map(([name, path]) => [name, `${deps.publicUrl()}${path}`]),
+      ) as Record<keyof typeof endpoints, string>),
     }),
   }),
 ]

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { isUuid } from '../../platform/uuid.ts'
 import { systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership } from '../../policy-engine/evaluate/query.ts'
 
@@ -26,39 +28,60 @@ export interface KnownSubject {
   membership: Membership
 }
 
-/** The member of the tenant with this user id or verified e-mail address, or null. */
-export async function findSubject(tx: Tx, tenantId: string, idOrEmail: string): Promise<KnownSubject | null> {
-  const row = await tx.maybeOne(sql.type(memberRow)`
-    select m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
-           case when u.is_active then m.status else 'suspended' end as status,
-           m.department_id, m.attributes, m.joined_at,
-           coalesce(array_agg(r.name order by r.created_at, r.id) filter (where r.id is not null), '{}') as roles,
-           coalesce(array_agg(r.id order by r.created_at, r.id) filter (where r.id is not null), '{}') as role_ids,
-           coalesce(array_agg(r.name) filter (where r.is_system), '{}') as system_roles,
-           coalesce((select array_agg(distinct p) from membership_roles x
-                     join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
-                     cross join lateral unnest(y.permissions) p
-                     where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions
+const subjectColumns = sql.fragment`
+  m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
+  case when u.is_active then m.status else 'suspended' end as status,
+  m.department_id, m.attributes, m.joined_at,
+  coalesce(array_agg(r.name order by r.created_at, r.id) filter (where r.id is not null), '{}') as roles,
+  coalesce(array_agg(r.id order by r.created_at, r.id) filter (where r.id is not null), '{}') as role_ids,
+  coalesce(array_agg(r.name) filter (where r.is_system), '{}') as system_roles,
+  coalesce((select array_agg(distinct p) from membership_roles x
+            join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
+            cross join lateral unnest(y.permissions) p
+            where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions`
+
+/** The members of the tenant with these user ids or verified e-mail addresses. */
+export async function findSubjects(
+  read: Read,
+  tenantId: string,
+  idsOrEmails: readonly string[],
+): Promise<KnownSubject[]> {
+  const keys = [...new Set(idsOrEmails.map(subjectKey))]
+  const rows = await read.any(sql.type(memberRow)`
+    select ${subjectColumns}
     from memberships m join users u on u.id = m.user_id
     left join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
     left join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     where m.tenant_id = ${tenantId}
-      and (m.user_id::text = ${idOrEmail.toLowerCase()}
-           or (m.email = ${idOrEmail.trim().toLowerCase()} and u.email_verified_at is not null))
+      and (m.user_id = any(${sql.array(keys.filter(isUuid), 'uuid')})
+           or (m.email = any(${sql.array(keys, 'text')}) and u.email_verified_at is not null))
     group by m.tenant_id, m.id, m.user_id, u.id`)
-  return row && known(row)
+  return rows.map(known)
 }
 
-const namedRow = z.object({ action: z.boolean(), resource_type: z.boolean() })
+/** The member of the tenant with this user id or verified e-mail address, or null. */
+export async function findSubject(
+  read: Read,
+  tenantId: string,
+  idOrEmail: string,
+): Promise<KnownSubject | null> {
+  const [subject = null] = await findSubjects(read, tenantId, [idOrEmail])
+  return subject
+}
 
-/** Whether a role of the tenant names the action (itself, or as `resource:*`), and whether one names the resource type. */
-export function namedByRoles(tx: Tx, tenantId: string, asked: { action: string; resourceType: string }) {
-  const names = sql.array([asked.action, wildcardOf(asked.action)], 'text')
-  return tx.one(sql.type(namedRow)`
-    select coalesce(bool_or(r.permissions && ${names}), false) as action,
-           coalesce(bool_or(exists (select from unnest(r.permissions) p
-                                    where split_part(p, ':', 1) = ${asked.resourceType})), false) as resource_type
-    from roles r where r.tenant_id = ${tenantId}`)
+/** The form in which ids and e-mail addresses of subjects are compared. */
+export const subjectKey = (idOrEmail: string): string => idOrEmail.trim().toLowerCase()
+
+/** The permissions of the tenant's roles that name one of these actions (themselves, or as `resource:*`) or types. */
+export async function listPermissionsNaming(
+  tx: Tx,
+  tenantId: string,
+  { actions, types }: { actions: readonly string[]; types: readonly string[] },
+): Promise<readonly string[]> {
+  const names = sql.array([...actions, ...actions.map(wildcardOf)], 'text')
+  return tx.anyFirst(sql.type(z.object({ permission: z.string() }))`
+    select distinct p as permission from roles r cross join lateral unnest(r.permissions) p
+    where r.tenant_id = ${tenantId} and (p = any(${names}) or split_part(p, ':', 1) = any(${sql.array(types, 'text')}))`)
 }
 
 const known = (row: z.infer<typeof memberRow>): KnownSubject => ({

@@ -35,5 +35,5 @@ export interface UnknownWords {
   resourceType: boolean
 }
 
-/** Logs a decision. Resolves once it is stored, if it must be stored. Never rejects. */
-export type RecordDecision = (record: DecisionRecord) => Promise<void>
+/** Logs decisions, together. Resolves once those are stored that must be stored. Never rejects. */
+export type RecordDecision = (...records: DecisionRecord[]) => Promise<void>

@@ -21,10 +21,10 @@ export const measureEngine = (engine: AccessEngine, metrics: Metrics): AccessEng
 /** Wraps the log: counts each decision. Actions that tenants define for their applications share one name. */
 export const measureLog =
   (record: RecordDecision, metrics: Metrics): RecordDecision =>
-  (decided) => {
-    const { query, decision } = decided
-    metrics.decided(isServiceAction(query.action) ? query.action : 'application', decision.effect)
-    return record(decided)
+  (...records) => {
+    for (const { query, decision } of records)
+      metrics.decided(isServiceAction(query.action) ? query.action : 'application', decision.effect)
+    return record(...records)
   }
 
 /** Wraps the loader: counts whether policies were in memory or had to be read. */

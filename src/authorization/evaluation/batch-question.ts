@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import type { FieldError } from '../../platform/errors.ts'
+import { fieldErrors } from '../../platform/http/receive.ts'
+import { type Question, questionSchema } from './question.ts'
+
+/** When a batch stops (AuthZEN 1.0 §7.1.2.1): never, after the first denial, or after the first permission. */
+const semantics = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const
+export type Semantic = (typeof semantics)[number]
+
+const part = (what: string) =>
+  z.record(z.string(), z.unknown(), `Give ${what} as an object.`).optional().meta({
+    description: 'For the items that have none of their own',
+  })
+
+const maxItems = 1_000
+
+const batch = z.object({
+  subject: part('subject'),
+  action: part('action'),
+  resource: part('resource'),
+  context: part('context'),
+  evaluations: z
+    .array(z.unknown(), 'Give evaluations as a list.')
+    .max(maxItems, `Ask at most ${maxItems} questions at a time.`)
+    .optional()
+    .meta({
+      description: `At most ${maxItems} questions. Absent or empty: the members above are one question`,
+    }),
+  options: z
+    .object(
+      {
+        evaluations_semantic: z
+          .enum(semantics, `evaluations_semantic is ${semantics.join(', ')}.`)
+          .default('execute_all'),
+      },
+      'Give options as an object.',
+    )
+    .default({ evaluations_semantic: 'execute_all' }),
+})
+
+type Batch = z.output<typeof batch>
+
+/** Several questions (AuthZEN 1.0 §7.1), or one in the form of `questionSchema`. */
+export const batchSchema = batch
+  .superRefine((body, context) => {
+    if (isBatch(body)) return
+    for (const issue of questionSchema.safeParse(body).error?.issues ?? [])
+      context.addIssue({ code: 'custom', path: issue.path, message: issue.message })
+  })
+  .meta({ id: 'EvaluationsRequest' })
+
+/** Whether a body asks several questions. */
+export const isBatch = ({ evaluations = [] }: Batch): boolean => evaluations.length > 0
+
+/** An item of a batch: a question, or what is wrong with it. */
+export type Item = { question: Question } | { faults: FieldError[] }
+
+/** The items of a batch in their order; a single question is one item. */
+export function itemsOf(body: Batch): Item[] {
+  const { evaluations = [], options: _options, ...defaults } = body
+  return isBatch(body) ? evaluations.map((item) => itemOf(item, defaults)) : [itemOf({}, defaults)]
+}
+
+type Defaults = Pick<Batch, 'subject' | 'action' | 'resource' | 'context'>
+
+function itemOf(item: unknown, defaults: Defaults): Item {
+  if (!isObject(item))
+    return { faults: [{ field: '', code: 'invalid_type', detail: 'Give each question as an object.' }] }
+  const parsed = questionSchema.safeParse({
+    subject: typed(item.subject, defaults.subject),
+    action: item.action ?? defaults.action,
+    resource: typed(item.resource, defaults.resource),
+    context: item.context ?? defaults.context,
+  })
+  return parsed.success ? { question: parsed.data } : { faults: fieldErrors(parsed.error) }
+}
+
+/**
+ * An item's own subject or resource replaces the default as a whole. Only its type can come from the default, as the
+ * certification of AuthZEN requires, so that a question never is about an object that its item does not name.
+ */
+function typed(own: unknown, usual: Record<string, unknown> | undefined): unknown {
+  if (own === undefined || own === null) return usual
+  return isObject(own) && own.type === undefined && usual ? { ...own, type: usual.type } : own
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,97 @@
+import type { Deps } from '../../deps.ts'
+import type { FieldError } from '../../platform/errors.ts'
+import type { ObjectFinders } from '../../platform/find-object.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { Item, Semantic } from './batch-question.ts'
+import { accessResource, type Evaluated, evaluator } from './evaluate.ts'
+import { type LoadedQuestion, type LoadedQuestions, loadQuestions } from './load-questions.ts'
+
+/** The items of a batch, each with its loaded question or its faults. */
+export interface LoadedBatch extends LoadedQuestions {
+  items: ({ loaded: LoadedQuestion } | { faults: FieldError[] })[]
+}
+
+/** Loads what the valid items of a batch are about, in one transaction. */
+export async function loadBatch(
+  deps: Deps,
+  objects: ObjectFinders,
+  caller: Caller,
+  items: readonly Item[],
+): Promise<LoadedBatch> {
+  const valid = items.flatMap((item) => ('question' in item ? [item.question] : []))
+  const loaded = await loadQuestions(deps, objects, caller, valid)
+  const questions = loaded.questions.values()
+  return {
+    ...loaded,
+    items: items.map((item) => ('faults' in item ? item : { loaded: questions.next().value! })),
+  }
+}
+
+/** A batch as a resource of policies. A member can ask a batch; its items are decided one by one. */
+export const batchResource = (caller: Caller) => ({ type: 'access', ownerId: caller.userId })
+
+/**
+ * Answers the items in their order (AuthZEN 1.0 §7.2), up to the one at which the semantic stops. An item with a fault,
+ * and one that the caller may not ask, is a denial with an error in its context. The log gets all decisions at once.
+ */
+export async function evaluateBatch(
+  deps: Deps,
+  caller: Caller,
+  batch: LoadedBatch,
+  semantic: Semantic,
+): Promise<{ evaluations: Answer[] }> {
+  const answerTo = evaluator(deps, caller, batch)
+  const mayAsk = rememberingOwners(caller)
+  const pace = deps.newPace()
+  const answers: Answer[] = []
+  const records: Evaluated['record'][] = []
+  for (const item of batch.items) {
+    if ('faults' in item) answers.push(faulty(item.faults))
+    else if (!mayAsk(item.loaded)) answers.push(notAsked())
+    else {
+      await pace.next()
+      const { answer, record } = answerTo(item.loaded)
+      answers.push(answer)
+      records.push(record)
+    }
+    if (stops(semantic, answers.at(-1)?.decision ?? false)) break
+  }
+  await deps.recordDecision(...records)
+  return { evaluations: answers }
+}
+
+type Answer = Evaluated['answer'] | ReturnType<typeof denied>
+
+const stops = (semantic: Semantic, permitted: boolean): boolean =>
+  semantic === 'deny_on_first_deny' ? !permitted : semantic === 'permit_on_first_permit' && permitted
+
+/** Whether the caller may ask a question, decided once for each subject. */
+function rememberingOwners(caller: Caller): (loaded: LoadedQuestion) => boolean {
+  const known = new Map<string | null, boolean>()
+  return (loaded) => {
+    const resource = accessResource(loaded.known)
+    const may = known.get(resource.ownerId) ?? caller.may(resource)
+    known.set(resource.ownerId, may)
+    return may
+  }
+}
+
+const denied = (error: { status: number; code: string; message: string; errors?: FieldError[] }) => ({
+  decision: false as const,
+  context: { error },
+})
+
+const faulty = (errors: FieldError[]) =>
+  denied({
+    status: 400,
+    code: 'validation_error',
+    message: errors.map(({ detail }) => detail).join(' '),
+    errors,
+  })
+
+const notAsked = () =>
+  denied({
+    status: 403,
+    code: 'permission_denied',
+    message: 'You can ask about yourself only. Asking about others needs access:evaluate.',
+  })
