@@ -18,7 +18,7 @@ import {
 import { createSealer } from './platform/crypto/seal.ts'
 import { createTokenSigner } from './platform/crypto/token-signer.ts'
 import { isDatabaseAway } from './platform/db/database-errors.ts'
-import { openMeasuredPool, openMeasuredReadPool } from './platform/db/measure-pool.ts'
+import { openMeasuredPool } from './platform/db/measure-pool.ts'
 import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
 import { createKeyedSemaphore } from './platform/keyed-semaphore.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
@@ -53,20 +53,14 @@ export async function openDeps(
     )
   const common = { prepared: config.DATABASE_PREPARED_STATEMENTS, applicationName: 'bailiwick-api' }
   const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
-  // Half of a role's connections are for reads of one statement, which hold a connection only briefly.
-  const reading = { ...common, size: Math.floor(size / 2) }
-  const writing = { ...common, size: size - reading.size }
-  const as = (name: string) => ({ name, metrics })
-  const [api, system, passwords, engine] = await Promise.all([
-    openMeasuredPool(apiUrl, writing, as('api')),
-    openMeasuredPool(systemUrl, writing, as('system')),
+  const api = openMeasuredPool(apiUrl, { ...common, size }, { name: 'api', metrics })
+  const system = openMeasuredPool(systemUrl, { ...common, size }, { name: 'system', metrics })
+  const [passwords, engine] = await Promise.all([
     createMeasuredHasher(metrics, hashing),
     settings.engine ?? openAccessEngine(),
   ])
   lowerHashThreadPriority()
-  const apiReads = openMeasuredReadPool(apiUrl, reading, as('api_reads'))
-  const systemReads = openMeasuredReadPool(systemUrl, reading, as('system_reads'))
-  const db = { api, apiReads, system, systemReads }
+  const db = { api, system }
   const access = budgetEngine(measureEngine(engine, metrics), config.LIMIT_DECISION_MS_PER_SECOND)
   metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)
@@ -79,7 +73,7 @@ export async function openDeps(
     endSweeping()
     budget.close()
     limiters.close()
-    await Promise.all([api.end(), apiReads.end(), system.end(), systemReads.end()])
+    await Promise.all([api.end(), system.end()])
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
   const loadPolicies = measurePolicies(policyLoader({ db }), metrics)

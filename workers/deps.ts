@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { DatabasePool } from 'slonik'
 import { z } from 'zod'
 import type { Config } from '../src/config.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
 import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
 import { assertKeysOpen } from '../src/platform/db/reseal.ts'
-import { type Databases, sql } from '../src/platform/db/transaction.ts'
+import { asWorker, type Databases, sql } from '../src/platform/db/transaction.ts'
 import { type MailTransport, openMailTransport } from '../src/platform/mail/transport.ts'
 import { createMetrics, type Metrics } from '../src/platform/metrics/metrics.ts'
 import { bundleName, policiesFolder, readBundle } from '../src/policy-engine/evaluate/bundle.ts'
@@ -55,10 +54,10 @@ export async function openWorkerDeps(
     prepared: config.DATABASE_PREPARED_STATEMENTS,
     applicationName: 'bailiwick-worker',
   }
-  const worker = await openMeasuredPool(url, options, { name: 'worker', metrics })
+  const worker = openMeasuredPool(url, options, { name: 'worker', metrics })
   const sealer = createSealer(keys)
   try {
-    await assertRoleIsBound(worker)
+    await assertRoleIsBound({ worker })
     await assertKeysOpen({ worker }, sealer)
   } catch (error) {
     await worker.end()
@@ -75,8 +74,10 @@ export async function openWorkerDeps(
 
 const role = z.object({ name: z.string(), unbound: z.boolean() })
 
-async function assertRoleIsBound(pool: DatabasePool): Promise<void> {
-  const { name, unbound } = await pool.one(sql.type(role)`
-    select rolname as name, rolsuper or rolbypassrls as unbound from pg_roles where rolname = current_user`)
+async function assertRoleIsBound(db: WorkerDeps['db']): Promise<void> {
+  const { name, unbound } = await asWorker(db, (tx) =>
+    tx.one(sql.type(role)`
+      select rolname as name, rolsuper or rolbypassrls as unbound from pg_roles where rolname = current_user`),
+  )
   if (unbound) throw new UnboundRole(`The role ${name} bypasses row-level security. Use bailiwick_worker.`)
 }

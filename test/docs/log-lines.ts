@@ -32,7 +32,7 @@ const common = {
 const err = field(
   z.strictObject({ kind: z.string(), at: z.string().optional() }),
   '`kind`: kind and codes of the error; `at`: where it was thrown',
-  { kind: 'Error 08006', at: 'at lost (read-pool.ts:91:13)' },
+  { kind: 'Error 08006', at: 'at lostConnection (pool.ts:182:24)' },
 )
 
 interface Kind {

@@ -1,5 +1,6 @@
 import { type QuerySqlToken, sql } from 'slonik'
 import { z } from 'zod'
+import { Statements } from '../../src/platform/db/statements.ts'
 import { type Databases, inTenant, type Scope, type Tx } from '../../src/platform/db/transaction.ts'
 
 /** The plan of one statement: each scan as `<node> <index or table>`, and whether its result is sorted afterwards. */
@@ -22,18 +23,6 @@ interface Node {
 
 const answer = z.object({ 'QUERY PLAN': z.array(z.object({ Plan: z.custom<Node>() })) })
 const names = z.object({ name: z.string() })
-const queries = new Set<PropertyKey>([
-  'any',
-  'exists',
-  'anyFirst',
-  'many',
-  'maybeOne',
-  'maybeOneFirst',
-  'one',
-  'oneFirst',
-  'query',
-])
-
 /**
  * The plans of all statements of `work`, which runs as bailiwick_api in `scope` and is rolled back. Full scans and
  * sorts get a high cost, so that a plan shows the available index even with few rows.
@@ -52,27 +41,33 @@ export async function plansOf(
       tables: new Set(await tx.anyFirst(sql.type(names)`${tablesOfTenants}`)),
       indexes: new Set(await tx.anyFirst(sql.type(names)`${indexesOfTenants}`)),
     }
-    const spy = async (query: QuerySqlToken) => {
+    const spy = new Spy(tx, async (query) => {
       const explained = await tx.one(sql.type(answer)`explain (format json) ${query}`)
       plans.push(planOf(query.sql, explained['QUERY PLAN'][0]!.Plan, catalogue))
-    }
-    await work(
-      new Proxy(tx, {
-        get(target, name) {
-          const found = Reflect.get(target, name)
-          if (!queries.has(name)) return found
-          return async (query: QuerySqlToken) => {
-            await spy(query)
-            return (found as (query: QuerySqlToken) => unknown)(query)
-          }
-        },
-      }),
-    )
+    })
+    await work(spy as unknown as Tx)
     throw end
   }).catch((error) => {
     if (error !== end) throw error
   })
   return plans
+}
+
+/** Explains each statement before the transaction runs it. */
+class Spy extends Statements {
+  readonly #tx: Tx
+  readonly #explain: (query: QuerySqlToken) => Promise<void>
+
+  constructor(tx: Tx, explain: (query: QuerySqlToken) => Promise<void>) {
+    super()
+    this.#tx = tx
+    this.#explain = explain
+  }
+
+  protected override async ask(query: QuerySqlToken) {
+    await this.#explain(query)
+    return Reflect.get(this.#tx, 'ask').call(this.#tx, query)
+  }
 }
 
 const tablesOfTenants = sql.fragment`

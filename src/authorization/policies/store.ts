@@ -111,12 +111,14 @@ export async function listActivePolicies(
   tx: Tx,
   tenantId: string,
 ): Promise<{ revision: number; policies: PolicyInStore[] }> {
-  const rows = await tx.many(sql.type(activeRow)`
+  const rows = await tx.any(sql.type(activeRow)`
     select t.policy_revision as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
            p.compiled, octet_length(p.compiled::text) as bytes
     from tenants t left join policies p on p.tenant_id = t.id and p.is_active
     where t.id = ${tenantId}`)
-  return { revision: rows[0]!.revision, policies: rows.filter((row) => row.id !== null) }
+  const [first] = rows
+  if (!first) throw new Error('The tenant of the policies does not exist')
+  return { revision: first.revision, policies: rows.filter((row) => row.id !== null) }
 }
 
 /** A version of a policy to write: its plain fields, its rules and its compiled form. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { writeAsSystem } from '../../platform/db/batch.ts'
 import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 
 /** An attempt at the password of an account, from an address, at a time (ms since 1970). */
@@ -140,9 +141,11 @@ export async function deleteExpiredCounters(tx: Tx, at: number): Promise<void> {
 }
 
 /** A client for rate-limiter-flexible, which sends its own statements to the table rate_limits: one per use, atomic. */
-export const rateLimitClient = ({ system }: Pick<Databases, 'system'>) => ({
+export const rateLimitClient = (db: Pick<Databases, 'system'>) => ({
   query: ({ text, values }: { text: string; values: (string | number | null)[] }) =>
-    system.query({ ...sql.unsafe``, sql: text, values }),
+    writeAsSystem(db, 'limits apply before a tenant is known', (statements) =>
+      statements.query({ ...sql.unsafe``, sql: text, values }),
+    ),
 })
 
 /** Deletes the addresses and devices that a person signed in from. As the system role. */

@@ -1,45 +1,22 @@
-import {
-  BackendTerminatedError,
-  BackendTerminatedUnexpectedlyError,
-  ConnectionError,
-  IdleTransactionTimeoutError,
-  StatementCancelledError,
-  StatementTimeoutError,
-} from 'slonik'
-
-/** The SQLSTATE of a database error (or its socket's code), also when slonik wrapped it; empty for any other error. */
+/** The SQLSTATE of a database error (or its socket's code), also of its cause; empty for any other error. */
 export function sqlState(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const code = (error as { code?: unknown }).code ?? (error.cause as { code?: unknown } | undefined)?.code
   return typeof code === 'string' ? code : ''
 }
 
-// Compared by class, because slonik gives all its errors the name "Error".
-const unavailable = [
-  BackendTerminatedError,
-  BackendTerminatedUnexpectedlyError,
-  ConnectionError,
-  IdleTransactionTimeoutError,
-  StatementCancelledError,
-  StatementTimeoutError,
-]
-
 /** True when Postgres is unreachable, shutting down or too slow, so the request can be repeated later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
     /^(08|53|57|55P03|25P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(sqlState(error)) ||
-    unavailable.some((kind) => error instanceof kind) ||
     (error.cause instanceof Error && isDatabaseUnavailable(error.cause))
   )
 }
 
-const timeouts = [IdleTransactionTimeoutError, StatementCancelledError, StatementTimeoutError]
-
 /** True when Postgres is unreachable for all requests; false when one statement was too slow, or a row was locked. */
 export function isDatabaseAway(error: unknown): boolean {
   const late = (cause: unknown): boolean =>
-    timeouts.some((kind) => cause instanceof kind) ||
     /^(57014|55P03|25P03)$/.test(sqlState(cause)) ||
     (cause instanceof Error && cause.cause !== undefined && late(cause.cause))
   return isDatabaseUnavailable(error) && !late(error)

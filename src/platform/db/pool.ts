@@ -1,21 +1,18 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import type { ConnectionOptions } from 'node:tls'
-import { createPgDriverFactory } from '@slonik/pg-driver'
-import {
-  createPool,
-  createTypeParserPreset,
-  type DatabasePool,
-  type Interceptor,
-  type QueryResultRow,
-  type QuerySqlToken,
-} from 'slonik'
+import { channel } from 'node:diagnostics_channel'
+import pg from 'pg'
+import { createKeyedSemaphore } from '../keyed-semaphore.ts'
+import { isDatabaseAway, sqlState } from './database-errors.ts'
+import { Flush, type Outcome, type Statement } from './flush.ts'
 
 /** How a pool is opened: at most `size` connections; `prepared` names statements so that they are parsed once. */
 export interface PoolOptions {
   size: number
   prepared: boolean
   applicationName: string
+  /** Called with the seconds that each caller waited for a connection. */
+  waited?: (seconds: number) => void
+  /** Called when a transaction is repeated after a serialization failure or a deadlock. */
+  retried?: () => void
 }
 
 /** The current connections of a pool. */
@@ -27,29 +24,26 @@ export interface PoolLoad {
   waiting: number
 }
 
-/**
- * Opens a pool. All settings are local to a transaction, so connections are not reset on release (DISCARD ALL costs a
- * quarter of the throughput and drops prepared plans). Statements time out after 5 s. Slonik's own tracing stays off,
- * because its spans repeat error messages, which contain values.
- */
-export function openPool(
-  url: string,
-  { size, prepared, applicationName }: PoolOptions,
-): Promise<DatabasePool> {
-  const { address, tls } = withoutTls(addressOf(url, applicationName))
-  return createPool(address, {
-    ...(tls && { ssl: tls }),
-    driverFactory: createPgDriverFactory(),
-    maxPoolSize: size,
-    connectionTimeout: timeouts.connect,
-    connectionRetryLimit: 0,
-    idleTimeout: timeouts.idle,
-    statementTimeout: timeouts.statement,
-    idleInTransactionSessionTimeout: timeouts.idleInTransaction,
-    resetConnection: async () => {},
-    typeParsers,
-    interceptors: prepared ? [nameStatements, validateRows] : [validateRows],
-  })
+/** A connection of a pool, held by one caller. */
+export interface Connection {
+  /** One round trip. Never rejects; a lost connection is an error with the SQLSTATE 08006. */
+  send(statements: readonly Statement[]): Promise<Outcome>
+  /** Ends a transaction that is still open. A connection that cannot do that is closed. */
+  rollBack(): Promise<void>
+}
+
+/** The connections of one database role. */
+export interface Pool {
+  readonly prepared: boolean
+  readonly retried: () => void
+  /** Holds a connection for one read-only flush. `work` must leave no transaction open. */
+  forRead<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** Holds a connection for a transaction. One connection always stays free for reads. */
+  forTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** Rejects when Postgres does not answer. */
+  ping(): Promise<void>
+  load(): PoolLoad
+  end(): Promise<void>
 }
 
 /**
@@ -65,71 +59,131 @@ export const timeouts = {
   idle: 60_000,
 }
 
+/** How long a read waits for Postgres's answer (ms); it waits as long again for a connection. */
+const readMs = 2_000
+
+/** Every flush, as its list of statements. A test counts the round trips of a request with it. */
+export const flushes = channel('bailiwick:flush')
+
+/**
+ * Opens a pool. It connects at the first use. All settings are local to a transaction, so connections are not reset on
+ * release (DISCARD ALL costs a quarter of the throughput and drops prepared plans).
+ */
+export function openPool(url: string, options: PoolOptions): Pool {
+  const { size, prepared, applicationName, waited = () => undefined, retried = () => undefined } = options
+  const pool = new pg.Pool({
+    connectionString: addressOf(url, applicationName),
+    max: size,
+    connectionTimeoutMillis: timeouts.connect,
+    idleTimeoutMillis: timeouts.idle,
+    statement_timeout: timeouts.statement,
+    idle_in_transaction_session_timeout: timeouts.idleInTransaction,
+  })
+  // A lost connection fails its flush. Without a flush there is nothing to report.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('error', () => undefined)
+
+  const transactionTurn = createKeyedSemaphore({
+    maxConcurrent: Math.max(1, size - 1),
+    maxWaiting: Number.POSITIVE_INFINITY,
+    maxWaitMs: timeouts.connect,
+    failsAll: isDatabaseAway,
+  })
+  let waiting = 0
+  const take = async (begun: number): Promise<pg.PoolClient> => {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      throw lostConnection(error)
+    } finally {
+      waiting--
+      waited((performance.now() - begun) / 1_000)
+    }
+  }
+  const hold = async <T>(answerMs: number, begun: number, work: (connection: Connection) => Promise<T>) => {
+    const client = await take(begun)
+    try {
+      return await work(connectionOf(client, answerMs))
+    } finally {
+      client.release(streamOf(client).destroyed || client.getTransactionStatus() !== 'I')
+    }
+  }
+  const forRead: Pool['forRead'] = (work) => {
+    waiting++
+    return hold(readMs, performance.now(), work)
+  }
+  const ping = statementNamed('ping', 'select 1', prepared)
+  return {
+    prepared,
+    retried,
+    forRead,
+    async forTransaction(work) {
+      const begun = performance.now()
+      let inTurn = false
+      waiting++
+      try {
+        return await transactionTurn('', () => {
+          inTurn = true
+          // Postgres ends a statement after its timeout. A flush that is later still has lost its connection.
+          return hold(timeouts.statement + readMs, begun, work)
+        })
+      } finally {
+        if (!inTurn) waiting--
+      }
+    },
+    async ping() {
+      const { error } = await forRead((connection) => connection.send([ping]))
+      if (error) throw error
+    },
+    // pg's pools count connecting clients as busy.
+    load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, connecting: 0, waiting }),
+    end: () => pool.end(),
+  }
+}
+
+/** A statement of our own, such as `begin`. */
+export const statementNamed = (name: string, text: string, prepared: boolean): Statement => ({
+  name: prepared ? name : '',
+  text,
+  values: [],
+})
+
+/** Postgres refuses a prepared statement: its columns changed since it was parsed, or a pooler lost it. */
+const statementLost = /^(0A|26)/
+
+function connectionOf(client: pg.PoolClient, answerMs: number): Connection {
+  const close = () => streamOf(client).destroy()
+  return {
+    async send(statements) {
+      flushes.publish(statements)
+      const flush = new Flush(statements)
+      const timer = setTimeout(close, answerMs)
+      client.query(flush as unknown as pg.Submittable)
+      const { answers, error } = await flush.outcome
+      clearTimeout(timer)
+      if (!error) return { answers, error }
+      if (statementLost.test(sqlState(error))) close()
+      return { answers, error: lostConnection(error) }
+    },
+    async rollBack() {
+      await client.query('rollback').catch(close)
+    },
+  }
+}
+
+const streamOf = (client: pg.PoolClient) =>
+  (client as unknown as { connection: pg.Connection }).connection.stream
+
+/** pg reports a lost connection, and a connection timeout, without a code. This adds the SQLSTATE 08006. */
+function lostConnection(error: unknown): Error {
+  if (error instanceof Error && sqlState(error)) return error
+  return Object.assign(new Error('Postgres could not be reached', { cause: error }), { code: '08006' })
+}
+
 /** A database's address, with the settings of all our connections. */
 export function addressOf(url: string, applicationName: string): string {
   const address = new URL(url)
   address.searchParams.set('application_name', applicationName)
   address.searchParams.set('options', `-c lock_timeout=${timeouts.lock}`)
   return address.href
-}
-
-/** Slonik's driver does not know `verify-full` and reads no certificate files, so both are converted to TLS options. */
-function withoutTls(url: string): { address: string; tls: ConnectionOptions | undefined } {
-  const address = new URL(url)
-  const [mode, ca, cert, key] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].map((name) => {
-    const value = address.searchParams.get(name)
-    address.searchParams.delete(name)
-    return value
-  })
-  const tls = {
-    rejectUnauthorized: mode !== 'no-verify',
-    ...(ca && { ca: readFileSync(ca, 'utf8') }),
-    ...(cert && { cert: readFileSync(cert, 'utf8') }),
-    ...(key && { key: readFileSync(key, 'utf8') }),
-  }
-  return { address: address.href, tls: !mode || mode === 'disable' ? undefined : tls }
-}
-
-/** Counts, sequences and revisions stay far below 2^53. */
-const wholeNumbers = { name: 'int8', parse: Number }
-
-/** Parsers of column values by type name. Times become ms since 1970. */
-export const typeParsers = [...createTypeParserPreset().filter(({ name }) => name !== 'int8'), wholeNumbers]
-
-/** Slonik attaches the zod schema of `sql.type` to a query, but does not apply it. */
-const validateRows: Interceptor = {
-  name: 'validate-rows',
-  transformRow: ({ resultParser }, query, row) =>
-    checkedRow({ sql: query.sql, ...(resultParser && { parser: resultParser }) }, row),
-}
-
-/** Parses a row with its statement's schema. Throws (a bug of ours) when it does not match. */
-export function checkedRow(
-  { sql, parser }: { sql: string; parser?: QuerySqlToken['parser'] },
-  row: QueryResultRow,
-): QueryResultRow {
-  const checked = parser?.['~standard'].validate(row)
-  if (!checked) return row
-  if (checked instanceof Promise) throw new Error('Row schemas are checked synchronously')
-  if (!checked.issues) return checked.value as QueryResultRow
-  // Names the columns and their faults, never the row, which can contain a secret.
-  const faults = checked.issues.map(({ path, message }) => `${path?.join('.')}: ${message}`)
-  throw new Error(`A row of ${sql.trim().slice(0, 60)}… does not match its schema: ${faults.join('; ')}`)
-}
-
-const nameStatements: Interceptor = {
-  name: 'name-statements',
-  transformQuery: (_context, query) => ({ ...query, name: statementName(query.sql) }),
-}
-
-const names = new Map<string, string>()
-
-/** The name of a statement: a digest of its text. There are few texts, because values are always bound. */
-export function statementName(text: string): string {
-  let name = names.get(text)
-  if (!name) {
-    name = createHash('sha256').update(text).digest('base64url').slice(0, 20)
-    names.set(text, name)
-  }
-  return name
 }

@@ -1,54 +1,33 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type DatabasePool, type DatabaseTransactionConnection, sql } from 'slonik'
-import { z } from 'zod'
 import { withTimeLimit } from '../time-limit.ts'
 import { inPostgresSpan } from '../tracing/span.ts'
 import { sqlState } from './database-errors.ts'
-import { timeouts } from './pool.ts'
-import type { ReadPool } from './read-pool.ts'
-import { watchStatements } from './watch-statements.ts'
+import { type Connection, type Pool, timeouts } from './pool.ts'
+import { type Scope, Tx } from './tx.ts'
 
 export { sql } from 'slonik'
 export { isDatabaseUnavailable, sqlState } from './database-errors.ts'
+export type { Scope } from './tx.ts'
+export type { Tx }
 
-/** A transaction. Its callback does SQL only, because it runs again after a serialization failure. */
-export type Tx = DatabaseTransactionConnection
-
-/** The pools of one process: one per database role, and those for reads of one statement. */
+/** The pools of one process: one per database role. */
 export interface Databases {
-  api: DatabasePool
-  apiReads: ReadPool
-  system: DatabasePool
-  systemReads: ReadPool
-  worker: DatabasePool
+  api: Pool
+  system: Pool
+  worker: Pool
 }
-
-/** The tenant and user whose rows a transaction sees. Row-level security compares both with each row. */
-export interface Scope {
-  tenantId: string
-  userId: string
-}
-
-const scopeSet = z.object({ tenant: z.string(), person: z.string() })
 
 /**
  * Runs `work` in one transaction that sees the rows of one tenant and one user. An error of `work` rolls back and is
- * rethrown; the connection survives it.
+ * rethrown; the connection survives it. `work` does SQL only, because it runs again after a serialization failure.
  */
 export function inTenant<T>(
   db: Pick<Databases, 'api'>,
-  scope: Scope,
+  { tenantId, userId }: Scope,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const scoped = async (tx: Tx) => {
-    const set = await tx.one(sql.type(scopeSet)`
-      select set_config('app.tenant_id', ${scope.tenantId}, true) as tenant,
-             set_config('app.user_id', ${scope.userId}, true) as person`)
-    if (set.tenant !== scope.tenantId || set.person !== scope.userId) throw new Error('The scope was not set')
-    return work(tx)
-  }
   return inPostgresSpan('transaction', { 'bailiwick.role': 'api' }, () =>
-    transact(db.api, scoped, timeouts.transaction),
+    transact(db.api, { tenantId, userId }, work, timeouts.transaction),
   )
 }
 
@@ -62,16 +41,14 @@ export function asSystem<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   return inPostgresSpan('transaction', { 'bailiwick.role': 'system' }, () =>
-    transact(db.system, work, timeouts.transaction),
+    transact(db.system, null, work, timeouts.transaction),
   )
 }
 
 /** Runs `work` as the worker role, which sees the outbox, mails and events of all tenants. */
 export function asWorker<T>(db: Pick<Databases, 'worker'>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return inPostgresSpan('transaction', { 'bailiwick.role': 'worker' }, () => transact(db.worker, work))
+  return inPostgresSpan('transaction', { 'bailiwick.role': 'worker' }, () => transact(db.worker, null, work))
 }
-
-type Outcome<T> = { value: T } | { error: unknown }
 
 const surrounding = new AsyncLocalStorage<{ open: boolean }>()
 
@@ -87,11 +64,29 @@ export function assertOutside(): void {
     throw new Error('A transaction began inside another: pass the outer one as an argument')
 }
 
-async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, limitMs?: number): Promise<T> {
+async function transact<T>(
+  pool: Pool,
+  scope: Scope | null,
+  work: (tx: Tx) => Promise<T>,
+  limitMs?: number,
+): Promise<T> {
   assertOutside()
   const mark = { open: true, late: false }
+  const attempt = async (connection: Connection): Promise<T> => {
+    if (mark.late) throw noAnswer()
+    const tx = new Tx(connection, { scope, prepared: pool.prepared })
+    try {
+      const value = await work(tx)
+      if (mark.late) throw noAnswer()
+      await tx.commit()
+      return value
+    } catch (error) {
+      await tx.rollBack()
+      throw error
+    }
+  }
   const running = surrounding
-    .run(mark, () => pool.transaction((tx) => attempt(tx, work, mark)))
+    .run(mark, () => pool.forTransaction((connection) => repeated(() => attempt(connection), pool.retried)))
     .finally(() => {
       mark.open = false
     })
@@ -99,30 +94,19 @@ async function transact<T>(pool: DatabasePool, work: (tx: Tx) => Promise<T>, lim
     mark.late = true
     throw noAnswer()
   }
-  const outcome = await (limitMs === undefined ? running : withTimeLimit(limitMs, running, giveUp))
-  if ('error' in outcome) throw outcome.error
-  return outcome.value
+  return limitMs === undefined ? running : withTimeLimit(limitMs, running, giveUp)
 }
 
-/**
- * Slonik destroys a connection when an error passes through it, so every refused request would cost a new Postgres
- * backend. Therefore errors leave the transaction as values, after our own rollback, and are thrown outside. (Slonik's
- * COMMIT then finds no transaction, which Postgres answers with a notice.) Two kinds of errors still pass through
- * slonik: serialization failures, which it retries, and lost connections.
- */
-async function attempt<T>(
-  tx: Tx,
-  work: (tx: Tx) => Promise<T>,
-  mark: { late: boolean },
-): Promise<Outcome<T>> {
-  try {
-    if (mark.late) throw noAnswer()
-    const value = await watchStatements(tx, work)
-    if (mark.late) throw noAnswer()
-    return { value }
-  } catch (error) {
-    if (/^(40|08|57P)/.test(sqlState(error))) throw error
-    await tx.query(sql.unsafe`rollback`)
-    return { error }
+const maxTries = 6
+
+/** Repeats work that Postgres ended with a serialization failure or a deadlock (class 40). */
+export async function repeated<T>(work: () => Promise<T>, onRetry: () => void): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!sqlState(error).startsWith('40') || tries === maxTries) throw error
+      onRetry()
+    }
   }
 }

@@ -1,5 +1,5 @@
-import { type DatabasePool, sql } from 'slonik'
 import { z } from 'zod'
+import type { Pool } from '../db/pool.ts'
 import type { Databases } from '../db/transaction.ts'
 import { unavailable } from '../errors.ts'
 import type { Sample } from '../metrics/read-sources.ts'
@@ -34,11 +34,11 @@ export const createWorkerReadiness = (
   atWork: () => boolean,
 ): Readiness => readinessOf([worker], clock, atWork)
 
-function readinessOf(pools: DatabasePool[], clock: () => number, atWork = () => true): Readiness {
+function readinessOf(pools: Pool[], clock: () => number, atWork = () => true): Readiness {
   let draining = false
   let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve() }
   const ping = async () => {
-    await Promise.all(pools.map((pool) => pool.query(sql.unsafe`select 1`)))
+    await Promise.all(pools.map((pool) => pool.ping()))
   }
   return {
     async ready() {

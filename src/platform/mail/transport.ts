@@ -1,5 +1,5 @@
-import type { DatabasePool } from 'slonik'
-import { sql } from '../db/transaction.ts'
+import type { Pool } from '../db/pool.ts'
+import { asWorker, sql } from '../db/transaction.ts'
 import { isLoopbackHost } from '../loopback.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { automatic, messageIdOf, senderOf } from './headers.ts'
@@ -29,7 +29,7 @@ interface TransportOptions {
   /** `Name <address>` or an address */
   from: string
   /** Pool of the worker role. Mail is stored there when there is no mail server. */
-  capture: DatabasePool
+  capture: Pool
 }
 
 /** Opens SMTP when there is a mail server, else the development mailbox. Counts each attempt in `metrics`. */
@@ -44,7 +44,7 @@ export function openMailTransport(
 }
 
 /** Stores mails for the development mailbox instead of sending them. A mail sent twice is stored once. */
-function captureTransport(pool: DatabasePool, from: string): MailTransport {
+function captureTransport(worker: Pool, from: string): MailTransport {
   const sender = senderOf(from)
   return {
     async send({ id, to, at, subject, text, html }) {
@@ -53,11 +53,13 @@ function captureTransport(pool: DatabasePool, from: string): MailTransport {
         Date: new Date(at).toUTCString(),
         ...automatic,
       }
-      await pool.query(sql.unsafe`
+      await asWorker({ worker }, (tx) =>
+        tx.query(sql.unsafe`
         insert into captured_mails (id, recipient, sender, subject, text, html, headers, created_at)
         values (${id}, ${to}, ${from}, ${subject}, ${text}, ${html}, ${sql.jsonb(headers)},
                 ${sql.timestamp(new Date(at))})
-        on conflict (id) do nothing`)
+        on conflict (id) do nothing`),
+      )
     },
     async verify() {},
     async close() {},

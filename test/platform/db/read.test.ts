@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import type { QuerySqlToken } from 'slonik'
 import t from 'tap'
 import { z } from 'zod'
-import { openPool } from '../../../src/platform/db/pool.ts'
+import { flushes, openPool, type Pool } from '../../../src/platform/db/pool.ts'
 import { type Read, readAsSystem, readInTenant } from '../../../src/platform/db/read.ts'
-import { openReadPool, type ReadPool } from '../../../src/platform/db/read-pool.ts'
 import {
   inTenant,
   isDatabaseUnavailable,
@@ -20,8 +20,8 @@ const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()
 const pools: { end(): Promise<void> }[] = []
-const open = (size: number, prepared = true, role: 'api' | 'system' = 'api'): ReadPool => {
-  const pool = openReadPool(urls[role], { size, prepared, applicationName: `test-reads-${role}` })
+const open = (size: number, prepared = true, role: 'api' | 'system' = 'api'): Pool => {
+  const pool = openPool(urls[role], { size, prepared, applicationName: `test-reads-${role}` })
   pools.push(pool)
   return pool
 }
@@ -46,6 +46,8 @@ const listRoles = (read: Read) =>
   read.any(sql.type(found)`
     select tenant_id, pg_backend_pid() as backend, current_setting('app.tenant_id') as scope,
            current_setting('app.user_id') as person from roles`)
+const unscoped = <T extends QuerySqlToken['parser']>(pool: Pool, token: QuerySqlToken<T>) =>
+  readAsSystem({ system: pool }, 'test', (read) => read.any(token))
 const rejection = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
   work.then(
     () => Promise.reject(new Error('It was fulfilled')),
@@ -71,9 +73,9 @@ const endings: Record<string, (read: Read, scope: Scope) => Promise<unknown>> = 
 const bad = Object.keys(endings)
 
 /** Runs `count` reads of both tenants, 20 at a time. A fifth fails; one in `kills` of these loses its connection. */
-async function interleave(pool: ReadPool, count: number, kills = 20) {
+async function interleave(pool: Pool, count: number, kills = 20) {
   const seen = { rows: 0, well: 0, mixed: 0, ended: new Set<string>() }
-  const db = { apiReads: pool }
+  const db = { api: pool }
   let started = 0
   const fail = async (number: number, scope: Scope) => {
     const ending = number % kills === 0 ? 'killed' : bad[number % (bad.length - 1)]!
@@ -112,9 +114,9 @@ for (const [size, count, prepared] of [
       t.equal(seen.rows, 3 * seen.well, 'each saw its three rows')
       t.equal(seen.ended.size, bad.length, [...seen.ended].join(', '))
       for (let more = 0; more < 10; more++) {
-        t.same(await pool.read(null, sql.unsafe`select * from roles`), [], 'no scope is left on a connection')
-        const [row] = await pool.read(
-          null,
+        t.same(await unscoped(pool, sql.unsafe`select * from roles`), [], 'no scope is left on a connection')
+        const [row] = await unscoped(
+          pool,
           sql.unsafe`select current_setting('app.tenant_id', true) as left, current_setting('transaction_read_only') as reading`,
         )
         t.match(row, { left: /^$/, reading: 'on' })
@@ -132,9 +134,9 @@ t.test('1,000 failing reads use the backends of their pool and open no new ones'
   const kinds = bad.filter((kind) => kind !== 'killed')
   const one = async (number: number) => {
     await rejection(
-      readInTenant({ apiReads: pool }, a, (read) => endings[kinds[number % kinds.length]!]!(read, a)),
+      readInTenant({ api: pool }, a, (read) => endings[kinds[number % kinds.length]!]!(read, a)),
     )
-    for (const row of await readInTenant({ apiReads: pool }, a, listRoles)) backends.add(row.backend)
+    for (const row of await readInTenant({ api: pool }, a, listRoles)) backends.add(row.backend)
   }
   for (let number = 0; number < 1_000; number += 10)
     await Promise.all(Array.from({ length: 10 }, (_, more) => one(number + more)))
@@ -144,13 +146,13 @@ t.test('1,000 failing reads use the backends of their pool and open no new ones'
 t.test('a pool never opens more connections than its size, however many reads wait', async (t) => {
   const pool = open(2)
   const pid = sql.type(z.object({ pid: z.number() }))`select pg_backend_pid() as pid, pg_sleep(0.02)`
-  const rows = await Promise.all(Array.from({ length: 40 }, () => pool.read(null, pid)))
+  const rows = await Promise.all(Array.from({ length: 40 }, () => unscoped(pool, pid)))
   t.equal(new Set(rows.map(([row]) => row?.pid)).size, 2)
 })
 
 t.test('a statement that Postgres could not parse is parsed again at the next read', async (t) => {
   const read = (text: string) =>
-    readInTenant({ apiReads: pool }, a, (on) =>
+    readInTenant({ api: pool }, a, (on) =>
       on.any(sql.type(z.object({ n: z.int() }))`select n from soon where n::text = ${text}`),
     )
   const pool = open(1)
@@ -167,7 +169,7 @@ t.test('a statement that Postgres could not parse is parsed again at the next re
 t.test('a statement that was parsed but not run is known, also without its columns', async (t) => {
   const pool = open(1)
   const read = (scope: Scope, id: string) =>
-    readInTenant({ apiReads: pool }, scope, (on) =>
+    readInTenant({ api: pool }, scope, (on) =>
       on.any(sql.type(z.object({ name: z.string() }))`select name from tenants where id = ${id}`),
     )
   t.match(await rejection(read(a, 'x')), { code: '22P02' }, 'its value is refused after its text was parsed')
@@ -175,7 +177,7 @@ t.test('a statement that was parsed but not run is known, also without its colum
   t.same(await read(a, b.tenantId), [])
   const fresh = open(1)
   const later = (scope: Scope) =>
-    readInTenant({ apiReads: fresh }, scope, (on) => on.any(sql.unsafe`select name from tenants`))
+    readInTenant({ api: fresh }, scope, (on) => on.any(sql.unsafe`select name from tenants`))
   t.equal(
     sqlState(await rejection(later({ ...a, tenantId: 'a\0b' }))),
     '22021',
@@ -190,7 +192,7 @@ t.test('a statement whose columns changed fails once, not until the connection e
     'create table shifting (n int); insert into shifting values (1); grant select on shifting to bailiwick_api',
   )
   const pool = open(1)
-  const read = () => readInTenant({ apiReads: pool }, a, (on) => on.any(sql.unsafe`select n from shifting`))
+  const read = () => readInTenant({ api: pool }, a, (on) => on.any(sql.unsafe`select n from shifting`))
   t.same(await read(), [{ n: 1 }])
   await superuser.query('alter table shifting alter n type text')
   t.equal(sqlState(await rejection(read())), '0A000')
@@ -209,27 +211,57 @@ t.test('values are sent and read as in a transaction', async (t) => {
              ${sql.array(texts, 'text')} as texts, ${sql.array([1, 2], 'int4')} as numbers,
              ${sql.binary(Buffer.from([0, 1, 255]))}::bytea as bytes, ${randomUUID()}::uuid is null as id,
              ${sql.jsonb({ a: [1, 'x'] })} as json, date '2026-01-02' as day, 1.50::numeric as exact,
-             interval '90 seconds' as span, ${sql.array([a.tenantId], 'uuid')} as ids
+             interval '90 seconds' as span, array[to_timestamp(1.5), null] as moments, array[9007199254740991] as bigs, ${sql.array([a.tenantId], 'uuid')} as ids
       from generate_series(1, 2)`)
   const [read, transacted] = [
-    await readInTenant({ apiReads: open(1) }, a, ask),
+    await readInTenant({ api: open(1) }, a, ask),
     await inTenant({ api }, a, (tx) => ask(tx)),
   ]
   t.equal(read.length, 2)
-  t.match(read, [{ texts }, { texts }])
+  t.match(read, [{ texts, moments: [1500, null], bigs: [9_007_199_254_740_991] }, { texts }])
   t.strictSame(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(transacted)))
 })
 
-t.test('a read has one statement and runs outside transactions', async (t) => {
+t.test(
+  'statements that are asked for together share a round trip, a snapshot of errors, and their scope',
+  async (t) => {
+    const pool = open(1)
+    const sent: number[] = []
+    const count = (statements: unknown) => sent.push((statements as unknown[]).length)
+    flushes.subscribe(count)
+    const [roles, tenants] = await readInTenant({ api: pool }, a, (read) =>
+      Promise.all([
+        listRoles(read),
+        read.anyFirst(sql.type(z.object({ name: z.string() }))`select name from tenants`),
+      ]),
+    )
+    t.same(
+      roles.map((row) => row.tenant_id),
+      [a.tenantId, a.tenantId, a.tenantId],
+    )
+    t.same(tenants, ['a'])
+    t.same(sent, [5], 'begin, scope, two statements, commit')
+    flushes.unsubscribe(count)
+    const settled = await readInTenant({ api: pool }, b, (read) =>
+      Promise.allSettled([listRoles(read), endings.malformed!(read, b), listRoles(read)]),
+    )
+    t.same(
+      settled.map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    )
+  },
+)
+
+t.test('a read asks for all its statements at once and runs outside transactions', async (t) => {
   const pool = open(1)
   const twice = async (read: Read) => {
     await listRoles(read)
     await listRoles(read)
   }
-  t.match(await rejection(readInTenant({ apiReads: pool }, a, twice)), { message: /one statement/ })
+  t.match(await rejection(readInTenant({ api: pool }, a, twice)), { message: /all its statements at once/ })
   const api = await openPool(urls.api, { size: 1, prepared: true, applicationName: 'test' })
   pools.push({ end: () => api.end() })
-  t.match(await rejection(inTenant({ api }, a, () => readInTenant({ apiReads: pool }, b, listRoles))), {
+  t.match(await rejection(inTenant({ api }, a, () => readInTenant({ api: pool }, b, listRoles))), {
     message: /inside another/,
   })
 })
@@ -238,15 +270,15 @@ t.test(
   'a lost connection, a Postgres that does not answer and an unreachable one differ from our own faults',
   async (t) => {
     const pool = open(1)
-    const lost = await rejection(readInTenant({ apiReads: pool }, a, (read) => endings.killed!(read, a)))
+    const lost = await rejection(readInTenant({ api: pool }, a, (read) => endings.killed!(read, a)))
     t.ok(isDatabaseUnavailable(lost), `${lost.message} ${sqlState(lost)}`)
-    t.equal((await readInTenant({ apiReads: pool }, b, listRoles)).length, 3, 'and the pool recovers')
+    t.equal((await readInTenant({ api: pool }, b, listRoles)).length, 3, 'and the pool recovers')
 
     const begun = performance.now()
-    const sleeping = readInTenant({ apiReads: pool }, a, (read) => read.any(sql.unsafe`select pg_sleep(20)`))
+    const sleeping = readInTenant({ api: pool }, a, (read) => read.any(sql.unsafe`select pg_sleep(20)`))
     const [silent, queued] = await Promise.all([
       rejection(sleeping),
-      readInTenant({ apiReads: pool }, b, listRoles).catch((error) => error),
+      readInTenant({ api: pool }, b, listRoles).catch((error) => error),
     ])
     t.ok(isDatabaseUnavailable(silent), `${silent.message} ${sqlState(silent)}`)
     t.ok(
@@ -254,15 +286,15 @@ t.test(
       'a read that waited for the statement is served, or fails with the same code',
     )
     t.ok(performance.now() - begun < 19_000, 'before the statement would have ended')
-    t.equal((await readInTenant({ apiReads: pool }, b, listRoles)).length, 3)
+    t.equal((await readInTenant({ api: pool }, b, listRoles)).length, 3)
 
     const away = new URL(urls.api)
     away.port = '1'
-    const nowhere = openReadPool(away.href, { size: 1, prepared: true, applicationName: 'test' })
-    t.ok(isDatabaseUnavailable(await rejection(readInTenant({ apiReads: nowhere }, a, listRoles))))
+    const nowhere = openPool(away.href, { size: 1, prepared: true, applicationName: 'test' })
+    t.ok(isDatabaseUnavailable(await rejection(readInTenant({ api: nowhere }, a, listRoles))))
     t.notOk(
       isDatabaseUnavailable(
-        await rejection(readInTenant({ apiReads: pool }, a, (read) => endings.malformed!(read, a))),
+        await rejection(readInTenant({ api: pool }, a, (read) => endings.malformed!(read, a))),
       ),
     )
   },
@@ -271,16 +303,16 @@ t.test(
 t.test('each wrapper runs as its own role', async (t) => {
   const asked = sql.type(z.object({ role: z.string() }))`select current_user::text as role`
   const ask = (read: Read) => read.maybeOne(asked)
-  t.same(await readInTenant({ apiReads: open(1) }, a, ask), { role: 'bailiwick_api' })
-  t.same(await readAsSystem({ systemReads: open(1, true, 'system') }, 'test', ask), {
+  t.same(await readInTenant({ api: open(1) }, a, ask), { role: 'bailiwick_api' })
+  t.same(await readAsSystem({ system: open(1, true, 'system') }, 'test', ask), {
     role: 'bailiwick_system',
   })
 })
 
 for (const [way, list] of Object.entries({
-  'a read': (pool: ReadPool, token: ReturnType<typeof sql.unsafe>) =>
-    readInTenant({ apiReads: pool }, a, (read) => read.any(token)),
-  'a transaction': async (_pool: ReadPool, token: ReturnType<typeof sql.unsafe>) => {
+  'a read': (pool: Pool, token: ReturnType<typeof sql.unsafe>) =>
+    readInTenant({ api: pool }, a, (read) => read.any(token)),
+  'a transaction': async (_pool: Pool, token: ReturnType<typeof sql.unsafe>) => {
     const api = await openPool(urls.api, { size: 1, prepared: true, applicationName: 'test-deadlock' })
     return inTenant({ api }, a, (tx) => tx.any(token)).finally(() => api.end())
   },

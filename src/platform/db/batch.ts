@@ -1,0 +1,91 @@
+import type { QuerySqlToken } from 'slonik'
+import { inPostgresSpan } from '../tracing/span.ts'
+import type { Answer, Statement } from './flush.ts'
+import type { Connection, Pool } from './pool.ts'
+import { statementOf } from './statement.ts'
+import { Statements } from './statements.ts'
+import { assertOutside, type Databases, repeated } from './transaction.ts'
+import { commit, opening, type Scope, scopeFault } from './tx.ts'
+
+/** What a batch sees, and whether it only reads. */
+interface BatchOptions {
+  scope: Scope | null
+  readOnly: boolean
+}
+
+/**
+ * A transaction in one round trip: begin, scope, statements and commit go out together. It collects statements until
+ * `send`; then no more can be asked for. All answers resolve after the commit, or all reject.
+ */
+export class Batch extends Statements {
+  readonly #pool: Pool
+  readonly #options: BatchOptions
+  readonly #statements: Statement[] = []
+  readonly #answers = Promise.withResolvers<Answer[]>()
+  #sent = false
+
+  constructor(pool: Pool, options: BatchOptions) {
+    assertOutside()
+    super()
+    this.#pool = pool
+    this.#options = options
+  }
+
+  protected override async ask(token: QuerySqlToken): Promise<Answer> {
+    // A second flush would be a second transaction, which can see a different state.
+    if (this.#sent)
+      throw new Error('A batch asks for all its statements at once: take a transaction for more')
+    const index = this.#statements.push(statementOf(token, this.#pool.prepared)) - 1
+    return (await this.#answers.promise)[index]!
+  }
+
+  send(): void {
+    this.#sent = true
+    if (this.#statements.length === 0) return
+    const { retried } = this.#pool
+    const text = this.#statements.map((statement) => statement.text).join('; ')
+    const run = (connection: Connection) => this.#run(connection)
+    const { readOnly } = this.#options
+    inPostgresSpan(readOnly ? 'read' : 'transaction', { 'db.query.text': text }, () =>
+      repeated(() => (readOnly ? this.#pool.forRead(run) : this.#pool.forTransaction(run)), retried),
+    ).then(this.#answers.resolve, this.#answers.reject)
+  }
+
+  async #run(connection: Connection): Promise<Answer[]> {
+    const { prepared } = this.#pool
+    const { scope, readOnly } = this.#options
+    const begin = opening(scope, prepared, readOnly)
+    const { answers, error } = await connection.send([...begin, ...this.#statements, commit(prepared)])
+    if (error) {
+      await connection.rollBack()
+      throw error
+    }
+    const fault = scopeFault(scope, answers)
+    if (fault) throw fault
+    return answers.slice(begin.length)
+  }
+}
+
+/** Sends what `work` asks for before its first await. */
+export function atOnce<T>(
+  pool: Pool,
+  options: BatchOptions,
+  work: (statements: Statements) => Promise<T>,
+): Promise<T> {
+  const batch = new Batch(pool, options)
+  const answer = work(batch)
+  batch.send()
+  return answer
+}
+
+/**
+ * As `asSystem`, for changes that do not depend on one another's answers: `work` asks for all its statements before its
+ * first await, and the commit goes out with them.
+ */
+export function writeAsSystem<T>(
+  { system }: Pick<Databases, 'system'>,
+  _reason: string,
+  work: (statements: Statements) => Promise<T>,
+): Promise<T> {
+  return atOnce(system, { scope: null, readOnly: false }, work)
+}
