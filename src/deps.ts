@@ -12,6 +12,7 @@ import type { LoadPolicies, RecordDecision } from './platform/http/policies-in-f
 import type { KeyedSemaphore } from './platform/keyed-semaphore.ts'
 import type { Metrics } from './platform/metrics/metrics.ts'
 import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
+import type { SetUpTenant } from './tenancy/tenants/set-up-tenant.ts'
 
 /**
  * What the features share. open-deps.ts opens it once per process; each function takes what it needs as an argument.
@@ -37,6 +38,8 @@ export interface Deps {
   budget: CallBudget
   /** Base of links and list URLs, without a trailing slash. Known once the process listens. */
   publicUrl: () => string
+  /** Gives a new tenant the rules of the installation's manifests. */
+  setUpTenant: SetUpTenant
   metrics: Metrics
   semaphores: Semaphores
 }

@@ -10,6 +10,7 @@ import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
 import { openCallBudget } from './identity/rate-limits/call-budget.ts'
 import { openLimiters } from './identity/rate-limits/limiters.ts'
 import { sweepRateLimits } from './identity/rate-limits/sweep-rate-limits.ts'
+import { openTenantSetUp } from './installation/manifests/set-up-tenant.ts'
 import {
   createMeasuredHasher,
   type HashLimits,
@@ -94,6 +95,7 @@ export async function openDeps(
     budget,
     approvals: createApprovals({ config, db, sealer, publicUrl }),
     publicUrl,
+    setUpTenant: openTenantSetUp(),
     metrics,
     semaphores: {
       // More concurrent requests would be no faster, because a role has no more connections.

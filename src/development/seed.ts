@@ -16,7 +16,9 @@ export interface DemoAccount {
 }
 
 /** The dependencies of seeding. */
-export type SeedDeps = Pick<Deps, 'passwords' | 'clock'> & { db: Pick<Deps['db'], 'api' | 'system'> }
+export type SeedDeps = Pick<Deps, 'passwords' | 'clock' | 'setUpTenant'> & {
+  db: Pick<Deps['db'], 'api' | 'system'>
+}
 
 const requestInfo = { requestId: 'seed', ip: '', userAgent: '', traceparent: null }
 
@@ -54,7 +56,7 @@ export async function seedTenant(deps: SeedDeps, name: string, owner: SeedPerson
   const at = deps.clock()
   const tenantId = timeOrderedId(at)
   const created = await insertPerson(deps, tenantId, owner, async (tx, founder) => {
-    await createTenantWithOwner(tx, { id: tenantId, name, slug: undefined, founder, requestInfo, at })
+    await createTenantWithOwner(tx, deps, { id: tenantId, name, slug: undefined, founder, requestInfo, at })
   })
   return created && tenantId
 }

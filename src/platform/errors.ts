@@ -78,6 +78,15 @@ export function insufficientAuthentication(acr: 'aal1' | 'aal2', maxAge: number 
 export const invalidState = (message: string, currentState: string) =>
   new ApiError(409, 'invalid_state', message, { members: { current_state: currentState } })
 
+/** 409: an application's manifest gives every tenant this object, so a tenant cannot change it. `what` names it: a role. */
+export const managedByApplication = (application: string, what: string) =>
+  new ApiError(
+    409,
+    'managed',
+    `The application ${application} gives every tenant this ${what}. A tenant cannot change or delete it.`,
+    { members: { application } },
+  )
+
 /** 410: it existed, and was deleted at the end of its retention period. */
 export const gone = (message: string, members: Record<string, unknown> = {}) =>
   new ApiError(410, 'gone', message, { members })

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import { ApiError, invalidField, notFound } from '../../platform/errors.ts'
+import { ApiError, invalidField, managedByApplication, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { causedBy } from '../../platform/outbox/caused-by.ts'
@@ -11,14 +11,14 @@ import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
 import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
 import {
-  countDefinitions,
+  countOwnDefinitions,
   type DefinitionRow,
   deleteDefinition,
   findDefinition,
   insertDefinition,
 } from './store.ts'
 
-interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' | 'display_name'> {
+interface DefinitionBody extends Omit<DefinitionRow, 'id' | 'created_at' | 'display_name' | 'managed_by'> {
   display_name?: string | undefined
 }
 
@@ -34,21 +34,26 @@ export async function defineAttribute(
   assertAllowedValues(body.allowed_values, body.data_type)
   const { tenantId } = caller
   const at = deps.clock()
-  const row = { ...body, id: timeOrderedId(at), display_name: body.display_name ?? body.key }
+  const row = {
+    ...body,
+    id: timeOrderedId(at),
+    display_name: body.display_name ?? body.key,
+    managed_by: null,
+  }
   await incrementPolicyRevision(tx, tenantId)
   if (
     isBuiltInName(`${body.category}.${body.key}`) ||
     !(await insertDefinition(tx, tenantId, { ...row, at }))
   )
     throw new ApiError(409, 'key_taken', `The attribute ${body.category}.${body.key} already exists.`)
-  if ((await countDefinitions(tx, tenantId)) > maxDefinitions)
+  if ((await countOwnDefinitions(tx, tenantId)) > maxDefinitions)
     throw new ApiError(409, 'limit_reached', `A tenant can define at most ${maxDefinitions} attributes.`)
   const made = { ...row, created_at: at }
   await recordChange(tx, caller, { type: 'created', row: made, at })
   return made
 }
 
-/** Deletes a definition. 403 for a built-in one; 409 `attribute_in_use` if a policy or a member uses it. */
+/** Deletes a definition. 403 for a built-in one; 409 `managed`, and `attribute_in_use` if a policy or a member uses it. */
 export async function removeDefinition(
   tx: Tx,
   deps: Deps,
@@ -56,8 +61,9 @@ export async function removeDefinition(
   row: DefinitionRow,
 ): Promise<void> {
   const at = deps.clock()
-  const { id } = row
+  const { id, managed_by } = row
   if (isBuiltIn(id)) throw new ApiError(403, 'permission_denied', 'A built-in attribute cannot be deleted.')
+  if (managed_by !== null) throw managedByApplication(managed_by, 'attribute')
   await incrementPolicyRevision(tx, caller.tenantId)
   if (!(await deleteDefinition(tx, caller.tenantId, id))) {
     if (!(await findDefinition(tx, caller.tenantId, id))) throw notFound()
@@ -71,8 +77,14 @@ export async function removeDefinition(
 }
 
 function assertAllowedValues(values: readonly Scalar[] | null, type: DataType): void {
+  const wrong = wrongAllowedValue(values, type)
+  if (wrong !== undefined) throw invalidField(`allowed_values.${wrong}`, `This has to be ${typeNames[type]}.`)
+}
+
+/** The index of the first allowed value that does not have the type of the attribute, or undefined. */
+export function wrongAllowedValue(values: readonly Scalar[] | null, type: DataType): number | undefined {
   const wrong = values?.findIndex((value) => type !== 'array' && !isOfType(value, type)) ?? -1
-  if (wrong >= 0) throw invalidField(`allowed_values.${wrong}`, `This has to be ${typeNames[type]}.`)
+  return wrong < 0 ? undefined : wrong
 }
 
 async function recordChange(

@@ -3,9 +3,10 @@ import type { Deps } from '../../deps.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
-import { timestamp } from '../../platform/http/schemas.ts'
+import { managedBy, timestamp } from '../../platform/http/schemas.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { defineAttribute, removeDefinition } from './define-attribute.ts'
+import { newDefinition, scalar } from './definition-body.ts'
 import {
   definitionResource,
   findAnyDefinition,
@@ -14,8 +15,6 @@ import {
   showDefinition,
 } from './read-attributes.ts'
 import { categories, definitionList } from './store.ts'
-
-const scalar = z.union([z.string().max(1024), z.number(), z.boolean()])
 
 const definitionSchema = z
   .object({
@@ -27,39 +26,11 @@ const definitionSchema = z
     allowed_values: z.array(scalar).nullable(),
     is_required: z.boolean(),
     description: z.string(),
+    managed_by: managedBy,
     is_system: z.boolean().meta({ description: 'Built in: the same in every tenant, cannot be deleted' }),
     created_at: timestamp,
   })
   .meta({ id: 'AttributeDefinition' })
-
-const newDefinition = z.object({
-  key: z
-    .string('Give the key as text.')
-    .regex(/^[a-z][a-z0-9_]{0,62}$/, 'A key has 1 to 63 of a-z, 0-9 and _, and begins with a letter.')
-    .refine(
-      (key) => key !== 'constructor' && key !== 'prototype',
-      'This key is reserved. Choose another one.',
-    ),
-  display_name: z
-    .string('Give the display name as text.')
-    .trim()
-    .min(1, 'A display name has at least one character.')
-    .max(120, 'A display name may have 120 characters at most.')
-    .optional(),
-  category: z.enum(categories, `The category is one of ${categories.join(', ')}.`),
-  data_type: z.enum(dataTypes, `The data type is one of ${dataTypes.join(', ')}.`),
-  allowed_values: z
-    .array(scalar, 'Give allowed_values as a list of texts, numbers, or true and false.')
-    .min(1, 'Allow at least one value, or leave allowed_values out.')
-    .max(256, 'Allow 256 values at most.')
-    .nullable()
-    .default(null),
-  is_required: z.boolean('Give is_required as true or false.').default(false),
-  description: z
-    .string('Give the description as text.')
-    .max(2000, 'A description may have 2000 characters at most.')
-    .default(''),
-})
 
 const tag = 'Attributes'
 const one = '/api/v1/attribute-definitions/:id'

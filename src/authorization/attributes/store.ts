@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
-import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { applicationName } from '../../platform/http/schemas.ts'
 import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
 
 export const categories = ['subject', 'resource', 'action', 'environment'] as const
@@ -15,13 +15,15 @@ const definitionRow = z.object({
   allowed_values: z.custom<Scalar[] | null>((value) => value === null || Array.isArray(value)),
   is_required: z.boolean(),
   description: z.string(),
+  managed_by: z.string().nullable(),
   created_at: z.number(),
 })
 
 export type DefinitionRow = z.infer<typeof definitionRow>
 
 const columns = sql.fragment`
-  id, key, display_name, category, data_type, allowed_values, is_required, description, created_at`
+  id, key, display_name, category, data_type, allowed_values, is_required, description, managed_by,
+  created_at`
 
 /** All attributes that a tenant has defined, oldest first; 500 at most. */
 export function listDefinitions(tx: Tx, tenantId: string): Promise<readonly DefinitionRow[]> {
@@ -29,7 +31,7 @@ export function listDefinitions(tx: Tx, tenantId: string): Promise<readonly Defi
     select ${columns} from attribute_definitions where tenant_id = ${tenantId} order by created_at, id`)
 }
 
-const types = ['uuid', 'text', 'text', 'text', 'text', 'jsonb', 'bool', 'text', 'timestamptz']
+const types = ['uuid', 'text', 'text', 'text', 'text', 'jsonb', 'bool', 'text', 'text', 'timestamptz']
 
 /** The attributes that a tenant's policies can name. */
 export const definitionList = defineList({
@@ -38,6 +40,7 @@ export const definitionList = defineList({
   filters: {
     category: byWord(sql.fragment`category`, categories),
     data_type: byWord(sql.fragment`data_type`, dataTypes),
+    managed_by: byText(sql.fragment`managed_by`, applicationName, 'managed_by'),
   },
 })
 
@@ -51,6 +54,7 @@ function allDefinitions(tenantId: string, builtIn: readonly DefinitionRow[]) {
     null,
     row.is_required,
     row.description,
+    row.managed_by,
     new Date(row.created_at).toISOString(),
   ])
   return sql.fragment`
@@ -81,9 +85,11 @@ export function countListed(
     select count(*) from (${allDefinitions(tenantId, builtIn)}) d where true ${page.conditions}`)
 }
 
-/** The number of the tenant's own definitions. */
-export const countDefinitions = (tx: Tx, tenantId: string): Promise<number> =>
-  countRows(tx, tenantId, 'attribute_definitions')
+/** The number of definitions that the tenant made itself. */
+export function countOwnDefinitions(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from attribute_definitions where tenant_id = ${tenantId} and managed_by is null`)
+}
 
 /** One of the tenant's own definitions, or null. */
 export function findDefinition(tx: Tx, tenantId: string, id: string): Promise<DefinitionRow | null> {
@@ -99,10 +105,10 @@ export async function insertDefinition(
 ): Promise<boolean> {
   const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     insert into attribute_definitions (tenant_id, id, key, display_name, category, data_type, allowed_values,
-                                       is_required, description, created_at)
+                                       is_required, description, managed_by, created_at)
     values (${tenantId}, ${row.id}, ${row.key}, ${row.display_name}, ${row.category}, ${row.data_type},
             ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)}, ${row.is_required},
-            ${row.description}, ${sql.timestamp(new Date(row.at))})
+            ${row.description}, ${row.managed_by}, ${sql.timestamp(new Date(row.at))})
     on conflict (tenant_id, category, key) do nothing returning id`)
   return inserted !== null
 }
@@ -118,4 +124,20 @@ export async function deleteDefinition(tx: Tx, tenantId: string, id: string): Pr
         select from memberships m where m.tenant_id = d.tenant_id and m.attributes ? d.key))
     returning d.id`)
   return deleted !== null
+}
+
+/** Changes what can change about a definition, and the manifest that it comes from (null: none, it is the tenant's own). */
+export async function changeDefinition(
+  tx: Tx,
+  tenantId: string,
+  row: Pick<
+    DefinitionRow,
+    'id' | 'display_name' | 'allowed_values' | 'is_required' | 'description' | 'managed_by'
+  >,
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update attribute_definitions set display_name = ${row.display_name},
+      allowed_values = ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)},
+      is_required = ${row.is_required}, description = ${row.description}, managed_by = ${row.managed_by}
+    where tenant_id = ${tenantId} and id = ${row.id}`)
 }

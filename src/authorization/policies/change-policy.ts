@@ -1,15 +1,16 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import { notFound } from '../../platform/errors.ts'
+import { managedByApplication, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import type { Target } from '../../platform/http/route.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { type Compiled, checksumOf } from './compile-body.ts'
 import { draftOf, type NewPolicyBody, type PolicyChange } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
 import { findTarget, type PolicyTarget } from './read-policy.ts'
-import { findVersion } from './store.ts'
+import { findVersion, type PolicyRow } from './store.ts'
 import { type Plan, planOf } from './write-policy.ts'
 
 /** Plans a new policy. It applies from the first request after it is written. Throws 422 `policy_invalid`. */
@@ -22,7 +23,7 @@ export const planCreation = (
 ): Promise<Plan> =>
   planOf(deps, caller, { id: timeOrderedId(deps.clock()), current: null, schema, body, reason, text })
 
-/** Plans the next version of a policy. Members absent from the change keep their value. 412 without a match, 422. */
+/** Plans the next version of a policy. Members absent from the change keep their value. 409 `managed`, 412, 422. */
 export async function planChange(
   deps: Deps,
   caller: Caller,
@@ -33,7 +34,24 @@ export async function planChange(
   const { change_reason: reason, kind: _kind, ...change } = asked.body
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const body = { ...draftOf(row), ...given }
-  return planOf(deps, caller, { id: row.id, current: row, schema, body, reason, text: asked.text })
+  const plan = await planOf(deps, caller, {
+    id: row.id,
+    current: row,
+    schema,
+    body,
+    reason,
+    text: asked.text,
+  })
+  assertChangeable(row, plan.compiled)
+  return plan
+}
+
+/** Throws 409 `managed` for a change of a managed policy, other than turning an optional one on or off. */
+function assertChangeable(row: PolicyRow, { fields, rules }: Compiled): void {
+  if (row.managed_by === null) return
+  const isSame = checksumOf({ ...fields, ...rules, is_active: row.is_active }) === row.checksum
+  if (!isSame || (fields.is_active !== row.is_active && !row.is_optional))
+    throw managedByApplication(row.managed_by, 'policy')
 }
 
 /** The policy of the path, and the earlier version to restore; `earlier` is null if there is no such version. */
@@ -49,7 +67,7 @@ export async function findRollback(
   return found && { ...found, earlier: await findVersion(tx, target.caller.tenantId, found.row.id, version) }
 }
 
-/** Plans to write an earlier version again as the newest one. 404 if there is no such version. */
+/** Plans to write an earlier version again as the newest one. 404 if there is no such version; 409 `managed`. */
 export async function planRollback(
   deps: Deps,
   caller: Caller,
@@ -58,6 +76,7 @@ export async function planRollback(
   text: () => string,
 ): Promise<Plan> {
   if (!earlier) throw notFound()
+  if (row.managed_by !== null) throw managedByApplication(row.managed_by, 'policy')
   return planOf(deps, caller, {
     id: row.id,
     current: row,

@@ -67,5 +67,6 @@ export function policyInvalid(faults: readonly Fault[], text: string, at = ''): 
   return new ApiError(422, 'policy_invalid', message, { errors })
 }
 
-/** SHA-256 (hex) of the canonical JSON, independent of the order of members. */
-const checksumOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex')
+/** SHA-256 (hex) of the canonical JSON of a policy, independent of the order of members. */
+export const checksumOf = (value: unknown): string =>
+  createHash('sha256').update(canonicalJson(value)).digest('hex')

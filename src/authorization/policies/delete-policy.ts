@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween, doneBy } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import { notFound } from '../../platform/errors.ts'
+import { managedByApplication, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong, preconditionFailed } from '../../platform/http/etag.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
@@ -12,7 +12,7 @@ import { draftOf } from './policy-body.ts'
 import type { PolicyTarget } from './read-policy.ts'
 import { deletePolicy } from './store.ts'
 
-/** Deletes a policy. The next request is decided without it. Its versions are kept to explain past decisions. */
+/** Deletes a policy; 409 `managed`. The next request is decided without it. Its versions are kept to explain past decisions. */
 export async function removePolicy(
   tx: Tx,
   deps: Deps,
@@ -23,6 +23,7 @@ export async function removePolicy(
   const { tenantId } = caller
   const { id } = row
   assertAmong(ifMatch, row.version)
+  if (row.managed_by !== null) throw managedByApplication(row.managed_by, 'policy')
   const at = deps.clock()
   await incrementPolicyRevision(tx, tenantId)
   const version = await deletePolicy(tx, tenantId, id, ifMatch)

@@ -34,7 +34,7 @@ export async function findTarget(tx: Tx, { caller, params }: Target): Promise<Po
 export const policyResource = ({ row, schema }: PolicyTarget) => ({
   type: 'policy',
   id: row.id,
-  ownerId: row.created_by,
+  ownerId: row.managed_by === null ? row.created_by : null,
   fields: showPolicy(row, schema.roles),
 })
 

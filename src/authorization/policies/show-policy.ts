@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { nilUuid } from '../../platform/uuid.ts'
 import { effectSchema, obligationSchema } from '../decisions/answer-schemas.ts'
 import type { PolicyRow, Rules, Source, VersionRow } from './store.ts'
 import type { Written } from './write-policy.ts'
@@ -41,7 +42,12 @@ export const policySchema = z
     ...document,
     version: z.int(),
     checksum: z.string().meta({ description: 'SHA-256 of the policy; equal for equal policies' }),
-    created_by: z.uuid(),
+    managed_by: managedBy,
+    managed_as: z.string().nullable().meta({ description: 'Its key in the manifest' }),
+    is_optional: z.boolean().meta({
+      description: 'Of a managed policy: whether you can turn it on and off with `is_active`',
+    }),
+    created_by: z.uuid().nullable().meta({ description: 'Null for a managed policy' }),
     created_at: timestamp,
     updated_at: timestamp,
     warnings: z
@@ -57,7 +63,7 @@ export const versionSchema = z
     version: z.int(),
     ...document,
     checksum: z.string(),
-    author: z.object({ id: z.uuid(), email: z.string().nullable() }),
+    author: z.object({ id: z.uuid().nullable(), email: z.string().nullable() }),
     reason: z.string(),
     created_at: timestamp,
   })
@@ -67,9 +73,10 @@ type Roles = Written['roles']
 
 /** A policy as callers read it, with the names of roles. */
 export function showPolicy(row: PolicyRow, roles: Roles, warnings?: Written['warnings']) {
-  const { rules, valid_from, valid_until, created_at, updated_at, ...rest } = row
+  const { rules, valid_from, valid_until, created_at, updated_at, chosen_active: _chosen, ...rest } = row
   return {
     ...rest,
+    created_by: authorOf(row.created_by),
     ...showRules(rules, roles),
     valid_from: momentOf(valid_from),
     valid_until: momentOf(valid_until),
@@ -92,11 +99,14 @@ export function showVersion(row: VersionRow, roles: Roles) {
     valid_from: momentOf(valid_from),
     valid_until: momentOf(valid_until),
     checksum: row.checksum,
-    author: { id: row.author_id, email: row.author_email },
+    author: { id: authorOf(row.author_id), email: row.author_email },
     reason: row.reason,
     created_at: rfc3339(row.created_at),
   }
 }
+
+/** Null for the author of managed policies. */
+const authorOf = (id: string) => (id === nilUuid ? null : id)
 
 const momentOf = (ms: number | null) => (ms === null ? null : rfc3339(ms))
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
-import { byFlag, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
+import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
@@ -29,6 +30,10 @@ const policyRow = z.object({
   is_active: z.boolean(),
   version: z.number(),
   checksum: z.string(),
+  managed_by: z.string().nullable(),
+  managed_as: z.string().nullable(),
+  is_optional: z.boolean(),
+  chosen_active: z.boolean().nullable(),
   created_by: z.uuid(),
   created_at: z.number(),
   updated_at: z.number(),
@@ -38,7 +43,7 @@ export type PolicyRow = z.infer<typeof policyRow>
 
 const columns = sql.fragment`
   id, name, description, kind, effect, resource_types, actions, rules, mode, priority, valid_from, valid_until,
-  is_active, version, checksum, created_by, created_at, updated_at`
+  is_active, version, checksum, managed_by, managed_as, is_optional, chosen_active, created_by, created_at, updated_at`
 
 const name = z.string().min(1, 'Name what to look for.').max(127, 'This may have 127 characters at most.')
 
@@ -54,6 +59,7 @@ export const policyList = defineList({
     effect: byWord(sql.fragment`effect`, policyEffects),
     is_active: byFlag(sql.fragment`is_active`),
     mode: byWord(sql.fragment`mode`, ['enforce', 'shadow']),
+    managed_by: byText(sql.fragment`managed_by`, applicationName, 'managed_by'),
     resource_type: {
       reveals: ['resource_types'],
       schema: name,
@@ -78,6 +84,18 @@ export function countPolicies(tx: Tx, tenantId: string, page?: ListPage): Promis
   if (!page?.filtered) return countRows(tx, tenantId, 'policies')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from policies where tenant_id = ${tenantId} ${page.conditions}`)
+}
+
+/** The number of policies that the tenant made itself. */
+export function countOwnPolicies(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from policies where tenant_id = ${tenantId} and managed_by is null`)
+}
+
+/** The policies that manifests gave the tenant. */
+export function listManagedPolicies(tx: Tx, tenantId: string): Promise<readonly PolicyRow[]> {
+  return tx.any(sql.type(policyRow)`
+    select ${columns} from policies where tenant_id = ${tenantId} and managed_by is not null order by id`)
 }
 
 /** One policy of the tenant, or null. */
@@ -121,6 +139,17 @@ export async function listActivePolicies(
   return { revision: first.revision, policies: rows.filter((row) => row.id !== null) }
 }
 
+/** The columns of a policy that a manifest gave the tenant; without one: null, null, false, null. */
+export type Managed = Pick<PolicyRow, 'managed_by' | 'managed_as' | 'is_optional' | 'chosen_active'>
+
+/** Of a policy of the tenant's own. */
+export const unmanaged: Managed = {
+  managed_by: null,
+  managed_as: null,
+  is_optional: false,
+  chosen_active: null,
+}
+
 /** A version of a policy to write: its plain fields, its rules and its compiled form. */
 export interface NewPolicy {
   tenantId: string
@@ -128,11 +157,20 @@ export interface NewPolicy {
   version: number
   fields: Omit<
     PolicyRow,
-    'id' | 'rules' | 'kind' | 'version' | 'checksum' | 'created_by' | 'created_at' | 'updated_at'
+    | 'id'
+    | 'rules'
+    | 'kind'
+    | 'version'
+    | 'checksum'
+    | 'created_by'
+    | 'created_at'
+    | 'updated_at'
+    | keyof Managed
   >
   rules: Rules
   compiled: CompiledPolicy
   checksum: string
+  managed: Managed
   authorId: string
   at: number
 }
@@ -141,25 +179,28 @@ const moment = (ms: number | null) => (ms === null ? null : sql.timestamp(new Da
 
 /** Inserts a policy of version 1. */
 export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
-  const { tenantId, id, fields: f, rules, compiled, checksum, authorId } = policy
+  const { tenantId, id, fields: f, rules, compiled, checksum, managed: m, authorId } = policy
   const at = moment(policy.at)
   await tx.query(sql.unsafe`
     insert into policies (tenant_id, id, name, description, effect, resource_types, actions, rules, mode, priority,
-                          valid_from, valid_until, is_active, version, checksum, compiled, created_by, created_at, updated_at)
+                          valid_from, valid_until, is_active, version, checksum, compiled, managed_by, managed_as,
+                          is_optional, chosen_active, created_by, created_at, updated_at)
     values (${tenantId}, ${id}, ${f.name}, ${f.description}, ${f.effect}, ${sql.array(f.resource_types, 'text')},
             ${sql.array(f.actions, 'text')}, ${jsonb(rules)}, ${f.mode}, ${f.priority}, ${moment(f.valid_from)},
-            ${moment(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)}, ${authorId}, ${at}, ${at})`)
+            ${moment(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)},
+            ${m.managed_by}, ${m.managed_as}, ${m.is_optional}, ${m.chosen_active}, ${authorId}, ${at}, ${at})`)
 }
 
 /** Replaces version `policy.version - 1` by this one; false if that is not the current version. */
 export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean> {
-  const { tenantId, id, fields: f, rules, compiled, checksum } = policy
+  const { tenantId, id, fields: f, rules, compiled, checksum, managed: m } = policy
   const replaced = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update policies set name = ${f.name}, description = ${f.description}, effect = ${f.effect},
       resource_types = ${sql.array(f.resource_types, 'text')}, actions = ${sql.array(f.actions, 'text')},
       rules = ${jsonb(rules)}, mode = ${f.mode}, priority = ${f.priority}, valid_from = ${moment(f.valid_from)},
       valid_until = ${moment(f.valid_until)}, is_active = ${f.is_active}, version = ${policy.version},
-      checksum = ${checksum}, compiled = ${jsonb(compiled)}, updated_at = ${moment(policy.at)}
+      checksum = ${checksum}, compiled = ${jsonb(compiled)}, is_optional = ${m.is_optional},
+      chosen_active = ${m.chosen_active}, updated_at = ${moment(policy.at)}
     where tenant_id = ${tenantId} and id = ${id} and version = ${policy.version - 1} returning id`)
   return replaced !== null
 }

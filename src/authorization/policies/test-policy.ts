@@ -4,6 +4,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
+import { nilUuid } from '../../platform/uuid.ts'
 import { type SystemRole, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { instantOf } from '../../policy-engine/compile/instants.ts'
@@ -211,9 +212,6 @@ async function subjectOf(
     }
   })
 }
-
-/** The nil UUID (RFC 9562 §5.9). */
-const nilUuid = '00000000-0000-0000-0000-000000000000'
 
 const noMembership: KnownSubject['membership'] = {
   id: nilUuid,

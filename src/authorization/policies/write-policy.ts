@@ -13,7 +13,7 @@ import { type Draft, draftOf } from './policy-body.ts'
 import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
 import { type ActivePolicy, budgetFault } from './slice-budget.ts'
 import {
-  countPolicies,
+  countOwnPolicies,
   deleteOldVersions,
   findPolicy,
   insertPolicy,
@@ -22,6 +22,7 @@ import {
   type NewPolicy,
   type PolicyRow,
   replacePolicy,
+  unmanaged,
 } from './store.ts'
 
 /** A written policy, with the warnings for its author. */
@@ -80,6 +81,9 @@ export async function writePolicy(
     rules,
     compiled: compiled.compiled,
     checksum,
+    managed: current
+      ? { ...managedPart(current), chosen_active: chosenActive(current, fields.is_active) }
+      : unmanaged,
     authorId: userId,
     at,
   }
@@ -90,7 +94,7 @@ export async function writePolicy(
     assertAffordable(tenantId, plan, (await listActivePolicies(tx, tenantId)).policies)
   if (!current) await insertPolicy(tx, policy)
   else if (!(await replacePolicy(tx, policy))) return overtaken
-  if ((await countPolicies(tx, tenantId)) > maxPolicies)
+  if ((await countOwnPolicies(tx, tenantId)) > maxPolicies)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
   await insertVersion(tx, policy, plan.reason)
   await deleteOldVersions(tx, policy, deps.config.LIMIT_POLICY_VERSIONS)
@@ -110,6 +114,17 @@ export async function writePolicy(
   })
   return { row, roles: schema.roles, warnings: compiled.warnings }
 }
+
+const managedPart = ({ managed_by, managed_as, is_optional, chosen_active }: PolicyRow) => ({
+  managed_by,
+  managed_as,
+  is_optional,
+  chosen_active,
+})
+
+/** A tenant that turns an optional policy on or off has chosen, until it chooses again. */
+const chosenActive = ({ is_optional, is_active, chosen_active }: PolicyRow, asked: boolean) =>
+  is_optional && asked !== is_active ? asked : chosen_active
 
 /**
  * Increments the tenant's policy revision and returns it; roles and attributes cannot change until the transaction ends.

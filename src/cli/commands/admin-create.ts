@@ -3,6 +3,7 @@ import { type Config, roleUrls } from '../../config.ts'
 import { randomPassword } from '../../development/seed.ts'
 import { type Admin, type AdminRequest, createAdmin } from '../../identity/admins/create-admin.ts'
 import { chosenPassword, personName } from '../../identity/person.ts'
+import { openTenantSetUp } from '../../installation/manifests/set-up-tenant.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { tenantName } from '../../tenancy/tenants/tenant-schemas.ts'
@@ -51,7 +52,14 @@ export const adminCreate = defineCommand({
 async function make(given: Config, asked: AdminRequest): Promise<Admin> {
   const passwords = await createPasswordHasher()
   return withPools(given, roles, (db, config) => {
-    const deps = { config, db, passwords, sealer: sealerOf(config), clock: Date.now }
+    const deps = {
+      config,
+      db,
+      passwords,
+      sealer: sealerOf(config),
+      clock: Date.now,
+      setUpTenant: openTenantSetUp(),
+    }
     const { system } = roleUrls(config, roles)
     return withAdvisoryLock(system, () => createAdmin(deps, requestInfoOf('admin:create'), asked))
   })

@@ -7,6 +7,7 @@ import {
   seedMember,
   seedTenant,
 } from '../../development/seed.ts'
+import { openTenantSetUp } from '../../installation/manifests/set-up-tenant.ts'
 import { createPasswordHasher } from '../../platform/crypto/passwords.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag, Misuse, optional, wholeNumber } from '../options.ts'
@@ -30,7 +31,7 @@ export const seed = defineCommand({
       throw new Refused('production', 'seed creates invented people: in production add --yes.')
     const passwords = await createPasswordHasher()
     return withPools(config, roles, async (db) => {
-      const deps = { db, passwords, clock: Date.now }
+      const deps = { db, passwords, clock: Date.now, setUpTenant: openTenantSetUp() }
       if (tenants === undefined) return demoOutcome(await seedDemo(deps))
       const seeded = await seedTenants(deps, { tenants, members: members ?? 3 }, say)
       const text = seeded.accounts.map(({ tenant, owner }) => `${tenant}  ${owner}`)

@@ -31,7 +31,7 @@ export interface Admin {
   tenant: { id: string; name: string; slug: string; outcome: 'created' | 'joined' | 'found' }
 }
 
-export type AdminDeps = Pick<Deps, 'clock' | 'config' | 'passwords' | 'sealer'> & {
+export type AdminDeps = Pick<Deps, 'clock' | 'config' | 'passwords' | 'sealer' | 'setUpTenant'> & {
   db: Pick<Deps['db'], 'api' | 'system'>
 }
 

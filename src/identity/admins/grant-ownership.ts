@@ -22,10 +22,11 @@ interface Ownership {
 
 /** Makes a new or existing person an owner of a new or existing tenant, all or nothing. */
 export async function grantOwnership(
-  { db, clock }: AdminDeps,
+  deps: AdminDeps,
   requestInfo: RequestInfo,
   { person, passwordHash, named, membershipId, name }: Ownership,
 ): Promise<Admin['tenant']> {
+  const { db, clock } = deps
   const at = clock()
   const tenantId = named?.id ?? timeOrderedId(at)
   return inTenant(db, { tenantId, userId: person.id }, async (tx) => {
@@ -33,8 +34,8 @@ export async function grantOwnership(
       throw new ApiError(409, 'changed', 'They registered just now. Run the command again.')
     const founding = { id: tenantId, founder: person, bySystem: true, requestInfo, at }
     if (named) await makeOwner(tx, { tenant: named, person, membershipId, requestInfo, at })
-    else if (name === undefined) await createPersonalTenant(tx, founding)
-    else await createTenantWithOwner(tx, { ...founding, name, slug: undefined })
+    else if (name === undefined) await createPersonalTenant(tx, deps, founding)
+    else await createTenantWithOwner(tx, deps, { ...founding, name, slug: undefined })
     if (passwordHash !== undefined) {
       const { id, email } = person
       await recordRegistered(tx, { person, tenantId, bySystem: true, requestInfo, at })

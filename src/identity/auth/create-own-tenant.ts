@@ -13,14 +13,14 @@ export interface Person {
 
 /** Creates the personal tenant of a person who no longer belongs to any tenant; returns its id. */
 export async function createOwnTenant(
-  deps: Pick<Deps, 'db' | 'clock'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'setUpTenant'>,
   founder: Person,
   requestInfo: RequestInfo,
 ): Promise<string> {
   const at = deps.clock()
   const id = timeOrderedId(at)
   await inTenant(deps.db, { tenantId: id, userId: founder.id }, (tx) =>
-    createPersonalTenant(tx, { id, founder, requestInfo, at }),
+    createPersonalTenant(tx, deps, { id, founder, requestInfo, at }),
   )
   return id
 }

@@ -81,7 +81,7 @@ function createAccount(
   const founder = { id, email, firstName, lastName }
   return inTenant(deps.db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { ...person, at }))) return false
-    if (!offer) await createPersonalTenant(tx, { id: tenantId, founder, requestInfo, at })
+    if (!offer) await createPersonalTenant(tx, deps, { id: tenantId, founder, requestInfo, at })
     await recordRegistered(tx, { person: founder, tenantId, bySystem: false, requestInfo, at })
     const origin = { how: 'made', at } as const
     if (!offer) await mailVerificationLink(deps, tx, { userId: id, email, origin, tenantId, requestInfo, at })

@@ -26,6 +26,7 @@ type AuditAction =
   | 'approval_request:request'
   | 'approval_request:execute'
   | 'approval_request:expire'
+  | 'manifest:apply'
   | 'webhook:disable'
   | 'webhook:throttle'
 

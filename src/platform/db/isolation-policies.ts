@@ -46,6 +46,8 @@ export const frozenPolicies = [
   'mail_senders system_all: all to bailiwick_system using true check true',
   'mails system_inserts: insert to bailiwick_system check true',
   'mails worker_all: all to bailiwick_worker using true check true',
+  `manifests every_tenant_reads: select to bailiwick_api using (NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL)`,
+  'manifests system_all: all to bailiwick_system using true check true',
   'membership_roles system_reads: select to bailiwick_system using true',
   'membership_roles worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'memberships system_all: all to bailiwick_system using true check true',

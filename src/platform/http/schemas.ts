@@ -21,3 +21,16 @@ export const message = (text: string) => z.object({ message: z.literal(text) })
 
 /** The RFC 3339 form of a time in ms since 1970. */
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString()
+
+/** The name of an application that has a manifest. */
+export const applicationName = z
+  .string('Give the name of the application as text.')
+  .regex(
+    /^[a-z][a-z0-9_-]{0,62}$/,
+    'An application has 1 to 63 of a-z, 0-9, _ and -, and begins with a letter.',
+  )
+
+/** In an answer: the application whose manifest gives every tenant this object; null for the tenant's own. */
+export const managedBy = z.string().nullable().meta({
+  description: 'The application whose manifest gives every tenant this object; null for your own',
+})

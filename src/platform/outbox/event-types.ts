@@ -38,6 +38,7 @@ export const eventTypes = {
     ['created', 'updated', 'suspended', 'activated', 'archived', 'deleted'],
     z.strictObject({ tenant_id: id }),
   ),
+  'tenant.rules_updated': z.strictObject({ tenant_id: id, manifest_revision: z.int().positive() }),
   ...family(
     'tenant.member',
     ['added', 'updated', 'removed', 'sessions_ended'],

@@ -9,9 +9,9 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { incrementPolicyRevision } from '../tenants/store.ts'
 import { auditedRole } from './role-schemas.ts'
 import { deleteUnusedRole, type RoleDetailRow } from './store.ts'
-import { systemRole } from './update-role.ts'
+import { assertOwn } from './update-role.ts'
 
-/** Deletes a custom role that no member has and no policy names. 409 `system_role` or `role_in_use`. */
+/** Deletes a custom role that no member has and no policy names. 409 `system_role`, `managed` or `role_in_use`. */
 export async function deleteRole(
   tx: Tx,
   { clock }: Deps,
@@ -23,7 +23,7 @@ export async function deleteRole(
   const at = clock()
   const { id: roleId } = role
   assertAmong(versions, role.version)
-  if (role.is_system) throw systemRole()
+  assertOwn(role)
   if (!(await deleteUnusedRole(tx, tenantId, roleId)))
     throw new ApiError(409, 'role_in_use', 'Members or policies use this role. Remove it from them first.')
   await incrementPolicyRevision(tx, tenantId)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/actions.ts'
 import { permissionList } from './permissions.ts'
 import type { RoleDetailRow } from './store.ts'
@@ -41,6 +41,8 @@ export const roleSchema = z
     description: z.string(),
     permissions: z.array(z.string()),
     is_system: z.boolean(),
+    managed_by: managedBy,
+    managed_as: z.string().nullable().meta({ description: 'Its key in the manifest' }),
     member_count: z.int(),
     created_at: timestamp,
     updated_at: timestamp,

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
-import { byFlag, defineList, type ListPage } from '../../platform/db/list.ts'
+import { byFlag, byText, defineList, type ListPage } from '../../platform/db/list.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 
@@ -64,6 +65,8 @@ export function lockRolesNamed(
 }
 
 const roleDetailRow = roleRow.extend({
+  managed_by: z.string().nullable(),
+  managed_as: z.string().nullable(),
   name_key: z.string(),
   version: z.number(),
   description: z.string(),
@@ -76,7 +79,7 @@ export type RoleDetailRow = z.infer<typeof roleDetailRow>
 
 const columns = sql.fragment`
   r.id, r.name, r.description, r.permissions, r.is_system, r.created_at, r.updated_at,
-  r.name_key, r.version,
+  r.name_key, r.version, r.managed_by, r.managed_as,
   (select count(*) from membership_roles mr where mr.tenant_id = r.tenant_id and mr.role_id = r.id) as member_count`
 
 /** The roles of a tenant. In the default order the system roles come first: they are the oldest. */
@@ -86,7 +89,10 @@ export const roleList = defineList({
     created_at: { column: sql.fragment`r.created_at`, field: 'created_at' },
     name: { column: sql.fragment`r.name_key`, field: 'name_key' },
   },
-  filters: { is_system: byFlag(sql.fragment`r.is_system`) },
+  filters: {
+    is_system: byFlag(sql.fragment`r.is_system`),
+    managed_by: byText(sql.fragment`r.managed_by`, applicationName, 'managed_by'),
+  },
   search: [{ column: sql.fragment`r.name_key`, reveals: ['name'] }],
 })
 
@@ -103,10 +109,10 @@ export function countRoles(tx: Tx, tenantId: string, page: ListPage): Promise<nu
     select count(*) from roles r where r.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
-/** Counts the tenant's custom roles, for `LIMIT_CUSTOM_ROLES`. */
+/** Counts the custom roles that the tenant made itself, for `LIMIT_CUSTOM_ROLES`. */
 export function countCustomRoles(tx: Tx, tenantId: string): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) from roles where tenant_id = ${tenantId} and not is_system`)
+    select count(*) from roles where tenant_id = ${tenantId} and not is_system and managed_by is null`)
 }
 
 /** One role of the tenant, or null. */

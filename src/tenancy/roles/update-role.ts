@@ -3,7 +3,7 @@ import { changesBetween } from '../../platform/audit/append-audit.ts'
 import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import { ApiError } from '../../platform/errors.ts'
+import { ApiError, managedByApplication } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { incrementPolicyRevision } from '../tenants/store.ts'
@@ -12,16 +12,22 @@ import { assertHeld, holderOf } from './grantable-roles.ts'
 import { auditedRole, type RoleChange } from './role-schemas.ts'
 import { changeRole, findRole, hasRoleNamed, type RoleDetailRow } from './store.ts'
 
-export const systemRole = () =>
+const systemRole = () =>
   new ApiError(
     409,
     'system_role',
     'System roles are the same in every tenant and cannot be changed. Create a role of your own.',
   )
 
+/** Throws 409 `system_role` or `managed` for a role that the tenant did not make. */
+export function assertOwn({ is_system, managed_by }: RoleDetailRow): void {
+  if (is_system) throw systemRole()
+  if (managed_by !== null) throw managedByApplication(managed_by, 'role')
+}
+
 /**
  * Changes a custom role; it takes effect at the next request of its members. Does nothing when nothing changes. 403 for
- * an added permission that the caller lacks, 409 `system_role` or `name_taken`.
+ * an added permission that the caller lacks, 409 `system_role`, `managed` or `name_taken`.
  */
 export async function updateRole(
   tx: Tx,
@@ -34,7 +40,7 @@ export async function updateRole(
   const at = clock()
   const { id: roleId } = role
   assertAmong(ifMatch, role.version)
-  if (role.is_system) throw systemRole()
+  assertOwn(role)
   const { name = role.name, description = role.description, permissions = role.permissions } = change
   assertHeld(
     holderOf(caller),

@@ -9,6 +9,7 @@ import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { insertMember } from '../members/store.ts'
 import { insertSystemRoles } from '../roles/store.ts'
+import type { SetUpTenant } from './set-up-tenant.ts'
 import { countCreatedTenant, findTenant, insertTenant, type TenantRow } from './store.ts'
 
 export interface Founder {
@@ -36,7 +37,11 @@ interface NewTenant {
  * the transaction must be the new tenant. Returns the id of the founder's membership. 409 `slug_taken` for a slug that
  * the founder chose.
  */
-export async function createTenantWithOwner(tx: Tx, tenant: NewTenant): Promise<string> {
+export async function createTenantWithOwner(
+  tx: Tx,
+  { setUpTenant }: { setUpTenant: SetUpTenant },
+  tenant: NewTenant,
+): Promise<string> {
   const { id, founder, bySystem, requestInfo, decisionId, at } = tenant
   await claimSlug(tx, tenant)
   const roleIds = await insertSystemRoles(tx, id, at)
@@ -69,6 +74,7 @@ export async function createTenantWithOwner(tx: Tx, tenant: NewTenant): Promise<
     changes: changesBetween(null, { name: tenant.name }),
     at,
   })
+  await setUpTenant(tx, { tenantId: id, requestInfo, at })
   return membershipId
 }
 
@@ -94,18 +100,23 @@ function slugOf(name: string): string {
 }
 
 /** Creates a person's own tenant, under the conditions of {@link createTenantWithOwner}. */
-export function createPersonalTenant(tx: Tx, tenant: Omit<NewTenant, 'name' | 'slug'>): Promise<string> {
+export function createPersonalTenant(
+  tx: Tx,
+  deps: { setUpTenant: SetUpTenant },
+  tenant: Omit<NewTenant, 'name' | 'slug'>,
+): Promise<string> {
   const { firstName, email } = tenant.founder
   const name = (firstName || email.split('@')[0]!).slice(0, 110)
-  return createTenantWithOwner(tx, { ...tenant, name: `${name}'s tenant`, slug: undefined })
+  return createTenantWithOwner(tx, deps, { ...tenant, name: `${name}'s tenant`, slug: undefined })
 }
 
 /** Creates a tenant with the caller as owner. 409 `slug_taken` for a slug that the caller chose, 409 `limit_reached`. */
 export async function createTenant(
-  { db, clock, config }: Deps,
+  deps: Deps,
   caller: Caller,
   body: { name: string; slug?: string | undefined },
 ): Promise<TenantRow> {
+  const { db, clock, config } = deps
   const at = clock()
   const id = timeOrderedId(at)
   const { userId, auth, requestInfo, decisionId } = caller
@@ -116,7 +127,7 @@ export async function createTenant(
       firstName: auth.user.firstName,
       lastName: auth.user.lastName,
     }
-    await createTenantWithOwner(tx, {
+    await createTenantWithOwner(tx, deps, {
       id,
       name: body.name,
       slug: body.slug,

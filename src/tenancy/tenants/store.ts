@@ -105,6 +105,42 @@ export function incrementPolicyRevision(tx: Tx, tenantId: string): Promise<numbe
     update tenants set policy_revision = policy_revision + 1 where id = ${tenantId} returning policy_revision`)
 }
 
+/**
+ * Records that a tenant has the rules of the manifests up to `revision`. If they changed its policies, roles or attribute
+ * definitions (`isChanged`), the policy revision grows, too.
+ */
+export async function setManifestRevision(
+  tx: Tx,
+  tenantId: string,
+  { revision, isChanged }: { revision: number; isChanged: boolean },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update tenants set manifest_revision = ${revision}, policy_revision = policy_revision + ${isChanged ? 1 : 0}
+    where id = ${tenantId}`)
+}
+
+/** Locks a tenant until the transaction ends, and returns the revision of the manifests whose rules it has. */
+export function lockManifestRevision(tx: Tx, tenantId: string): Promise<number | null> {
+  return tx.maybeOneFirst(sql.type(z.object({ manifest_revision: z.number() }))`
+    select manifest_revision from tenants where id = ${tenantId} and deleted_at is null for no key update`)
+}
+
+/** Up to `limit` ids above `after` of tenants without the rules of `revision`. As the system role. */
+export function listTenantsBehind(
+  tx: Tx,
+  { revision, after, limit }: { revision: number; after: string; limit: number },
+): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    select id from tenants where manifest_revision < ${revision} and deleted_at is null and id > ${after}
+    order by id limit ${limit}`)
+}
+
+/** The number of tenants without the rules of `revision`. As the system role. */
+export function countTenantsBehind(tx: Tx, revision: number): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from tenants where manifest_revision < ${revision} and deleted_at is null`)
+}
+
 /** The tenant as one of its members sees it. */
 export function findTenant(tx: Tx, tenantId: string, userId: string): Promise<TenantRow | null> {
   return tx.maybeOne(sql.type(tenantRow)`

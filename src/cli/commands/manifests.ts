@@ -1,0 +1,195 @@
+import { readFile } from 'node:fs/promises'
+import type { Config } from '../../config.ts'
+import {
+  type ApplyDeps,
+  bringTenants,
+  checkManifest,
+  differencesOf,
+  rulesAfter,
+  type Stored,
+  storeManifest,
+  type TenantsDone,
+} from '../../installation/manifests/apply-manifest.ts'
+import { diffLines } from '../../installation/manifests/manifest-diff.ts'
+import { ManifestInvalid } from '../../installation/manifests/read-manifest.ts'
+import { readInstalledRules } from '../../installation/manifests/store.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import { rfc3339 } from '../../platform/http/schemas.ts'
+import { countTenantsBehind } from '../../tenancy/tenants/store.ts'
+import { defineCommand, type Outcome, Refused, requestInfoOf } from '../command.ts'
+import { flag, Misuse, optional, required } from '../options.ts'
+import { inColumns } from '../printable.ts'
+import { withPools } from '../with-database.ts'
+
+const roles = ['api', 'system'] as const
+const file = { value: '<path>', about: 'The manifest, a JSON file' }
+const adopt = flag("Take over a tenant's own roles and attributes of the same names, with their members")
+
+export const manifestApply = defineCommand({
+  name: 'manifest:apply',
+  about:
+    "Give every tenant an application's roles, attributes and policies; without --file, continue with tenants that are behind",
+  options: { file: optional(file.value, file.about), adopt },
+  example: '--file manifest.json',
+  failure: 'failed, the manifest has faults, or some tenants did not get the rules',
+  roles,
+  run: ({ config, options, say }) =>
+    withPools(config, roles, async (db, complete) => {
+      const deps = depsOf(db, complete)
+      const stored = options.file === undefined ? null : await store(deps, options.file)
+      const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
+      if (rules.revision === 0)
+        throw new Refused('not_found', 'No manifest is applied. Give one: --file <path>.')
+      const requestInfo = requestInfoOf('manifest:apply')
+      const done = await bringTenants(deps, {
+        rules,
+        requestInfo,
+        adopt: options.adopt,
+        dryRun: false,
+        progress: (count) => say(`${count} tenants`),
+      })
+      return outcomeOf(done, { stored, isDone: true })
+    }),
+})
+
+export const manifestDiff = defineCommand({
+  name: 'manifest:diff',
+  about: 'Show what manifest:apply would change, and which tenants have conflicts; writes nothing',
+  options: { file: required(file.value, file.about), adopt },
+  example: '--file manifest.json',
+  failure: 'failed, the manifest has faults, or some tenants have conflicts',
+  roles,
+  run: ({ config, options, say }) =>
+    withPools(config, roles, async (db, complete) => {
+      const deps = depsOf(db, complete)
+      const checked = await explained(checkManifest(deps, await textOf(options.file)))
+      const { application, version, before } = checked
+      const isNew = version !== before?.version
+      const rules = isNew ? rulesAfter(checked) : checked.rules
+      const done = await bringTenants(deps, {
+        rules,
+        requestInfo: requestInfoOf('manifest:diff'),
+        adopt: options.adopt,
+        dryRun: true,
+        progress: (count) => say(`${count} tenants`),
+      })
+      return outcomeOf(done, {
+        stored: { application, version, isNew, differences: differencesOf(checked) },
+        isDone: false,
+      })
+    }),
+})
+
+export const manifestList = defineCommand({
+  name: 'manifest:list',
+  about: 'List the applications that have a manifest, and the number of tenants that are behind',
+  options: {},
+  example: '',
+  roles: ['system'],
+  run: ({ config }) =>
+    withPools(config, ['system'], async (db) => {
+      const { rules, behind } = await asSystem(db, 'manifests belong to no tenant', async (tx) => {
+        const rules = await readInstalledRules(tx)
+        return { rules, behind: await countTenantsBehind(tx, rules.revision) }
+      })
+      const manifests = rules.manifests.map(({ application, version, document, created_at }) => ({
+        application,
+        version,
+        applied_at: rfc3339(created_at),
+        roles: Object.keys(document.roles).length,
+        attributes: Object.keys(document.attributes).length,
+        policies: Object.keys(document.policies).length,
+      }))
+      const table = inColumns(
+        ['application', 'version', 'applied_at', 'roles', 'attributes', 'policies'],
+        manifests.map((row) => Object.values(row).map(String)),
+      )
+      return { data: { manifests, tenants_behind: behind }, text: [table, behindText(behind)].join('\n') }
+    }),
+})
+
+const behindText = (behind: number) =>
+  behind === 0
+    ? 'Every tenant is up to date.'
+    : `${behind} tenants are behind. To continue: npm run cli -- manifest:apply`
+
+const depsOf = (db: ApplyDeps['db'], config: Config): ApplyDeps => ({
+  db,
+  clock: Date.now,
+  maxVersions: config.LIMIT_POLICY_VERSIONS,
+})
+
+async function store(deps: ApplyDeps, path: string): Promise<Stored> {
+  const text = await textOf(path)
+  return explained(checkManifest(deps, text).then((checked) => storeManifest(deps, checked)))
+}
+
+const textOf = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Misuse(`--file cannot be read (${error.code}).`)
+  })
+
+/** Turns faults of the manifest into a refusal with a line for each. */
+async function explained<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error) => {
+    if (error instanceof ManifestInvalid) {
+      const inOrder = error.faults.toSorted(
+        (one, other) => one.line - other.line || one.column - other.column,
+      )
+      const lines = inOrder.map(
+        ({ line, column, pointer, code, detail }) => `${line}:${column}  ${pointer}  ${code}  ${detail}`,
+      )
+      throw new Refused('manifest_invalid', [`${error.message} Nothing was changed.`, ...lines].join('\n'))
+    }
+    throw error instanceof ApiError ? new Refused(error.code, error.message) : error
+  })
+}
+
+function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: boolean }): Outcome {
+  const { stored, isDone } = run
+  const { changed, unchanged, kept, conflicting, conflicts, failed } = done
+  const lines = [
+    ...(stored ? manifestLines(stored, isDone) : []),
+    isDone
+      ? `Tenants changed: ${changed}; unchanged: ${unchanged}; with conflicts: ${conflicting}; failed: ${failed}`
+      : `Tenants to change: ${changed}; unchanged: ${unchanged}; with conflicts: ${conflicting}; failed: ${failed}`,
+    ...(kept > 0
+      ? [
+          `Kept as the tenant's own, because they are in use: ${kept} roles and attributes that left the manifest`,
+        ]
+      : []),
+    ...conflicts.flatMap(({ tenantId, conflicts }) =>
+      conflicts.map(({ application, pointer, code }) => `${tenantId}  ${application}  ${pointer}  ${code}`),
+    ),
+    ...(conflicting > 0 ? [conflictHelp] : []),
+    ...(failed > 0 ? ['Some tenants were locked for too long. Run the command again.'] : []),
+  ]
+  return {
+    exit: conflicting + failed > 0 ? 1 : 0,
+    data: {
+      ...(stored && {
+        application: stored.application,
+        version: stored.version,
+        is_new: stored.isNew,
+        differences: stored.differences,
+      }),
+      tenants: { changed, unchanged, kept, conflicting, failed },
+      conflicts: conflicts.map(({ tenantId, conflicts }) => ({ tenant_id: tenantId, conflicts })),
+    },
+    text: lines.join('\n'),
+  }
+}
+
+const conflictHelp =
+  'A tenant with a conflict keeps its earlier rules. Rename in the manifest or in the tenant, or use --adopt, and run the command again.'
+
+function manifestLines({ application, version, isNew, differences }: Stored, isDone: boolean): string[] {
+  if (!isNew) return [`${application}: version ${version} is applied already. The manifest is the same.`]
+  return [
+    isDone
+      ? `${application}: version ${version} is stored.`
+      : `${application}: this would be version ${version}.`,
+    ...diffLines(differences),
+  ]
+}

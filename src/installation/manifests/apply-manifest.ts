@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import { measurePatterns } from '../../authorization/policies/measure-patterns.ts'
+import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
+import { isDatabaseAway } from '../../platform/db/database-errors.ts'
+import {
+  asSystem,
+  type Databases,
+  inTenant,
+  isDatabaseUnavailable,
+  sqlState,
+} from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { nilUuid } from '../../platform/uuid.ts'
+import { listTenantsBehind } from '../../tenancy/tenants/store.ts'
+import { type AppliedManifest, compileManifest } from './compile-manifest.ts'
+import { type Given, giveRules } from './give-rules.ts'
+import { type Difference, diffManifests } from './manifest-diff.ts'
+import type { Manifest } from './manifest-schema.ts'
+import { faultAt, ManifestInvalid, readManifest } from './read-manifest.ts'
+import { type InstalledRules, insertManifest, lockManifests, readInstalledRules } from './store.ts'
+import type { Conflict } from './tenant-plan.ts'
+
+// Applying has two steps. First the manifest is stored as the next version, in one short transaction: from then on, new
+// tenants get its rules. Then each tenant that is behind gets them in a transaction of its own, as the API role in the
+// scope of this tenant, so no role can write the rules of several tenants at once. A tenant records the revision that it
+// has: a run that ends early is continued by the next one, and two runs at once share the work.
+
+/** What applying needs. `maxVersions` is the number of versions kept of each policy. */
+export interface ApplyDeps {
+  db: Pick<Databases, 'api' | 'system'>
+  /** ms since 1970 */
+  clock: () => number
+  maxVersions: number
+}
+
+/** A version of a manifest that was stored, or the one that is the same. */
+export interface Stored {
+  application: string
+  version: number
+  isNew: boolean
+  differences: readonly Difference[]
+}
+
+/** The rules that every tenant would have after storing the manifest. */
+export const rulesAfter = ({ rules, before, ...checked }: CheckedManifest): InstalledRules => ({
+  revision: rules.revision + 1,
+  manifests: [...rules.manifests.filter((manifest) => manifest !== before), { ...checked, created_at: 0 }],
+})
+
+/** A manifest that was checked together with those of other applications, as they are at a revision. */
+interface CheckedManifest extends AppliedManifest {
+  checksum: string
+  rules: InstalledRules
+  before: AppliedManifest | null
+}
+
+/** Checks a manifest with all others. Throws {@link ManifestInvalid}. */
+export async function checkManifest({ db }: Pick<ApplyDeps, 'db'>, text: string): Promise<CheckedManifest> {
+  const document = readManifest(text)
+  const { application } = document
+  const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
+  const before = rules.manifests.find((manifest) => manifest.application === application) ?? null
+  const others = rules.manifests.filter((manifest) => manifest !== before)
+  const conditions = Object.values(document.policies).map((policy) => policy.conditions ?? null)
+  const result = compileManifest(document, others, text, await costsOf(conditions))
+  const changed = before ? changedTypes(before.document, document, text) : []
+  const faults = [...('faults' in result ? result.faults : []), ...changed]
+  if (faults.length > 0 || 'faults' in result) throw new ManifestInvalid(faults)
+  const { $schema: _schema, ...stored } = document
+  const checksum = createHash('sha256').update(canonicalJson(stored)).digest('hex')
+  const version = before ? before.version + (isSame(before, checksum) ? 0 : 1) : 1
+  return { application, version, document: stored, compiled: result.compiled, checksum, rules, before }
+}
+
+const isSame = (before: AppliedManifest & { checksum?: string }, checksum: string) =>
+  before.checksum === checksum
+
+/** Measures the patterns of each policy on its own: one policy has at most 64. */
+async function costsOf(conditions: readonly unknown[]) {
+  const costs: ((pattern: string) => number | undefined)[] = []
+  for (const condition of conditions) costs.push(await measurePatterns(condition))
+  return (pattern: string) => {
+    const known = costs.map((cost) => cost(pattern)).filter((cost) => cost !== Number.POSITIVE_INFINITY)
+    return known.length > 0 ? known[0] : Number.POSITIVE_INFINITY
+  }
+}
+
+/** Values of an attribute are stored with members and in policies, so its type stays. */
+const changedTypes = (before: Manifest, after: Manifest, text: string) =>
+  Object.entries(after.attributes).flatMap(([name, { data_type }]) => {
+    const was = before.attributes[name]?.data_type ?? data_type
+    if (was === data_type) return []
+    const detail = `The type of ${name} is ${was} and cannot change. Define another key.`
+    return [faultAt(text, { pointer: `/attributes/${name}/data_type`, code: 'type_changed', detail })]
+  })
+
+/** What storing a manifest would change. */
+export const differencesOf = ({ before, document }: CheckedManifest): Difference[] =>
+  diffManifests(before?.document ?? null, document)
+
+/** Stores a manifest as the next version of its application; the same document again changes nothing. */
+export async function storeManifest({ db, clock }: ApplyDeps, checked: CheckedManifest): Promise<Stored> {
+  const { application, version, rules, before, checksum } = checked
+  const differences = differencesOf(checked)
+  if (version === before?.version) return { application, version, isNew: false, differences }
+  await asSystem(db, 'manifests belong to no tenant', async (tx) => {
+    await lockManifests(tx, 'author')
+    if ((await readInstalledRules(tx)).revision !== rules.revision)
+      throw new ApiError(409, 'overtaken', 'Another manifest was applied meanwhile. Run the command again.')
+    await insertManifest(tx, { ...checked, checksum, revision: rules.revision + 1, at: clock() })
+  })
+  return { application, version, isNew: true, differences }
+}
+
+/** A tenant that could not get the rules. */
+export interface TenantConflict {
+  tenantId: string
+  conflicts: readonly Conflict[]
+}
+
+/** What a run over the tenants did. `conflicts` holds the first 1000. `failed`: tries that ended in an error. */
+export interface TenantsDone {
+  changed: number
+  unchanged: number
+  kept: number
+  conflicting: number
+  conflicts: TenantConflict[]
+  failed: number
+}
+
+interface Run {
+  rules: InstalledRules
+  requestInfo: RequestInfo
+  adopt: boolean
+  dryRun: boolean
+  /** Called after each batch with the number of tenants so far. */
+  progress?(count: number): void
+}
+
+const batch = 100
+const maxShown = 1_000
+// The command has two connections as the API role.
+const concurrency = 2
+
+/** Brings the tenants that are behind to the rules of a revision, oldest first, in batches. */
+export async function bringTenants(deps: ApplyDeps, run: Run): Promise<TenantsDone> {
+  const { db } = deps
+  const done: TenantsDone = { changed: 0, unchanged: 0, kept: 0, conflicting: 0, conflicts: [], failed: 0 }
+  let after = nilUuid
+  for (let count = 0; ; ) {
+    const { revision } = run.rules
+    const ids = await asSystem(db, 'every tenant gets the rules of a manifest', (tx) =>
+      listTenantsBehind(tx, { revision, after, limit: batch }),
+    )
+    const queue = [...ids]
+    await Promise.all(
+      Array.from({ length: concurrency }, async () => {
+        for (let tenantId = queue.shift(); tenantId; tenantId = queue.shift())
+          add(done, tenantId, await bringTenant(deps, run, tenantId))
+      }),
+    )
+    count += ids.length
+    if (ids.length > 0) run.progress?.(count)
+    if (ids.length < batch) return done
+    after = ids.at(-1)!
+  }
+}
+
+/** Rules for one tenant; `failed` if its transaction did, for example because the tenant was locked for too long. */
+function bringTenant(deps: ApplyDeps, run: Run, tenantId: string): Promise<Given | { outcome: 'failed' }> {
+  const { db, clock, maxVersions } = deps
+  const recipient = { tenantId, requestInfo: run.requestInfo, at: clock(), maxVersions }
+  return inTenant(db, { tenantId, userId: nilUuid }, (tx) => giveRules(tx, run.rules, recipient, run)).catch(
+    (error) => {
+      if (isOfOneTenant(error)) return { outcome: 'failed' as const }
+      throw error
+    },
+  )
+}
+
+/** Whether an error is about one tenant: a lock was held for too long, or a member got a role that was just deleted. */
+const isOfOneTenant = (error: unknown) =>
+  sqlState(error).startsWith('23') || (isDatabaseUnavailable(error) && !isDatabaseAway(error))
+
+function add(done: TenantsDone, tenantId: string, given: Awaited<ReturnType<typeof bringTenant>>): void {
+  if (given.outcome === 'changed' || given.outcome === 'unchanged') {
+    done[given.outcome]++
+    done.kept += given.kept
+  } else if (given.outcome === 'failed') done.failed++
+  else if (given.outcome === 'conflict') {
+    done.conflicting++
+    if (done.conflicts.length < maxShown) done.conflicts.push({ tenantId, conflicts: given.conflicts })
+  }
+}

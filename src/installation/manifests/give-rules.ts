@@ -1,0 +1,211 @@
+import {
+  changeDefinition,
+  deleteDefinition,
+  insertDefinition,
+  listDefinitions,
+} from '../../authorization/attributes/store.ts'
+import { budgetFault } from '../../authorization/policies/slice-budget.ts'
+import {
+  deleteOldVersions,
+  deletePolicy,
+  insertPolicy,
+  insertVersion,
+  listActivePolicies,
+  listManagedPolicies,
+  type NewPolicy,
+  replacePolicy,
+} from '../../authorization/policies/store.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { nilUuid } from '../../platform/uuid.ts'
+import {
+  changeManagedRole,
+  freeNames,
+  insertManagedRole,
+  listTenantRoles,
+  releaseRole,
+} from '../../tenancy/roles/managed-role-store.ts'
+import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
+import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/store.ts'
+import { recordRules } from './record-rules.ts'
+import type { InstalledRules } from './store.ts'
+import {
+  type Conflict,
+  type NamesPlan,
+  planNames,
+  planPolicies,
+  type TenantPolicy,
+  type TenantState,
+} from './tenant-plan.ts'
+
+/** A tenant that gets rules. `at` in ms since 1970; `maxVersions` is the number of versions kept of each policy. */
+export interface Recipient {
+  tenantId: string
+  requestInfo: RequestInfo
+  at: number
+  maxVersions: number
+}
+
+/** How a tenant got its rules. `kept`: roles and attributes that left the manifests, are in use, and are now its own. */
+export type Given =
+  | { outcome: 'current' }
+  | { outcome: 'conflict'; conflicts: readonly Conflict[] }
+  | { outcome: 'changed' | 'unchanged'; kept: number }
+
+/**
+ * Brings a tenant to the rules of the manifests, in a transaction of its scope. A conflict changes nothing. With
+ * `adopt` the tenant's own roles and attributes of the same names become managed; with `dryRun` nothing is written.
+ */
+export async function giveRules(
+  tx: Tx,
+  rules: InstalledRules,
+  recipient: Recipient,
+  { adopt = false, dryRun = false } = {},
+): Promise<Given> {
+  const { tenantId } = recipient
+  const known = await lockManifestRevision(tx, tenantId)
+  if (known === null || known >= rules.revision) return { outcome: 'current' }
+  const state = await readState(tx, tenantId)
+  const names = planNames(rules, state, adopt)
+  if (names.conflicts.length > 0) return { outcome: 'conflict', conflicts: names.conflicts }
+  const roles = rolesAfter(recipient, names, state)
+  const policies = planPolicies(rules, state, roles)
+  const tooCostly = await costlyPolicies(tx, tenantId, policies.written)
+  if (tooCostly.length > 0) return { outcome: 'conflict', conflicts: tooCostly }
+  const isChanged =
+    [names.roles, names.definitions, names.removedRoles, names.removedDefinitions].some(isFilled) ||
+    isFilled(policies.written) ||
+    isFilled(policies.removed)
+  if (dryRun) return { outcome: isChanged ? 'changed' : 'unchanged', kept: 0 }
+  await writeNames(tx, recipient, names, roles)
+  for (const { id } of policies.removed) await deletePolicy(tx, tenantId, id, null)
+  for (const policy of policies.written) await writeManaged(tx, recipient, rules, policy)
+  const kept = await removeNames(tx, tenantId, names)
+  await setManifestRevision(tx, tenantId, { revision: rules.revision, isChanged })
+  if (isChanged) await recordRules(tx, rules, recipient, { names, policies, kept })
+  return { outcome: isChanged ? 'changed' : 'unchanged', kept: kept.length }
+}
+
+const isFilled = (list: readonly unknown[]) => list.length > 0
+
+const readState = async (tx: Tx, tenantId: string): Promise<TenantState> => ({
+  roles: await listTenantRoles(tx, tenantId),
+  definitions: await listDefinitions(tx, tenantId),
+  managedPolicies: await listManagedPolicies(tx, tenantId),
+})
+
+type PlannedRole = NamesPlan['roles'][number]
+
+/** The ids of the tenant's roles by name, with the ids that new ones will have. */
+function rolesAfter({ at }: Recipient, names: NamesPlan, state: TenantState) {
+  const renamed = new Set(names.roles.map(({ current }) => current?.id))
+  return [
+    ...state.roles.filter(({ id }) => !renamed.has(id)).map(({ id, name_key }) => ({ id, name_key })),
+    ...names.roles.map((role) => ({
+      id: role.current?.id ?? timeOrderedId(at),
+      name_key: roleNameKey(role.wanted.name),
+      role,
+    })),
+  ] as { id: string; name_key: string; role?: PlannedRole }[]
+}
+
+/** The policies that do not fit together with those that the tenant wrote itself. */
+async function costlyPolicies(tx: Tx, tenantId: string, written: TenantPolicy[]): Promise<Conflict[]> {
+  if (written.length === 0) return []
+  const { policies } = await listActivePolicies(tx, tenantId)
+  const isReplaced = (id: string) => written.some(({ current }) => current?.id === id)
+  const active = policies.filter(({ id }) => !isReplaced(id))
+  if (active.length === 0) return [] // Together they were measured when the manifest was compiled.
+  const inSlice = ({ fields, compiled }: TenantPolicy, index: number) => ({
+    id: `new ${index}`,
+    version: 1,
+    name: fields.name,
+    priority: fields.priority,
+    compiled,
+    bytes: JSON.stringify(compiled).length,
+  })
+  const all = [...active, ...written.filter(({ fields }) => fields.is_active).map(inSlice)]
+  return written.flatMap((policy, index) =>
+    policy.fields.is_active && budgetFault(tenantId, inSlice(policy, index), all)
+      ? [{ application: policy.application, code: 'too_costly' as const, pointer: `/policies/${policy.key}` }]
+      : [],
+  )
+}
+
+async function writeNames(
+  tx: Tx,
+  { tenantId, at }: Recipient,
+  { roles, definitions }: NamesPlan,
+  ids: ReturnType<typeof rolesAfter>,
+): Promise<void> {
+  const renamed = roles.filter(
+    ({ current, wanted }) => current && current.name_key !== roleNameKey(wanted.name),
+  )
+  if (renamed.length > 1)
+    await freeNames(
+      tx,
+      tenantId,
+      renamed.map(({ current }) => current!.id),
+    )
+  for (const { id, role } of ids) {
+    if (!role) continue
+    const { wanted, application, current } = role
+    const { key: managed_as, ...fields } = wanted
+    const row = { ...fields, tenantId, id, managed_by: application, managed_as, at }
+    if (current) await changeManagedRole(tx, row)
+    else await insertManagedRole(tx, row)
+  }
+  for (const { wanted, application, current } of definitions) {
+    const row = { ...wanted, id: current?.id ?? timeOrderedId(at), managed_by: application }
+    if (current) await changeDefinition(tx, tenantId, row)
+    else if (!(await insertDefinition(tx, tenantId, { ...row, at })))
+      throw new Error('An attribute was defined twice')
+  }
+}
+
+async function writeManaged(
+  tx: Tx,
+  { tenantId, at, maxVersions }: Recipient,
+  { manifests }: InstalledRules,
+  { application, key, optional, current, fields, rules, compiled, checksum }: TenantPolicy,
+): Promise<void> {
+  const policy: NewPolicy = {
+    tenantId,
+    id: current?.id ?? timeOrderedId(at),
+    version: (current?.version ?? 0) + 1,
+    fields,
+    rules,
+    compiled,
+    checksum,
+    managed: {
+      managed_by: application,
+      managed_as: key,
+      is_optional: optional,
+      chosen_active: current?.chosen_active ?? null,
+    },
+    authorId: nilUuid,
+    at,
+  }
+  if (!current) await insertPolicy(tx, policy)
+  else if (!(await replacePolicy(tx, policy))) throw new Error('A policy changed while its tenant was locked')
+  const version = manifests.find((manifest) => manifest.application === application)?.version
+  await insertVersion(tx, policy, `Manifest of ${application}, version ${version}`)
+  await deleteOldVersions(tx, policy, maxVersions)
+}
+
+/** Deletes what left the manifests. What the tenant uses becomes its own; returns the names of that. */
+async function removeNames(tx: Tx, tenantId: string, names: NamesPlan): Promise<string[]> {
+  const kept: string[] = []
+  for (const row of names.removedDefinitions) {
+    if (await deleteDefinition(tx, tenantId, row.id)) continue
+    await changeDefinition(tx, tenantId, { ...row, managed_by: null })
+    kept.push(`${row.category}.${row.key}`)
+  }
+  for (const { id, name } of names.removedRoles) {
+    if (await deleteUnusedRole(tx, tenantId, id)) continue
+    await releaseRole(tx, tenantId, id)
+    kept.push(name)
+  }
+  return kept
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { newDefinition } from '../../authorization/attributes/definition-body.ts'
+import { draftPolicy } from '../../authorization/policies/policy-body.ts'
+import { applicationName } from '../../platform/http/schemas.ts'
+import { newRole } from '../../tenancy/roles/role-schemas.ts'
+
+const maxActions = 100
+
+const key = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'A key has 1 to 63 of a-z, 0-9, _ and -, and begins with a letter.')
+const word = z
+  .string()
+  .regex(/^[a-z][a-z0-9_.-]{0,62}$/, 'A name has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.')
+const attributeName = z
+  .string()
+  .regex(
+    /^(subject|resource|action|environment)\.[a-z][a-z0-9_]{0,62}$/,
+    'An attribute is category.key: subject, resource, action or environment, a dot, and up to 63 of a-z, 0-9 and _.',
+  )
+const sentence = z
+  .string('Describe it in a sentence.')
+  .trim()
+  .min(1, 'Describe it in a sentence.')
+  .max(500, 'A description here has 500 characters at most.')
+
+const entries = <Entry extends z.ZodType>(name: z.ZodString, entry: Entry, what: string, max: number) =>
+  z
+    .record(name, entry, `Give ${what} as an object of entries by name.`)
+    .refine((all) => Object.keys(all).length <= max, `There can be ${max} ${what} at most.`)
+    .default({})
+
+/** A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect. */
+export const manifestSchema = z.strictObject({
+  $schema: z.string().optional(),
+  application: applicationName,
+  name: z
+    .string('Give the name of the application as text.')
+    .trim()
+    .min(1, 'Give the application a name.')
+    .max(120, 'A name has 120 characters at most.'),
+  description: z.string().max(2000, 'A description has 2000 characters at most.').default(''),
+  resource_types: entries(
+    word,
+    z.strictObject({
+      description: sentence,
+      actions: entries(word, sentence, 'actions', maxActions),
+    }),
+    'resource_types',
+    100,
+  ),
+  attributes: entries(
+    attributeName,
+    z.strictObject(newDefinition.omit({ key: true, category: true }).shape),
+    'attributes',
+    200,
+  ),
+  roles: entries(key, z.strictObject(newRole.shape), 'roles', 100),
+  policies: entries(
+    key,
+    z.strictObject({
+      ...draftPolicy.omit({ kind: true }).shape,
+      optional: z.boolean('Give optional as true or false.').default(false),
+    }),
+    'policies',
+    100,
+  ),
+})
+
+/** A checked manifest, with defaults. Times are ms since 1970. */
+export type Manifest = z.output<typeof manifestSchema>
+
+/** The sections of a manifest whose entries every tenant gets. */
+export const sections = ['roles', 'attributes', 'policies'] as const

@@ -1,0 +1,54 @@
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import type { Recipient } from './give-rules.ts'
+import type { InstalledRules } from './store.ts'
+import type { NamesPlan, planPolicies } from './tenant-plan.ts'
+
+/** One event and one audit row for all changes of a tenant: a manifest can change a hundred objects of each. */
+export async function recordRules(
+  tx: Tx,
+  { revision, manifests }: InstalledRules,
+  { tenantId, requestInfo, at }: Recipient,
+  done: { names: NamesPlan; policies: ReturnType<typeof planPolicies>; kept: string[] },
+): Promise<void> {
+  const { names, policies, kept } = done
+  const changes = Object.fromEntries(
+    [
+      ['versions', [], manifests.map(({ application, version }) => `${application} ${version}`)],
+      ['roles', names.removedRoles.map(({ name }) => name), names.roles.map(({ wanted }) => wanted.name)],
+      [
+        'attributes',
+        names.removedDefinitions.map(({ category, key }) => `${category}.${key}`),
+        names.definitions.map(({ wanted }) => `${wanted.category}.${wanted.key}`),
+      ],
+      [
+        'policies',
+        policies.removed.map(({ name }) => name),
+        policies.written.map(({ fields }) => fields.name),
+      ],
+      ['kept', [], kept],
+    ]
+      .filter(([, before, after]) => before!.length + after!.length > 0)
+      .map(([field, before, after]) => [field, { before, after }]),
+  )
+  await appendEvent(tx, {
+    type: 'tenant.rules_updated',
+    tenantId,
+    subject: tenantId,
+    data: { tenant_id: tenantId, manifest_revision: revision },
+    actorId: null,
+    requestId: requestInfo.requestId,
+    traceparent: requestInfo.traceparent ?? undefined,
+    at,
+  })
+  await appendAudit(tx, {
+    tenantId,
+    actor: null,
+    requestInfo,
+    action: 'manifest:apply',
+    target: { type: 'tenant', id: tenantId },
+    changes,
+    at,
+  })
+}

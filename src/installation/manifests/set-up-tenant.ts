@@ -1,0 +1,22 @@
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { SetUpTenant } from '../../tenancy/tenants/set-up-tenant.ts'
+import { giveRules } from './give-rules.ts'
+import { type InstalledRules, lockManifests, readInstalledRules, readManifestRevision } from './store.ts'
+
+/** Gives new tenants the rules of the manifests, which it reads again only when they have changed. */
+export function openTenantSetUp(): SetUpTenant {
+  let known: InstalledRules = { revision: 0, manifests: [] }
+  const current = async (tx: Tx) => {
+    await lockManifests(tx, 'creator of a tenant')
+    if ((await readManifestRevision(tx)) !== known.revision) known = await readInstalledRules(tx)
+    return known
+  }
+  return async (tx, tenant) => {
+    const rules = await current(tx)
+    if (rules.revision === 0) return
+    // A new tenant has no policies of its own, so none has older versions.
+    const given = await giveRules(tx, rules, { ...tenant, maxVersions: 1 })
+    if (given.outcome !== 'changed' && given.outcome !== 'unchanged')
+      throw new Error('A new tenant has no names that can conflict with a manifest')
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { AppliedManifest, CompiledManifest } from './compile-manifest.ts'
+import type { Manifest } from './manifest-schema.ts'
+
+/** The manifests whose rules every tenant has at a revision. */
+export interface InstalledRules {
+  revision: number
+  manifests: readonly (AppliedManifest & { checksum: string; created_at: number })[]
+}
+
+const manifestRow = z.object({
+  application: z.string(),
+  version: z.number(),
+  revision: z.number(),
+  document: z.custom<Manifest>((value) => typeof value === 'object' && value !== null),
+  compiled: z.custom<CompiledManifest>((value) => typeof value === 'object' && value !== null),
+  checksum: z.string(),
+  created_at: z.number(),
+})
+
+/** The newest version of each application's manifest, in the order of their names. */
+export async function readInstalledRules(tx: Tx): Promise<InstalledRules> {
+  const manifests = await tx.any(sql.type(manifestRow)`
+    select distinct on (application) application, version, revision, document, compiled, checksum, created_at
+    from manifests order by application, version desc`)
+  return { revision: Math.max(0, ...manifests.map(({ revision }) => revision)), manifests }
+}
+
+/** The newest revision of the manifests; 0 without manifests. */
+export function readManifestRevision(tx: Tx): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ revision: z.number() }))`
+    select coalesce(max(revision), 0) as revision from manifests`)
+}
+
+const lockKey = 0x0bad4
+
+/**
+ * Makes new tenants and new manifests wait for each other until the transaction ends. A tenant that is created with the
+ * rules of a revision is therefore visible to whoever writes the next one.
+ */
+export async function lockManifests(tx: Tx, as: 'creator of a tenant' | 'author'): Promise<void> {
+  if (as === 'author') await tx.query(sql.unsafe`select pg_advisory_xact_lock(${lockKey})`)
+  else await tx.query(sql.unsafe`select pg_advisory_xact_lock_shared(${lockKey})`)
+}
+
+/** Inserts a version of a manifest. Reliable only while the manifests are locked by their author. As the system role. */
+export async function insertManifest(
+  tx: Tx,
+  manifest: AppliedManifest & { revision: number; checksum: string; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into manifests (application, version, revision, document, compiled, checksum, created_at)
+    values (${manifest.application}, ${manifest.version}, ${manifest.revision}, ${sql.jsonb(manifest.document as never)},
+            ${sql.jsonb(manifest.compiled as never)}, ${manifest.checksum}, ${sql.timestamp(new Date(manifest.at))})`)
+}

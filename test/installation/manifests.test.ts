@@ -1,0 +1,306 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { callCli, settingsFor } from '../cli/run-cli.ts'
+import { openDatabase } from '../helpers/event-log.ts'
+import { type Client, startService } from '../helpers/service.ts'
+
+// Applications' manifests: through the command line for operators, and the API for tenants.
+
+const keys = randomBytes(32).toString('base64url')
+const service = await startService(t, { env: { SECRET_KEYS: keys } })
+const env = settingsFor(service.databases, keys)
+const cli = (...args: string[]) => callCli(args, { env })
+const database = await openDatabase(t, service)
+const rows = async (query: string) => (await database.query(query)).rows
+
+const example = readFileSync(
+  join(import.meta.dirname, '..', '..', 'docs', 'how-to', 'examples', 'manifest.json'),
+  'utf8',
+)
+
+// biome-ignore lint/suspicious/noExplicitAny: a manifest is JSON that each test changes
+type Json = any
+
+/** Runs a command with a manifest in a file. */
+function withManifest(change: (manifest: Json) => void = () => undefined, text = example) {
+  const manifest = JSON.parse(text)
+  change(manifest)
+  return written(JSON.stringify(manifest, null, 2))
+}
+let files = 0
+function written(text: string): string {
+  const name = `manifest${++files}.json`
+  return join(t.testdir({ [name]: text }), name)
+}
+const apply = (path: string, ...more: string[]) => cli('manifest:apply', '--file', path, ...more)
+
+const list = async (person: Client, path: string): Promise<Json[]> =>
+  (await person.get(`/api/v1/${path}`)).body.results
+const managed = async (person: Client) => ({
+  roles: (await list(person, `tenants/${person.tenantId}/roles/?managed_by=logbook`)).map(({ name }) => name),
+  attributes: (await list(person, 'attribute-definitions/?managed_by=logbook')).map(({ key }) => key),
+  policies: (await list(person, 'policies/?managed_by=logbook')).map(({ managed_as }) => managed_as),
+})
+const complete = {
+  roles: ['Navigator', 'Log reader'],
+  attributes: ['rank', 'tonnage'],
+  policies: ['heavy-ships', 'no-night-departures'],
+}
+const policyOf = async (person: Client, key: string) =>
+  (await list(person, 'policies/')).find(({ managed_as }) => managed_as === key)
+const roleOf = async (person: Client, name: string) =>
+  (await list(person, `tenants/${person.tenantId}/roles/`)).find((role) => role.name === name)
+
+/** Whether a member of the owner's tenant may depart with a ship. */
+async function mayDepart(owner: Client, member: { id: string }, tonnage: number) {
+  const { body } = await owner.post('/access/v1/evaluation', {
+    subject: { type: 'user', id: member.id },
+    action: { name: 'voyage:depart' },
+    resource: { type: 'voyage', id: '7', properties: { tonnage } },
+  })
+  return body
+}
+
+const ada = await service.signUp()
+const grace = await service.signUp()
+const mate = await service.register()
+
+t.test('a diff shows what would change, and changes nothing', async (t) => {
+  const { code, out } = await cli('manifest:diff', '--file', written(example))
+  t.equal(code, 0)
+  t.match(out, /logbook: this would be version 1/)
+  t.match(out, /\+ role navigator\n/)
+  t.match(out, /\+ policy heavy-ships\n/)
+  t.match(out, /Tenants to change: \d+; unchanged: 0; with conflicts: 0/)
+  t.same(await managed(ada), { roles: [], attributes: [], policies: [] })
+  t.match(await cli('manifest:apply'), { code: 1, said: /No manifest is applied/ })
+})
+
+t.test('every tenant gets the rules, and a second apply changes nothing and says so', async (t) => {
+  const before = await rows('select id, policy_revision from tenants order by id')
+  const first = (await apply(written(example), '--json')).json()
+  t.match(first, { application: 'logbook', version: 1, is_new: true, tenants: { changed: before.length } })
+  t.same(await managed(ada), complete)
+  t.same(await managed(grace), complete)
+  const second = await apply(written(example))
+  t.equal(second.code, 0)
+  t.match(second.out, /version 1 is applied already. The manifest is the same/)
+  t.match(second.out, /Tenants changed: 0; unchanged: 0/)
+  t.match((await cli('manifest:list')).out, /logbook +1 .*\nEvery tenant is up to date\./)
+  const after = await rows('select id, policy_revision from tenants order by id')
+  for (const [index, { policy_revision }] of after.entries())
+    t.equal(
+      Number(policy_revision),
+      Number(before[index]!.policy_revision) + 1,
+      'caches read the policies again',
+    )
+  const [event] = await rows("select data, actor_id from events where type = 'tenant.rules_updated' limit 1")
+  t.match(event, { data: { manifest_revision: 1 }, actor_id: null })
+  const { body } = await ada.get('/api/v1/audit-log/?action=manifest:apply')
+  t.match(body.results, [{ actor: { type: 'system' }, changes: { roles: { after: complete.roles } } }])
+})
+
+t.test('a new tenant has the rules from its first moment', async (t) => {
+  const person = await service.signUp()
+  t.same(await managed(person), complete)
+  const { body } = await person.post('/api/v1/tenants/', { name: 'Another' })
+  await person.switchTo(body.id)
+  t.same(await managed(person), complete)
+})
+
+t.test('the rules decide together with those that the tenant wrote', async (t) => {
+  await ada.post(`/api/v1/tenants/${ada.tenantId}/members/`, { user_id: mate.id, roles: ['Navigator'] })
+  t.equal((await mayDepart(ada, mate, 100)).decision, true, 'by a role of the manifest')
+  const heavy = await mayDepart(ada, mate, 6000)
+  t.match(heavy, { decision: false, context: { reasons: [{ code: 'policy_deny' }] } })
+  const explained = await ada.get(`/api/v1/decisions/${heavy.context.id}/explain/`)
+  t.match(JSON.stringify(explained.body), /Only captains depart with heavy ships/)
+  const own = { name: 'Nobody departs', effect: 'deny', actions: ['voyage:depart'] }
+  const { body } = await ada.post('/api/v1/policies/', own)
+  t.match(body, { managed_by: null, managed_as: null, is_optional: false, created_by: ada.id })
+  t.equal((await mayDepart(ada, mate, 100)).decision, false)
+  t.equal((await ada.delete(`/api/v1/policies/${body.id}/`)).status, 204)
+  t.equal((await mayDepart(ada, mate, 100)).decision, true)
+  t.equal((await mayDepart(grace, mate, 100)).decision, false, 'not a member of another tenant')
+})
+
+t.test('a tenant cannot change what the manifest gives it', async (t) => {
+  const refused = { status: 409, body: { code: 'managed', application: 'logbook' } }
+  const role = await roleOf(ada, 'Navigator')
+  t.match(role, { managed_by: 'logbook', managed_as: 'navigator', is_system: false })
+  const rolePath = `/api/v1/tenants/${ada.tenantId}/roles/${role.id}/`
+  t.match(await ada.patch(rolePath, { permissions: ['voyage:cancel'] }), refused)
+  t.match(await ada.put(rolePath, { name: 'Mine' }), refused)
+  t.match(await ada.delete(rolePath), refused)
+
+  const heavy = await policyOf(ada, 'heavy-ships')
+  t.match(heavy, { managed_by: 'logbook', is_optional: false, created_by: null, version: 1 })
+  const policyPath = `/api/v1/policies/${heavy.id}/`
+  t.match(await ada.patch(policyPath, { is_active: false }), refused, 'not optional')
+  t.match(await ada.patch(policyPath, { effect: 'allow' }), refused)
+  t.match(await ada.patch(policyPath, { conditions: null }), refused)
+  t.match(await ada.delete(policyPath), refused)
+  t.match(await ada.post(`${policyPath}rollback/`, { version: 1 }), refused)
+  t.equal((await ada.patch(policyPath, { name: heavy.name })).status, 200, 'the same again is no change')
+  t.equal((await ada.post(`${policyPath}test/`, {})).status, 200, 'it can be tested')
+  const { body: versions } = await ada.get(`${policyPath}versions/`)
+  const first = versions.results.find(({ version }: Json) => version === 1)
+  t.match(first, { author: { id: null }, reason: 'Manifest of logbook, version 1' })
+
+  const [rank] = await list(ada, 'attribute-definitions/?managed_by=logbook')
+  t.match(await ada.delete(`/api/v1/attribute-definitions/${rank.id}/`), refused)
+  t.same(await managed(ada), complete)
+  t.equal(
+    (
+      await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, {
+        name: 'Cook',
+        permissions: ['voyage:cancel'],
+      })
+    ).status,
+    201,
+    'it can add its own',
+  )
+})
+
+t.test('a tenant can turn an optional policy off and on, and a newer version respects that', async (t) => {
+  const { id } = await policyOf(ada, 'no-night-departures')
+  const path = `/api/v1/policies/${id}/`
+  t.match(await ada.patch(path, { is_active: false, effect: 'allow' }), {
+    status: 409,
+    body: { code: 'managed' },
+  })
+  t.match(await ada.patch(path, { is_active: false }), {
+    status: 200,
+    body: { is_active: false, is_optional: true },
+  })
+  const changed = withManifest((manifest) => {
+    manifest.policies['no-night-departures'].conditions.value = 23
+  })
+  const { out } = await cli('manifest:diff', '--file', changed)
+  t.match(out, /~ policy no-night-departures\n {4}conditions: .*22.* → .*23/)
+  t.equal((await apply(changed)).code, 0)
+  t.match((await ada.get(path)).body, { is_active: false, conditions: { value: 23 }, version: 3 })
+  t.match(await policyOf(grace, 'no-night-departures'), {
+    is_active: true,
+    conditions: { value: 23 },
+    version: 2,
+  })
+  t.match(await ada.patch(path, { is_active: true }), { status: 200, body: { is_active: true } })
+})
+
+t.test("a tenant's own role of the same name is never overwritten", async (t) => {
+  const clashing = withManifest((manifest) => {
+    manifest.roles.cook = { name: 'Cook', permissions: ['log_entry:read'] }
+  })
+  const diff = await cli('manifest:diff', '--file', clashing)
+  t.equal(diff.code, 1)
+  t.match(diff.out, new RegExp(`${ada.tenantId}  logbook  /roles/cook/name  role_name_taken`))
+  const applied = await apply(clashing)
+  t.equal(applied.code, 1)
+  t.match(applied.out, /with conflicts: 1/)
+  t.match(await roleOf(ada, 'Cook'), { managed_by: null, permissions: ['voyage:cancel'] })
+  t.match(await roleOf(grace, 'Cook'), { managed_by: 'logbook' }, 'other tenants have the new rules')
+  t.match((await cli('manifest:list')).out, /1 tenants are behind/)
+  t.match(await policyOf(ada, 'heavy-ships'), { is_active: true }, 'it keeps its earlier rules')
+
+  t.equal((await cli('manifest:apply', '--adopt')).code, 0)
+  t.match(await roleOf(ada, 'Cook'), { managed_by: 'logbook', permissions: ['log_entry:read'] })
+})
+
+t.test('what a newer manifest no longer has goes, unless the tenant uses it', async (t) => {
+  const { out } = await apply(
+    withManifest((manifest) => {
+      delete manifest.roles.navigator
+      delete manifest.roles.reader
+      delete manifest.policies['heavy-ships']
+      delete manifest.policies['no-night-departures']
+      delete manifest.attributes['subject.rank']
+    }),
+  )
+  t.match(out, /- role navigator\n/)
+  t.match(out, /Kept as the tenant's own, because they are in use: 1 roles and attributes/)
+  t.same(await managed(ada), { roles: [], attributes: ['tonnage'], policies: [] })
+  t.match(await roleOf(ada, 'Navigator'), { managed_by: null, member_count: 1 }, 'a member has it')
+  t.equal(await roleOf(grace, 'Navigator'), undefined)
+  t.match(await mayDepart(ada, mate, 6000), { decision: true })
+  t.equal((await apply(written(example), '--adopt')).code, 0)
+  t.same((await managed(ada)).roles.toSorted(), complete.roles.toSorted())
+})
+
+t.test('a run that ended early is continued', async (t) => {
+  const { checkManifest, storeManifest } = await import('../../src/installation/manifests/apply-manifest.ts')
+  const deps = { db: service.deps.db, clock: Date.now, maxVersions: 10 }
+  const text = readFileSync(
+    withManifest((manifest) => {
+      manifest.roles.navigator.permissions.push('voyage:cancel')
+    }),
+    'utf8',
+  )
+  await storeManifest(deps, await checkManifest(deps, text))
+  t.notMatch((await roleOf(ada, 'Navigator')).permissions, ['voyage:cancel'])
+  const { body } = await grace.post('/api/v1/tenants/', { name: 'Meanwhile' })
+  await grace.switchTo(body.id)
+  t.equal((await roleOf(grace, 'Navigator')).permissions.length, 4, 'created meanwhile, it has the newest')
+  const continued = (await cli('manifest:apply', '--json')).json()
+  t.match(continued.tenants, { conflicting: 0, failed: 0 })
+  t.equal((await roleOf(ada, 'Navigator')).permissions.length, 4)
+  const behind = 'select id from tenants where manifest_revision < (select max(revision) from manifests)'
+  t.same(await rows(behind), [])
+})
+
+t.test('roles of a manifest can swap their names', async (t) => {
+  const swapped = withManifest((manifest) => {
+    manifest.roles.navigator.name = 'Log reader'
+    manifest.roles.reader.name = 'Navigator'
+    manifest.policies['no-night-departures'].subjects.roles = ['Log reader']
+  })
+  t.match(await apply(swapped), { code: 0 })
+  t.match(await roleOf(ada, 'Navigator'), { managed_as: 'reader' })
+  t.match(await roleOf(ada, 'Log reader'), { managed_as: 'navigator', member_count: 1 })
+})
+
+t.test('faults are told with line, column and pointer, and change nothing', async (t) => {
+  const faulty = written(`{
+  "application": "logbook", "name": "Logbook", "colour": "blue",
+  "resource_types": { "role": { "description": "No", "actions": {} } },
+  "attributes": { "subject.id": { "data_type": "string" }, "resource.tonnage": { "data_type": "string" } },
+  "roles": { "chief": { "name": "Owner", "permissions": ["ship:steer", "member:paint"] } },
+  "policies": { "p": { "name": "P", "effect": "deny", "actions": ["voyage:sink"], "subjects": { "roles": ["Cook"] } } }
+}`)
+  const first = await apply(faulty)
+  t.equal(first.code, 1)
+  t.match(first.said, /2:58 {2}\/colour {2}unknown/)
+  t.match(first.said, /5:\d+ {2}\/roles\/chief\/permissions\/1 .*no permission member:paint/)
+
+  const { said } = await apply(
+    written(readFileSync(faulty, 'utf8').replace(', "colour": "blue"', '').replace(', "member:paint"', '')),
+  )
+  for (const expected of [
+    /3:\d+ {2}\/resource_types\/role {2}name_taken/,
+    /4:\d+ {2}\/attributes\/subject.id {2}name_taken/,
+    /4:\d+ {2}\/attributes\/resource.tonnage\/data_type {2}type_changed/,
+    /5:\d+ {2}\/roles\/chief\/name {2}name_taken/,
+    /5:\d+ {2}\/roles\/chief\/permissions\/0 {2}unknown_resource_type/,
+    /6:\d+ {2}\/policies\/p\/actions\/0 {2}unknown_resource_type/,
+    /6:\d+ {2}\/policies\/p\/subjects\/roles\/0 {2}unknown_role/,
+  ])
+    t.match(said, expected)
+  t.match(await apply(written('{')), { code: 1, said: /1:1 .*parse_error/ })
+  t.match(await cli('manifest:apply', '--file', 'no-such.json'), { code: 2, said: /ENOENT/ })
+  t.match((await cli('manifest:list')).out, /Every tenant is up to date/)
+})
+
+t.test('two applications keep apart', async (t) => {
+  const other = (name: string) => ({ application: 'galley', name: 'Galley', roles: { cook: { name } } })
+  t.match(await apply(written(JSON.stringify(other('Navigator')))), {
+    code: 1,
+    said: /\/roles\/cook\/name {2}name_taken {2}The application logbook has a role with this name/,
+  })
+  t.match(await apply(written(JSON.stringify(other('Ship cook')))), { code: 0 })
+  t.match(await roleOf(ada, 'Ship cook'), { managed_by: 'galley' })
+  t.equal((await managed(ada)).roles.length, 2, 'those of the other application stay')
+  t.match(await apply(written(JSON.stringify({ application: 'galley', name: 'Galley' }))), { code: 0 })
+  t.equal(await roleOf(ada, 'Ship cook'), undefined)
+})
