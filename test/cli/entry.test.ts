@@ -57,6 +57,8 @@ t.test('if something is missing, the entry names one command that installs it, a
   t.match(await enter(folder, ['tour']), { code: 1, err: /not installed\. Run: npm ci\n$/ })
 
   await mkdir(join(folder, 'node_modules'))
+  const { code, err } = await enter(folder, ['start'])
+  t.match({ code, err }, { code: 1, err: /^npm start is for development: .*run-in-production\.md\n$/ })
   t.match(await enter(folder, ['tour'], { old: true }), {
     code: 1,
     err: /run-in-production\.md, "Node"\), or run: npm ci --include=dev\n$/,

@@ -2,9 +2,22 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 
 // What an application needs of Bailiwick, in one file without anything but jose.
 
+// #region setup
 const base = process.env.BAILIWICK_URL ?? 'http://localhost:3000'
 const issuer = process.env.BAILIWICK_ISSUER ?? base
 const audience = process.env.BAILIWICK_AUDIENCE ?? 'bailiwick'
+
+async function post<T>(path: string, body: unknown, token?: string): Promise<T> {
+  const answer = await fetch(base + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(5_000),
+  })
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as T
+}
+// #endregion
 
 // #region verify
 // Fetched once, kept, and fetched again when a token names a key that is not in it.
@@ -62,28 +75,19 @@ export function keepFresh(first: TokenPair) {
 // #endregion
 
 // #region evaluate
-/** Whether the member whose access token this is may do `action` on `resource`. No answer means no. */
+/** Whether the member whose access token this is may do `action` on `resource`. No valid token, or no answer, means no. */
 export async function isAllowed(
   accessToken: string,
   action: string,
   resource: { type: string; id: string; properties?: Record<string, unknown> },
 ): Promise<boolean> {
-  const { sub } = await verifyAccessToken(accessToken)
-  const question = { subject: { type: 'user', id: sub }, action: { name: action }, resource }
-  const answer = await post<{ decision: boolean }>('/access/v1/evaluation', question, accessToken).catch(
-    () => null,
-  )
-  return answer?.decision === true
+  try {
+    const { sub } = await verifyAccessToken(accessToken)
+    const question = { subject: { type: 'user', id: sub }, action: { name: action }, resource }
+    const answer = await post<{ decision: boolean }>('/access/v1/evaluation', question, accessToken)
+    return answer.decision === true
+  } catch {
+    return false
+  }
 }
 // #endregion
-
-async function post<T>(path: string, body: unknown, token?: string): Promise<T> {
-  const answer = await fetch(base + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(5_000),
-  })
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`)
-  return (await answer.json()) as T
-}
