@@ -6,6 +6,7 @@ import { attributeRoutes } from './authorization/attributes/routes.ts'
 import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
 import { policyRoutes } from './authorization/policies/routes.ts'
+import { searchRoutes } from './authorization/search/routes.ts'
 import { consoleRoutes } from './console/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './development/mailbox.ts'
@@ -19,7 +20,7 @@ import { otpRoutes } from './identity/otp/routes.ts'
 import { authContextLoader } from './identity/sessions/load-auth-context.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
-import { serviceObjects } from './objects.ts'
+import { serviceLists, serviceObjects } from './objects.ts'
 import { docsPages } from './pages/api-docs.ts'
 import { linkPages } from './pages/link-pages.ts'
 import { welcomePage } from './pages/welcome.ts'
@@ -57,6 +58,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...approvalRoutes(deps),
   ...decisionRoutes(deps),
   ...evaluationRoutes(deps, serviceObjects),
+  ...searchRoutes(deps, serviceObjects, serviceLists),
   ...auditLogRoutes(deps),
   ...feedRoutes(deps),
   ...webhookRoutes(deps),

@@ -1,8 +1,9 @@
-import { authorizationObjects } from './authorization/objects.ts'
-import { eventObjects } from './events/objects.ts'
-import { identityObjects } from './identity/objects.ts'
+import { authorizationLists, authorizationObjects } from './authorization/objects.ts'
+import { eventLists, eventObjects } from './events/objects.ts'
+import { identityLists, identityObjects } from './identity/objects.ts'
 import type { ObjectFinders } from './platform/find-object.ts'
-import { tenancyObjects } from './tenancy/objects.ts'
+import type { ObjectListers } from './platform/list-objects.ts'
+import { tenancyLists, tenancyObjects } from './tenancy/objects.ts'
 
 /** Finds the objects that evaluation requests ask about, by resource type. */
 export const serviceObjects: ObjectFinders = {
@@ -10,4 +11,12 @@ export const serviceObjects: ObjectFinders = {
   ...identityObjects,
   ...authorizationObjects,
   ...eventObjects,
+}
+
+/** Lists the objects that searches go through, by resource type. */
+export const serviceLists: ObjectListers = {
+  ...tenancyLists,
+  ...identityLists,
+  ...authorizationLists,
+  ...eventLists,
 }

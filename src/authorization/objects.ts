@@ -1,12 +1,21 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
+import { listing, type ObjectListers } from '../platform/list-objects.ts'
 import { showRequest } from './approvals/show-request.ts'
-import { findRequest } from './approvals/store.ts'
+import { findRequest, listRequests, type RequestRow, requestList } from './approvals/store.ts'
+import { builtInDefinitions } from './attributes/built-in.ts'
 import { definitionResource, findAnyDefinition } from './attributes/read-attributes.ts'
+import { definitionList, pageOfDefinitions } from './attributes/store.ts'
 import { decisionResource } from './decisions/read-decisions.ts'
-import { findDecision } from './decisions/store.ts'
+import { decisionList, findDecision, listDecisions } from './decisions/store.ts'
 import { readPolicySchema } from './policies/policy-schema.ts'
 import { policyResource } from './policies/read-policy.ts'
-import { findPolicy } from './policies/store.ts'
+import { findPolicy, listPolicies, policyList } from './policies/store.ts'
+
+const requestResource = (request: RequestRow) => ({
+  id: request.id,
+  ownerId: request.requester_id,
+  fields: { ...showRequest(request) },
+})
 
 /** Finds the objects of this context as resources of decisions. */
 export const authorizationObjects: ObjectFinders = {
@@ -20,10 +29,38 @@ export const authorizationObjects: ObjectFinders = {
   },
   async approval_request(tx, { tenantId, now }, id) {
     const request = await findRequest(tx, tenantId, id, now)
-    return request && { ownerId: request.requester_id, fields: { ...showRequest(request) } }
+    return request && requestResource(request)
   },
   async decision(tx, { tenantId }, id) {
     const row = await findDecision(tx, tenantId, id)
     return row && decisionResource({ row, whole: true })
   },
+}
+
+/** Lists the objects of this context, for searches. */
+export const authorizationLists: ObjectListers = {
+  policy: listing(
+    policyList,
+    async (tx, { tenantId }, page) => {
+      const schema = await readPolicySchema(tx, tenantId)
+      return (await listPolicies(tx, tenantId, page)).map((row) => ({ ...row, schema }))
+    },
+    ({ schema, ...row }) => policyResource({ row, schema }),
+  ),
+  attribute_definition: listing(
+    definitionList,
+    (tx, { tenantId }, page) => pageOfDefinitions(tx, tenantId, builtInDefinitions, page),
+    definitionResource,
+  ),
+  approval_request: listing(
+    requestList,
+    (tx, { tenantId, userId, now }, page) =>
+      listRequests(tx, { tenantId, userId, roleIds: [] }, { view: 'all', now, page }),
+    requestResource,
+  ),
+  decision: listing(
+    decisionList,
+    (tx, { tenantId }, page) => listDecisions(tx, tenantId, null, page),
+    (row) => decisionResource({ row, whole: true }),
+  ),
 }

@@ -1,9 +1,10 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
+import { listing, type ObjectListers } from '../platform/list-objects.ts'
 import { showEntry } from './audit-log/audit-schemas.ts'
-import { findAuditEntry } from './audit-log/store.ts'
+import { auditList, findAuditEntry, listAuditLog } from './audit-log/store.ts'
 import { envelopeOf } from './envelope.ts'
-import { findEvent } from './feed/store.ts'
-import { findWebhook } from './webhooks/store.ts'
+import { findEvent, listEventsAfter } from './feed/store.ts'
+import { findWebhook, listWebhooks, webhookList } from './webhooks/store.ts'
 import { webhookResource } from './webhooks/webhook-schemas.ts'
 
 /** Loads the objects of this context as resources for decisions. */
@@ -19,5 +20,27 @@ export const eventObjects: ObjectFinders = {
   async audit(tx, { tenantId }, id) {
     const entry = await findAuditEntry(tx, tenantId, id)
     return entry && { fields: showEntry(entry) }
+  },
+}
+
+/** Lists the objects of this context, for searches. */
+export const eventLists: ObjectListers = {
+  webhook: listing(
+    webhookList,
+    (tx, { tenantId }, page) => listWebhooks(tx, tenantId, page),
+    webhookResource,
+  ),
+  audit: listing(
+    auditList,
+    (tx, { tenantId }, page) => listAuditLog(tx, tenantId, page),
+    (entry) => ({ id: entry.id, fields: showEntry(entry) }),
+  ),
+  async event(tx, { tenantId }, after, size) {
+    const { events } = await listEventsAfter(tx, tenantId, after ? Number(after.at) : null, size)
+    return events.map((event) => ({
+      id: event.id,
+      position: { at: event.sequence ?? 0, id: event.id },
+      object: { fields: { ...envelopeOf(event) } },
+    }))
   },
 }

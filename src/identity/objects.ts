@@ -1,9 +1,11 @@
 import type { FindObject, ObjectFinders } from '../platform/find-object.ts'
+import { listing, type ObjectListers } from '../platform/list-objects.ts'
+import { userList } from '../tenancy/members/store.ts'
 import { toJsonDevice } from './otp/device-schemas.ts'
-import { findDevice } from './otp/store.ts'
+import { deviceList, findDevice, listDevices } from './otp/store.ts'
 import { toJsonSession } from './sessions/list-sessions.ts'
-import { findSessionOf } from './sessions/store.ts'
-import { findUserOf } from './users/store.ts'
+import { findSessionOf, listSessionsOf, sessionList } from './sessions/store.ts'
+import { findUserOf, listUsersOf } from './users/store.ts'
 import { userResource } from './users/user-schemas.ts'
 
 const person: FindObject = async (tx, { tenantId }, id) => {
@@ -31,4 +33,36 @@ export const identityObjects: ObjectFinders = {
     const device = await findDevice(tx, userId, id)
     return device && { ownerId: userId, fields: toJsonDevice(device, now) }
   },
+}
+
+const people = listing(userList, (tx, { tenantId }, page) => listUsersOf(tx, tenantId, page, 0), userResource)
+
+/** Lists the objects of this context, for searches. Sessions and devices are those of the person who searches. */
+export const identityLists: ObjectListers = {
+  user: people,
+  profile: people,
+  password: people,
+  email_verification: people,
+  otp: people,
+  access: people,
+  session: listing(
+    sessionList,
+    async (tx, { userId, now }, page) =>
+      (await listSessionsOf(tx, userId, now, page)).map((session) => ({ ...session, userId })),
+    ({ userId, ...session }) => ({
+      id: session.id,
+      ownerId: userId,
+      fields: toJsonSession(session, ''),
+    }),
+  ),
+  otp_device: listing(
+    deviceList,
+    async (tx, { userId, now }, page) =>
+      (await listDevices(tx, userId, page)).map((device) => ({ ...device, userId, now })),
+    ({ userId, now, ...device }) => ({
+      id: device.id,
+      ownerId: userId,
+      fields: toJsonDevice(device, now),
+    }),
+  ),
 }

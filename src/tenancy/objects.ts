@@ -1,12 +1,13 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
+import { listing, listingAll, type ObjectListers } from '../platform/list-objects.ts'
 import { departmentResource } from './departments/department-schemas.ts'
-import { findDepartment } from './departments/store.ts'
+import { departmentList, findDepartment, listDepartments } from './departments/store.ts'
 import { invitationResource } from './invitations/invitation-schemas.ts'
-import { findInvitation } from './invitations/store.ts'
+import { findInvitation, invitationList, listInvitations } from './invitations/store.ts'
 import { memberResource } from './members/member-schemas.ts'
-import { findMember } from './members/store.ts'
+import { findMember, listMembers, memberList } from './members/store.ts'
 import { roleResource } from './roles/role-schemas.ts'
-import { findRole } from './roles/store.ts'
+import { findRole, listRoles, roleList } from './roles/store.ts'
 import { findTenant } from './tenants/store.ts'
 import { tenantResource } from './tenants/tenant-schemas.ts'
 
@@ -32,4 +33,24 @@ export const tenancyObjects: ObjectFinders = {
     const invitation = await findInvitation(tx, tenantId, id, now)
     return invitation && invitationResource(invitation)
   },
+}
+
+/** Lists the objects of this context, for searches. */
+export const tenancyLists: ObjectListers = {
+  tenant: listingAll(async (tx, { tenantId, userId }) => {
+    const tenant = await findTenant(tx, tenantId, userId)
+    return tenant ? [tenantResource(tenant)] : []
+  }),
+  member: listing(memberList, (tx, { tenantId }, page) => listMembers(tx, tenantId, page, 0), memberResource),
+  role: listing(roleList, (tx, { tenantId }, page) => listRoles(tx, tenantId, page), roleResource),
+  department: listing(
+    departmentList,
+    (tx, { tenantId }, page) => listDepartments(tx, tenantId, page),
+    departmentResource,
+  ),
+  invitation: listing(
+    invitationList,
+    (tx, { tenantId, now }, page) => listInvitations(tx, tenantId, page, now),
+    invitationResource,
+  ),
 }

@@ -332,7 +332,7 @@ t.test('an invalid question is 400', async (t) => {
     { ...good, subject: { type: 'user', id: '' } },
     { ...good, action: {} },
     { ...good, action: { name: 7 } },
-    { ...good, action: { name: 'GET' } },
+    { ...good, action: { name: 'GET /' } },
     { ...good, action: { name: 'member:fly' } },
     { ...good, action: { name: '*' } },
     { ...good, resource: { type: 'record' } },

@@ -79,7 +79,14 @@ const nothingElse = { found: new Map<string, QuestionObject>(), named: new Set<s
 const readSubjects = async ({ db }: Deps, caller: Caller, others: readonly string[]) =>
   others.length === 0 ? [] : readInTenant(db, caller, (read) => findSubjects(read, caller.tenantId, others))
 
-function validAction({ action, resource }: Question): ActionName | ApplicationAction {
+/** The action of a validated question. */
+export function validAction({
+  action,
+  resource,
+}: {
+  action: { name: string }
+  resource: { type: string }
+}): ActionName | ApplicationAction {
   const name = actionOf(action.name, resource.type)
   if (name === null) throw new Error('A question without an action was not validated')
   return name

@@ -11,18 +11,25 @@ import type { AnyQuery, Resource, SessionFacts } from '../../policy-engine/evalu
 import type { QuestionObject } from './find-question-object.ts'
 import type { KnownSubject } from './store.ts'
 
-const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
-const text = (what: string, max: number) =>
+export const properties = z
+  .record(z.string().max(128), z.unknown(), 'Give properties as an object.')
+  .optional()
+export const text = (what: string, max: number) =>
   z
     .string(`Give ${what} as text.`)
     .min(1, `Give ${what}.`)
     .max(max, `Give ${what} in ${max} characters at most.`)
 
-const entity = (what: string) =>
+export const entity = (what: string) =>
   z.object(
     { type: text(`${what}.type`, 128), id: text(`${what}.id`, 254), properties },
     `Give ${what} as an object.`,
   )
+
+export const actionEntity = z.object(
+  { name: text('action.name', 127), properties },
+  'Give action as an object.',
+)
 
 const maxBytes = 32 * 1024
 
@@ -30,7 +37,7 @@ const maxBytes = 32 * 1024
 export const questionSchema = z
   .object({
     subject: entity('subject'),
-    action: z.object({ name: text('action.name', 127), properties }, 'Give action as an object.'),
+    action: actionEntity,
     resource: entity('resource'),
     context: properties,
   })
@@ -38,19 +45,28 @@ export const questionSchema = z
     (body) => Buffer.byteLength(JSON.stringify(body)) <= maxBytes,
     'A question may have 32 KiB at most.',
   )
-  .superRefine(({ action, resource }, context) => {
-    if (actionOf(action.name, resource.type) !== null) return
-    const message =
-      'Write an action as resource:verb, or as a verb of the resource, in lower case. On a resource of the service, use one of its actions.'
-    context.addIssue({ code: 'custom', path: ['action', 'name'], message })
-  })
+  .superRefine(checkAction)
   .meta({ id: 'EvaluationRequest' })
 
 export type Question = z.output<typeof questionSchema>
 
-/** The action of a name, which can omit the resource type; null if it is not a possible action. */
+/** Adds an issue for an action that is not possible. */
+export function checkAction(
+  { action, resource }: { action: { name: string }; resource: { type: string } },
+  context: z.core.$RefinementCtx,
+): void {
+  if (actionOf(action.name, resource.type) !== null) return
+  const message =
+    'Write an action as resource:verb, or as a verb of the resource, of a-z, 0-9, _, . and -. On a resource of the service, use one of its actions.'
+  context.addIssue({ code: 'custom', path: ['action', 'name'], message })
+}
+
+/**
+ * The action of a name in any case, which can omit the resource type; null if it is not a possible action. Gateways ask
+ * with the names of HTTP methods.
+ */
 export function actionOf(name: string, resourceType: string): ActionName | ApplicationAction | null {
-  const full = name.includes(':') ? name : `${resourceType}:${name}`
+  const full = (name.includes(':') ? name : `${resourceType}:${name}`).toLowerCase()
   return isServiceAction(full) || isApplicationAction(full) ? full : null
 }
 

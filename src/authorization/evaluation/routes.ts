@@ -42,6 +42,9 @@ const batchAnswer = z
 const endpoints = {
   access_evaluation_endpoint: '/access/v1/evaluation',
   access_evaluations_endpoint: '/access/v1/evaluations',
+  search_subject_endpoint: '/access/v1/search/subject',
+  search_resource_endpoint: '/access/v1/search/resource',
+  search_action_endpoint: '/access/v1/search/action',
 } as const
 
 const metadata = z.object({

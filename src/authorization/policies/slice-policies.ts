@@ -70,6 +70,7 @@ export function slicePolicies(
       names ??= namedByPolicies(stored.map(({ compiled }) => compiled))
       return names(action, resourceType)
     },
+    actionsOn: (resourceType) => actionsOn(resourceType, stored),
   }
 }
 
@@ -123,4 +124,14 @@ function namedByPolicies(policies: readonly Pick<CompiledPolicy, 'actions' | 're
     action: isServiceAction(action) || actions.has(action) || actions.has(wildcardOf(action)),
     resourceType: serviceResources.has(resourceType) || types.has(resourceType),
   })
+}
+
+/** Actions of the type itself, and those of policies that name the type in `resource_types`. */
+const actionsOn = (resourceType: string, policies: readonly Pick<PolicyInStore, 'compiled'>[]): string[] => {
+  const named = policies.flatMap(({ compiled: { actions, resourceTypes } }) =>
+    resourceTypes.includes(resourceType)
+      ? actions
+      : actions.filter((name) => name.startsWith(`${resourceType}:`)),
+  )
+  return [...new Set(named)].filter((name) => !name.endsWith('*'))
 }

@@ -10,6 +10,8 @@ export interface PoliciesInForce {
   slice(resourceType: string, action: string, now: number): Slice
   /** Whether any policy names this action, and whether any names this type of resource. */
   names(action: string, resourceType: string): { action: boolean; resourceType: boolean }
+  /** The actions that policies name for this type of resource, without wildcards. */
+  actionsOn(resourceType: string): readonly string[]
 }
 
 /** Gives a tenant's policies at the revision of the auth context; synchronously when they are in memory. */

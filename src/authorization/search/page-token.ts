@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
+import type { Sealer } from '../../platform/crypto/seal.ts'
+import { invalidField } from '../../platform/errors.ts'
+
+/** What a page token is bound to: the tenant, the caller, the search and the revision of its policies. */
+export interface TokenScope {
+  path: string
+  tenantId: string
+  userId: string
+  question: object
+  revision: number
+}
+
+/** Encrypts the position of the last result. It could be the id of an object that the caller cannot read. */
+export function sealPosition(sealer: Sealer, scope: TokenScope, position: unknown): string {
+  const text = JSON.stringify([scope.revision, position])
+  return sealer.seal('cursor', text, contextOf(scope)).toString('base64url')
+}
+
+/**
+ * Decrypts the position of a page token. Throws 400 for a token of another tenant, caller or question, and for one of an
+ * earlier revision of the policies: a search that went on would have left out what they permit now.
+ */
+export function openPosition<Position>(sealer: Sealer, scope: TokenScope, token: string): Position {
+  const [revision, position] = opened(sealer, scope, token)
+  if (revision === scope.revision) return position
+  throw invalidField(
+    'page.token',
+    'The policies of the tenant have changed since this page. Start again without a token.',
+    'outdated',
+  )
+}
+
+function opened(sealer: Sealer, scope: TokenScope, token: string) {
+  try {
+    const sealed = Buffer.from(token, 'base64url')
+    if (sealed.toString('base64url') !== token) throw new Error('not canonical base64url')
+    return JSON.parse(sealer.open('cursor', sealed, contextOf(scope)))
+  } catch {
+    throw invalidField(
+      'page.token',
+      'This token does not belong to this question. Start again without a token.',
+    )
+  }
+}
+
+const contextOf = ({ path, tenantId, userId, question }: TokenScope): string =>
+  JSON.stringify([path, tenantId, userId, digestOf(question)])
+
+const digestOf = (question: object) =>
+  createHash('sha256').update(canonicalJson(question)).digest('base64url')

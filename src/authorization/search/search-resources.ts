@@ -1,0 +1,85 @@
+import type { Deps } from '../../deps.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { ListedObject, ObjectListers, ObjectPosition } from '../../platform/list-objects.ts'
+import { isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
+import { isAbout } from '../evaluation/find-question-object.ts'
+import { type LoadedQuestions, loadQuestions, validAction } from '../evaluation/load-questions.ts'
+import { type Question, queryOf } from '../evaluation/question.ts'
+import { candidatesAfter } from './named-candidates.ts'
+import { answerSearch } from './search.ts'
+import type { ResourceSearch } from './search-question.ts'
+
+/** Loads the subject of a search for resources. */
+export const loadResourceSearch = (
+  deps: Deps,
+  caller: Caller,
+  body: ResourceSearch,
+): Promise<LoadedQuestions> => loadQuestions(deps, {}, caller, [{ ...body, resource: nothing(body) }])
+
+/** Stands for the resource while none is examined. It is not looked up, because it is not a UUID. */
+const nothing = ({ resource: { type } }: ResourceSearch) => ({ type, id: 'any' })
+
+type Result = { type: string; id: string }
+
+/**
+ * The resources of a type on which the subject may do the action: of a type of the service, the tenant's own objects; of
+ * a type of the application, the candidates that the question names, and the ids that policies name.
+ */
+export function searchResources(
+  deps: Deps,
+  lists: ObjectListers,
+  caller: Caller,
+  { policies, questions }: LoadedQuestions,
+  body: ResourceSearch,
+) {
+  const now = deps.clock()
+  const { type, properties, candidates = [] } = body.resource
+  const action = validAction(body)
+  const known = questions[0]?.known ?? null
+  const slice = policies.slice(type, action, now)
+  const ask = (id: string, own: Question['context'], object?: ListedObject['object']) => {
+    const question: Question = { ...body, resource: { type, id, properties: own ?? properties } }
+    return queryOf(question, { caller, action, known, slice, now, ...(object && { object }) })
+  }
+  async function* stored(after: ObjectPosition | null) {
+    if (isServiceAction(action) && !isAbout(action, type)) return
+    for await (const group of objectsAfter(deps, lists, caller, { type, after, now }))
+      yield group.map(({ id, position, object }) => ({
+        result: { type, id },
+        position,
+        query: ask(id, undefined, object),
+      }))
+  }
+  async function* named(after: string | null) {
+    yield candidatesAfter(candidates, valuesNamed(slice, 'resource.id'), after).map(
+      ({ id, properties: own }) => ({ result: { type, id }, position: id, query: ask(id, own) }),
+    )
+  }
+  const asked = { path: '/access/v1/search/resource', question: body, revision: policies.revision }
+  return serviceResources.has(type)
+    ? answerSearch<Result, ObjectPosition>(deps, caller, asked, stored)
+    : answerSearch<Result, string>(deps, caller, asked, named)
+}
+
+const objectsAtOnce = 1_000
+
+/** The objects of the service of a type in the tenant, in the order of their list. */
+async function* objectsAfter(
+  { db }: Deps,
+  lists: ObjectListers,
+  { tenantId, userId }: Caller,
+  { type, after, now }: { type: string; after: ObjectPosition | null; now: number },
+): AsyncGenerator<ListedObject[]> {
+  const list = lists[type]
+  if (!list) return
+  const scope = { tenantId, userId, now }
+  let from = after
+  while (true) {
+    const group = await inTenant(db, scope, (tx) => list(tx, scope, from, objectsAtOnce))
+    yield group
+    if (group.length < objectsAtOnce) return
+    from = group.at(-1)!.position
+  }
+}

@@ -1,0 +1,100 @@
+import type { Deps } from '../../deps.ts'
+import { readInTenant } from '../../platform/db/read.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { ObjectFinders } from '../../platform/find-object.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
+import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
+import {
+  findObjects,
+  objectKey,
+  objectWithoutLookup,
+  type QuestionObject,
+} from '../evaluation/find-question-object.ts'
+import { validAction } from '../evaluation/load-questions.ts'
+import { isMemberType, type Question, queryOf } from '../evaluation/question.ts'
+import type { KnownSubject } from '../evaluation/store.ts'
+import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
+import { answerSearch, type Candidates } from './search.ts'
+import type { SubjectSearch } from './search-question.ts'
+import { listMembersAsSubjects, listRolesOfSubjects } from './store.ts'
+
+/** A search with its policies and the object that it names. */
+interface LoadedSearch {
+  policies: PoliciesInForce
+  action: ReturnType<typeof validAction>
+  /** undefined: without a lookup, so it depends on the subject */
+  object: QuestionObject | undefined
+}
+
+/** Loads the object of a search for subjects. */
+export async function loadSubjectSearch(
+  deps: Deps,
+  objects: ObjectFinders,
+  caller: Caller,
+  body: SubjectSearch,
+): Promise<LoadedSearch> {
+  const policies = await deps.loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
+  const action = validAction(body)
+  const { resource } = body
+  if (objectWithoutLookup({ ...resource, action }, '') !== undefined)
+    return { policies, action, object: undefined }
+  const scope = { tenantId: caller.tenantId, userId: caller.userId, now: deps.clock() }
+  const found = await inTenant(deps.db, caller, (tx) => findObjects(tx, objects, scope, [resource]))
+  return { policies, action, object: found.get(objectKey(resource)) ?? 'missing' }
+}
+
+/**
+ * The subjects of a type who may do the action: of type `user`, the members; of a type of the application, the candidates
+ * that the question names, and the ids that policies name.
+ */
+export function searchSubjects(
+  deps: Deps,
+  caller: Caller,
+  { policies, action, object }: LoadedSearch,
+  body: SubjectSearch,
+) {
+  const now = deps.clock()
+  const { type, properties, candidates = [] } = body.subject
+  const slice = policies.slice(body.resource.type, action, now)
+  const examine = (known: KnownSubject | null, { id, properties: own }: NamedCandidate) => {
+    const question: Question = { ...body, subject: { type, id, properties: own ?? properties } }
+    const about = object ?? objectWithoutLookup({ ...body.resource, action }, known?.id ?? '')
+    const query = queryOf(question, { caller, action, known, slice, now, ...(about && { object: about }) })
+    return { result: { type, id }, position: id, query }
+  }
+  async function* members(after: string | null) {
+    for await (const group of membersAfter(deps, caller, after))
+      yield group.map((known) => examine(known, { id: known.id }))
+  }
+  async function* named(after: string | null) {
+    const ids = valuesNamed(slice, 'subject.id')
+    yield candidatesAfter(candidates, ids, after).map((candidate) => examine(null, candidate))
+  }
+  const from = (after: string | null): Candidates<{ type: string; id: string }, string> =>
+    type === 'user' ? members(after) : isMemberType(type) ? none() : named(after)
+  const path = '/access/v1/search/subject'
+  return answerSearch(deps, caller, { path, question: body, revision: policies.revision }, from)
+}
+
+async function* none() {}
+
+const membersAtOnce = 2_000
+
+/** The members of the tenant as subjects, by user id. The caller's own session does not count: others have none. */
+async function* membersAfter(
+  { db }: Deps,
+  caller: Caller,
+  after: string | null,
+): AsyncGenerator<KnownSubject[]> {
+  const { tenantId } = caller
+  const roles = await readInTenant(db, caller, (read) => listRolesOfSubjects(read, tenantId))
+  let from = after
+  while (true) {
+    const page = { after: from, limit: membersAtOnce }
+    const group = await readInTenant(db, caller, (read) => listMembersAsSubjects(read, tenantId, roles, page))
+    yield group
+    if (group.length < membersAtOnce) return
+    from = group.at(-1)!.id
+  }
+}

@@ -1,0 +1,184 @@
+import { wildcardOf } from '../catalogue/actions.ts'
+import type { Leaf, Node, Slice } from '../compile/compiled-policy.ts'
+import type { Scalar } from '../compile/conditions.ts'
+import { type AttributeValue, attributesOf } from './attributes.ts'
+import type { AnyQuery } from './query.ts'
+
+/**
+ * Returns a function that gives the class of a query with this slice. All queries of a class have the same effect, so a
+ * search decides one of each. The class has what the rules can distinguish: of an attribute that is only compared with
+ * constants, which of them it equals and between which it is; of roles and departments, those that policies name. An
+ * attribute with any other operator counts with its whole value.
+ */
+export function questionClassifier(slice: Slice): (query: AnyQuery) => string {
+  const { lists, leaves, legible } = sliceContent(slice)
+  const comparisons = comparisonsOf(leaves)
+  return (query) => {
+    const attrs = attributesOf(query)
+    const facts = [factsOf(query, lists), ...comparisons.relations.map((relation) => relation(attrs))]
+    // A policy of a form that this file does not know can compare anything.
+    if (!legible) return JSON.stringify([facts, attrs, query.subject.id, query.resource])
+    for (const name of Object.keys(slice.attributes)) facts.push(comparisons.classOf(name, attrs[name]))
+    return facts.join('\n')
+  }
+}
+
+/** The texts with which the policies of a slice compare an attribute for equality, such as the ids of resources. */
+export function valuesNamed(slice: Slice, attribute: string): string[] {
+  const { leaves } = sliceContent(slice)
+  const named = leaves.filter(
+    ({ k, o, v }) => k === attribute && (o === 'eq' || o === 'in') && v !== undefined,
+  )
+  const texts = named.flatMap(({ v }) => v).filter((value) => typeof value === 'string')
+  return [...new Set(texts)].sort()
+}
+
+interface SliceContent {
+  lists: readonly Lists[]
+  leaves: Leaf[]
+  legible: boolean
+}
+type Lists = Record<'role' | 'department' | 'user', Record<string, unknown>>
+
+const contents = new WeakMap<Slice, SliceContent>()
+
+function sliceContent(slice: Slice): SliceContent {
+  const known = contents.get(slice)
+  if (known) return known
+  const { policies, deny, gate, allow, duty } = JSON.parse(slice.text)
+  const proofs = Object.values<{ all?: Node; any?: Node }>(policies).map(({ all, any }) => all ?? any)
+  const content = {
+    lists: [deny, gate, allow, duty] as Lists[],
+    leaves: proofs.flatMap((node) => (node ? leavesOf(node) : [])),
+    legible: proofs.every((node) => node !== undefined),
+  }
+  contents.set(slice, content)
+  return content
+}
+
+const leavesOf = ({ g, l, c }: Node): Leaf[] => [...(g ? [g] : []), ...l, ...c.flatMap(leavesOf)]
+
+/** What invariants, roles and the lists of policies read of a query. */
+function factsOf(
+  { subject, resource, action, tenant, phase, ...query }: AnyQuery,
+  lists: readonly Lists[],
+): string {
+  const { membership, session } = subject
+  const listed = (kind: keyof Lists, id: string) => lists.some((list) => Object.hasOwn(list[kind], id))
+  return JSON.stringify([
+    [action, phase, 'application' in query, tenant?.id, tenant?.status, query.approval ?? null],
+    [subject.type, subject.tenantId, session?.token, query.othersCanApprove],
+    [resource.type, resource.tenantId, resource.ownerId === subject.id],
+    membership && [
+      membership.status,
+      membership.systemRoles,
+      membership.roleIds.filter((id) => listed('role', id)),
+      membership.permissions.filter((name) => name === action || name === wildcardOf(action)),
+      membership.departmentId !== null &&
+        listed('department', membership.departmentId) &&
+        membership.departmentId,
+      listed('user', subject.id) && subject.id,
+    ],
+  ])
+}
+
+type Attributes = Record<string, AttributeValue | null>
+
+/** How the leaves of a slice use an attribute. */
+interface Use {
+  constants: Set<Scalar>
+  bounds: Set<number>
+  tests: ((text: string) => boolean)[]
+  whole: boolean
+}
+
+interface Comparisons {
+  relations: ((attrs: Attributes) => string)[]
+  classOf(name: string, value: AttributeValue | null | undefined): string
+}
+
+function comparisonsOf(leaves: readonly Leaf[]): Comparisons {
+  const uses = new Map<string, Use>()
+  const useOf = (name: string): Use => {
+    const use = uses.get(name) ?? { constants: new Set(), bounds: new Set(), tests: [], whole: false }
+    uses.set(name, use)
+    return use
+  }
+  const relations: Comparisons['relations'] = []
+  for (const leaf of leaves) {
+    const relation = relationOf(leaf)
+    if (relation) relations.push(relation)
+    else noteUse(leaf, useOf)
+  }
+  return {
+    relations,
+    classOf: (name, value) =>
+      value === undefined ? '-' : value === null ? '?' : classIn(useOf(name), value),
+  }
+}
+
+/** The comparison of two attributes by equality, element or order; undefined for any other comparison. */
+function relationOf({ o, k, f, e }: Leaf): ((attrs: Attributes) => string) | undefined {
+  const order = (other: string) => (attrs: Attributes) => sign(attrs[k], attrs[other])
+  if (e) return (attrs) => `${order(e[0])(attrs)} ${order(e[1])(attrs)}`
+  if (f === undefined) return undefined
+  if (o === 'lt' || o === 'lte') return order(f)
+  if (o === 'eq') return (attrs) => equality(attrs[k], attrs[f])
+  if (o === 'in') return (attrs) => element(attrs[k], attrs[f])
+  return o === 'has' ? (attrs) => element(attrs[f], attrs[k]) : undefined
+}
+
+type Value = AttributeValue | null | undefined
+
+/** The kinds of two values whose comparison has no result: one is missing or ill-typed, or they have different types. */
+const kinds = (one: Value, other: Value) => `${kind(one)} ${kind(other)}`
+const kind = (value: Value) => (value === null ? 'ill-typed' : Array.isArray(value) ? 'list' : typeof value)
+
+const sign = (one: Value, other: Value) =>
+  typeof one === 'number' && typeof other === 'number' ? String(Math.sign(one - other)) : kinds(one, other)
+function equality(one: Value, other: Value): string {
+  if (kind(one) !== kind(other)) return kinds(one, other)
+  return Array.isArray(one) ? JSON.stringify([one, other]) : String(one === other)
+}
+const element = (one: Value, list: Value) =>
+  Array.isArray(list) && one !== undefined && one !== null && !Array.isArray(one)
+    ? String(list.includes(one))
+    : kinds(one, list)
+
+function noteUse({ o, k, v, f }: Leaf, useOf: (name: string) => Use): void {
+  const use = useOf(k)
+  const values = v === undefined || v === null ? [] : [v].flat()
+  if (o === 'exists') return
+  if (f !== undefined) {
+    use.whole = true
+    useOf(f).whole = true
+  } else if (byConstants.has(o)) for (const value of values) use.constants.add(value)
+  else if (byBounds.has(o)) for (const value of values) use.bounds.add(Number(value))
+  else if (o === 'starts_with') use.tests.push((text) => text.startsWith(String(v)))
+  else if (o === 'ends_with') use.tests.push((text) => text.endsWith(String(v)))
+  else if (o === 'contains') use.tests.push((text) => text.includes(String(v)))
+  else use.whole = true
+}
+
+const byConstants: ReadonlySet<Leaf['o']> = new Set(['eq', 'in', 'has', 'overlaps', 'includes', 'subset'])
+const byBounds: ReadonlySet<Leaf['o']> = new Set(['lt', 'lte', 'between'])
+
+function classIn({ constants, bounds, tests, whole }: Use, value: AttributeValue): string {
+  if (whole) return JSON.stringify(value)
+  if (Array.isArray(value)) {
+    const known = value.filter((item) => constants.has(item))
+    // Whether there are other items decides `subset_of`.
+    return JSON.stringify([[...new Set(known)].sort(), value.length > known.length])
+  }
+  const equal = constants.has(value) ? [value] : typeof value
+  const position = typeof value === 'number' ? positionAmong(bounds, value) : ''
+  const passed = typeof value === 'string' ? tests.map((test) => (test(value) ? 1 : 0)).join('') : ''
+  return JSON.stringify([equal, position, passed])
+}
+
+/** How many bounds are below a number, and whether it equals one. */
+function positionAmong(bounds: ReadonlySet<number>, value: number): string {
+  let below = 0
+  for (const bound of bounds) if (bound < value) below++
+  return `${below}${bounds.has(value) ? '=' : ''}`
+}
