@@ -17,6 +17,7 @@ import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
 import { otpRoutes } from './identity/otp/routes.ts'
+import { passkeyRoutes } from './identity/passkeys/routes.ts'
 import { authContextLoader } from './identity/sessions/load-auth-context.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
@@ -47,6 +48,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...sessionRoutes(deps),
   ...emailVerificationRoutes(deps),
   ...otpRoutes(deps),
+  ...passkeyRoutes(deps),
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),

@@ -31,6 +31,11 @@ export const limitSettings = {
   ),
   RATE_LIMIT_REGISTER_PER_HOUR: setting(count, 10, 'Registrations an hour from one address'),
   RATE_LIMIT_REFRESH_PER_SESSION: setting(count, 60, 'Refreshes a minute of one session'),
+  RATE_LIMIT_PASSKEY_PER_ADDRESS: setting(
+    count,
+    120,
+    'Passkey sign-ins that one address can begin a minute; each needs a challenge in the database',
+  ),
   RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one user'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
   LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Custom roles that a tenant can have'),

@@ -46,6 +46,20 @@ export const url =
     URL.canParse(value) && protocols.includes(new URL(value).protocol)
       ? value.replace(/\/$/, '')
       : fail(`must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+/** A host name in lower case: browsers refuse passkeys for IP addresses. */
+export const domainName = (value: string) =>
+  /^(?!\d+(\.\d+)*$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value)
+    ? value
+    : fail('must be a domain such as example.com, without scheme and port, and no IP address')
+/** Origins of pages (`https://app.example.com`) and of Android apps (`android:apk-key-hash:…`). */
+export const originList = (value: string) => {
+  const origins = list(value)
+  const wrong = origins.find((text) => !/^android:apk-key-hash:[\w-]{43}$/.test(text) && !isWebOrigin(text))
+  if (wrong !== undefined) fail(`must hold origins such as https://app.example.com: ${wrong} is none`)
+  return origins.length > 0 ? origins : fail('must hold one origin or more')
+}
+const isWebOrigin = (text: string) =>
+  URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text
 const checkedModes = ['require', 'verify-ca', 'verify-full']
 
 /**

@@ -4,6 +4,7 @@ import { openWorkerDeps } from '../../workers/deps.ts'
 import { readConfig, roleUrls } from '../config.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
+import { browserUrl } from '../platform/loopback.ts'
 import { createMetrics } from '../platform/metrics/metrics.ts'
 import { beginTracing } from '../platform/tracing/begin-tracing.ts'
 import { ensureBundle } from '../policy-toolchain/policies.ts'
@@ -49,7 +50,7 @@ async function main() {
     onStopSignal(stop, config.shutdownDelayMs)
     if (values.json)
       console.log(JSON.stringify({ url: serving.url, pid: process.pid, data_dir: config.DATA_DIR }))
-    else printBanner(development, serving.url, demo, performance.now())
+    else printBanner(development, browserUrl(serving.url).origin, demo, performance.now())
   } catch (error) {
     await stop()
     throw error

@@ -3,6 +3,8 @@ import { listing, type ObjectListers } from '../platform/list-objects.ts'
 import { userList } from '../tenancy/members/store.ts'
 import { toJsonDevice } from './otp/device-schemas.ts'
 import { deviceList, findDevice, listDevices } from './otp/store.ts'
+import { toJsonPasskey } from './passkeys/credential-schemas.ts'
+import { findPasskey, listPasskeys, passkeyList } from './passkeys/store.ts'
 import { toJsonSession } from './sessions/list-sessions.ts'
 import { findSessionOf, listSessionsOf, sessionList } from './sessions/store.ts'
 import { findUserOf, listUsersOf } from './users/store.ts'
@@ -14,8 +16,8 @@ const person: FindObject = async (tx, { tenantId }, id) => {
 }
 
 /**
- * The objects of this context, as policy decisions see them. Sessions and devices are found only for their own person. An
- * object without an id of its own has its person's id.
+ * The objects of this context, as policy decisions see them. Sessions, devices and passkeys are found only for their own
+ * person. An object without an id of its own has its person's id.
  */
 export const identityObjects: ObjectFinders = {
   user: person,
@@ -29,6 +31,10 @@ export const identityObjects: ObjectFinders = {
     const session = await findSessionOf(tx, userId, now, id)
     return session && { ownerId: userId, fields: toJsonSession(session, '') }
   },
+  async passkey(tx, { userId }, id) {
+    const passkey = await findPasskey(tx, userId, id)
+    return passkey && { ownerId: userId, fields: toJsonPasskey(passkey) }
+  },
   async otp_device(tx, { userId, now }, id) {
     const device = await findDevice(tx, userId, id)
     return device && { ownerId: userId, fields: toJsonDevice(device, now) }
@@ -37,7 +43,7 @@ export const identityObjects: ObjectFinders = {
 
 const people = listing(userList, (tx, { tenantId }, page) => listUsersOf(tx, tenantId, page, 0), userResource)
 
-/** Lists the objects of this context, for searches. Sessions and devices are those of the person who searches. */
+/** Lists the objects of this context, for searches. Sessions, devices and passkeys are those of the searching person. */
 export const identityLists: ObjectListers = {
   user: people,
   profile: people,
@@ -54,6 +60,12 @@ export const identityLists: ObjectListers = {
       ownerId: userId,
       fields: toJsonSession(session, ''),
     }),
+  ),
+  passkey: listing(
+    passkeyList,
+    async (tx, { userId }, page) =>
+      (await listPasskeys(tx, userId, page)).map((passkey) => ({ ...passkey, userId })),
+    ({ userId, ...passkey }) => ({ id: passkey.id, ownerId: userId, fields: toJsonPasskey(passkey) }),
   ),
   otp_device: listing(
     deviceList,

@@ -64,7 +64,7 @@ t.test('each second factor completes a sign-in, with a new cookie', async (t) =>
     email: async (browser) => {
       const sent = await browser.call('POST', '/console/session/second-factor/email/')
       t.match(sent, { status: 200, body: { message: 'OTP code sent' } })
-      return codeIn(await service.mailTo(person.email, 'code'))
+      return codeIn(await service.mailTo(person.email, 'sign-in code'))
     },
   }
   for (const [type, codeOf] of Object.entries(codes)) {
@@ -267,6 +267,8 @@ t.test('the routes whose answers have tokens are those that the console keeps th
     '/api/v1/auth/login',
     '/api/v1/auth/otp/totp/confirm',
     '/api/v1/auth/otp/verify',
+    '/api/v1/auth/passkeys/login',
+    '/api/v1/auth/passkeys/verify',
     '/api/v1/auth/refresh',
     '/api/v1/auth/switch-tenant',
     '/api/v1/invitations/accept',

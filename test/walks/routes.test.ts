@@ -38,6 +38,8 @@ t.test('only these routes need no token', async (t) => {
     'POST /api/v1/auth/email/verify/reject',
     'POST /api/v1/auth/login',
     'POST /api/v1/auth/otp/undo',
+    'POST /api/v1/auth/passkeys/login',
+    'POST /api/v1/auth/passkeys/login/options',
     'POST /api/v1/auth/password/reset',
     'POST /api/v1/auth/password/reset/confirm',
     'POST /api/v1/auth/refresh',

@@ -15,6 +15,7 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
     insert into otp_email_codes (user_id, id, device_id, code_hash, created_at, expires_at)
       select '${user}', gen_random_uuid(), (select id from otp_devices), '', now(), expires from
         (select ${at(now - 1)}::timestamptz as expires from generate_series(1, 2500) union all select ${at(now + 60_000)}) e;
+    insert into passkey_challenges (challenge, purpose, expires_at) values ('a', 'sign_in', ${at(now - 1)}), ('b', 'sign_in', ${at(now + 60_000)});
     insert into pending_sessions (id, user_id, tenant_id, auth_time, created_at, expires_at)
       values (gen_random_uuid(), '${user}', '${tenant}', now(), now(), ${at(now - 1)}), (gen_random_uuid(), '${user}', '${tenant}', now(), now(), ${at(now + 60_000)});
     insert into link_tokens (id, purpose, user_id, tenant_id, email, token_hash, created_at, expires_at)
@@ -29,6 +30,7 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
     insert into otp_attempts (user_id, recent, in_a_row, last_at) values ('${user}', '{}', 3, ${at(now - 2 * day)})`)
   t.strictSame(await sweep(deps), {
     email_codes: 2500,
+    passkey_challenges: 1,
     pending_sessions: 1,
     console_sessions: 1,
     link_tokens: 1,

@@ -13,8 +13,7 @@ import type { Offer } from '../../tenancy/invitations/store.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
 import { listMembershipsOf, type MemberRow } from '../../tenancy/members/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { wrongPassword } from '../rate-limits/guard-password.ts'
-import { signIn } from '../sessions/sign-in.ts'
+import { passwordShown, signIn } from '../sessions/sign-in.ts'
 import { recordRegistered } from '../users/record-registered.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
 import { tenantWords } from './context-words.ts'
@@ -101,8 +100,9 @@ async function joinAsNewPerson(deps: Deps, requestInfo: RequestInfo, offer: Offe
   )
   const membership = memberships.find((candidate) => candidate.tenant_id === tenantId)
   if (!membership) throw new Error('The person cannot enter the tenant that they just joined')
-  const outcome = await signIn(deps, { ...person, passwordHash }, membership, requestInfo)
-  if (outcome === wrongPassword) throw invalidCredentials()
+  const factor = passwordShown({ id: person.id, passwordHash })
+  const outcome = await signIn(deps, person, membership, factor, requestInfo)
+  if (outcome === null) throw invalidCredentials()
   if (outcome instanceof ApiError) throw outcome
   return { ...toJsonAccepted(offer, member), ...outcome }
 }

@@ -1,20 +1,16 @@
 import type { Deps } from '../../deps.ts'
-import { readAsSystem } from '../../platform/db/read.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, unauthorized } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
-import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
-import { guardPassword, wrongPassword } from '../rate-limits/guard-password.ts'
+import { guardPassword, type WrongPassword, wrongPassword } from '../rate-limits/guard-password.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
-import { enterable } from '../sessions/enter-tenant.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
-import { type SignInOutcome, signIn } from '../sessions/sign-in.ts'
+import { passwordShown } from '../sessions/sign-in.ts'
 import { findCredentials } from '../users/store.ts'
 import { checkPassword } from './check-password.ts'
-import { createOwnTenant, type Person } from './create-own-tenant.ts'
+import { recordLoginFailed } from './record-login-failed.ts'
+import { signInTo } from './sign-in-to.ts'
 
 interface LoginBody {
   email: string
@@ -50,54 +46,23 @@ export async function login(
   return outcome
 }
 
-async function attempt(deps: Deps, requestInfo: RequestInfo, body: LoginBody): Promise<SignInOutcome> {
+async function attempt(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  body: LoginBody,
+): Promise<TokenPair | OtpRequired | ApiError | WrongPassword> {
   const person = await checkPassword(deps, body)
   if (person === wrongPassword) return person
-  const membership = await findPlace(deps, person, body.tenant_id, requestInfo)
-  return membership instanceof ApiError ? membership : signIn(deps, person, membership, requestInfo)
+  const outcome = await signInTo(deps, person, body.tenant_id, passwordShown(person), requestInfo)
+  return outcome ?? wrongPassword
 }
 
-async function findPlace(
-  deps: Deps,
-  person: Person,
-  tenantId: string | undefined,
-  requestInfo: RequestInfo,
-): Promise<Membership | ApiError> {
-  const list = () =>
-    readAsSystem(deps.db, 'no tenant is known yet', (read) => listMembershipsOf(read, person.id))
-  const memberships = await list()
-  if (tenantId !== undefined)
-    return enterable(memberships.find((membership) => membership.tenant_id === tenantId))
-  const last = lastEntered(memberships)
-  if (last) return enterable(last)
-  await createOwnTenant(deps, person, requestInfo)
-  return enterable(lastEntered(await list()))
-}
-
-/**
- * The membership for a login without a tenant: of the active memberships, the most recently entered in an active
- * tenant (the oldest, if none was entered), else one in a closed tenant that the person owns. Undefined if there is none.
- */
-function lastEntered(memberships: readonly Membership[]): Membership | undefined {
-  const active = memberships.filter((membership) => membership.membership_status === 'active')
-  return (
-    active.find((membership) => membership.tenant_status === 'active') ??
-    active.find((membership) => membership.is_owner)
-  )
-}
-
-/** Appends the event to the person's oldest tenant, without an actor: the caller has not proved who they are. */
 async function recordFailure(deps: Deps, requestInfo: RequestInfo, email: string): Promise<void> {
-  const { requestId } = requestInfo
+  const { requestId, ip } = requestInfo
   const at = deps.clock()
   const known = await asSystem(deps.db, 'no person is logged in yet', async (tx) => {
     const person = await findCredentials(tx, email)
-    const tenantId = person && (await findFirstTenantOf(tx, person.id))
-    if (!person || !tenantId) return false
-    const { id } = person
-    const event = { type: 'identity.login_failed', tenantId, subject: id } as const
-    await appendEvent(tx, { ...event, data: { user_id: id }, actorId: null, requestId, at })
-    return true
+    return person !== null && recordLoginFailed(tx, { userId: person.id, requestId, at })
   })
-  if (!known) deps.log.info({ request_id: requestId, ip: requestInfo.ip }, 'login failed: unknown address')
+  if (!known) deps.log.info({ request_id: requestId, ip }, 'login failed: unknown address')
 }

@@ -108,7 +108,7 @@ export async function entitlement(
   const membership = enterable(found)
   if (membership instanceof ApiError) return membership
   const tenantRequires = membership.requires_mfa
-  const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }
+  const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
   const settled = await checkSecondFactor(deps, tx, entry, now)
   if (settled instanceof ApiError || isChallenge(settled)) return settled
   const { roles } = membership

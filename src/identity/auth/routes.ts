@@ -3,7 +3,6 @@ import type { Deps } from '../../deps.ts'
 import { openRoute, publicRoute, type Route, route } from '../../platform/http/route.ts'
 import { bodyId, linkToken, message } from '../../platform/http/schemas.ts'
 import { memberSchema } from '../../tenancy/members/member-schemas.ts'
-import { deviceTypes } from '../otp/channels.ts'
 import { chosenPassword, emailAddress, personName, presentedPassword } from '../person.ts'
 import { acceptInvitation } from './accept-invitation.ts'
 import { changePassword } from './change-password.ts'
@@ -14,22 +13,7 @@ import { refresh } from './refresh.ts'
 import { register } from './register.ts'
 import { requestPasswordReset, resetSent } from './request-password-reset.ts'
 import { switchTenant } from './switch-tenant.ts'
-
-const tokenPair = z
-  .object({
-    access: z.string().meta({ description: 'JWT: send it as Authorization: Bearer <access>' }),
-    refresh: z.string().meta({ description: 'JWT: single use, for /api/v1/auth/refresh/' }),
-  })
-  .meta({ id: 'TokenPair' })
-
-const otpRequired = z
-  .object({
-    otp_required: z.literal(true),
-    temporary_token: z.string().meta({ description: 'For POST /api/v1/auth/otp/verify/, as Bearer' }),
-    expires_in: z.int(),
-    methods: z.array(z.enum(deviceTypes)).meta({ description: 'The channels that the person can use now' }),
-  })
-  .meta({ id: 'OtpRequired' })
+import { otpRequired, signedIn, tokenPair } from './token-schemas.ts'
 
 const refreshBody = z
   .object({
@@ -78,7 +62,7 @@ export const authRoutes = (deps: Deps): Route[] => [
     summary: 'Log in with address and password',
     body: z.object({ email: loginAddress(), password: presentedPassword, tenant_id: bodyId.optional() }),
     status: 200,
-    answer: z.union([tokenPair, otpRequired]),
+    answer: signedIn,
     refusals: [401, 403, 429],
     secret: true,
     handle: ({ requestInfo, body }) => login(deps, requestInfo, body),

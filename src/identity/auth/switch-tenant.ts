@@ -27,7 +27,7 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
     if (isOverIn(membership, session.created_at)) return sessionsEnded()
     const { email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
     const tenantRequires = membership.requires_mfa
-    const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, authTime }
+    const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
     const settled = await checkSecondFactor(deps, tx, entry, now)
     if (settled instanceof ApiError || isChallenge(settled)) return settled
     if (!(await lockSession(tx, { id: sessionId, at: now }))) return sessionRevoked()

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Mailbox } from '../users/address-store.ts'
-import type { DeviceType, PresentedCode } from './channels.ts'
+import type { CodeType, DeviceType, PresentedCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
 import { consumeEmailCode, consumeRecoveryCode } from './code-store.ts'
 import { emailCodeHashes, recoveryCodeHashes } from './codes.ts'
@@ -33,12 +33,12 @@ export function compareCode(
   deps: Deps,
   person: { userId: string; signInId: string; mailbox: Mailbox; at: number },
   { digits, recovery }: PresentedCode,
-  channels: readonly DeviceType[],
+  channels: readonly CodeType[],
   devices: readonly TotpRow[],
 ): Comparison {
   const { userId, signInId, mailbox, at } = person
   const holder = { userId, email: mailbox.address }
-  const of = <T>(type: DeviceType, code: string | null, hits: (code: string) => T[]): T[] =>
+  const of = <T>(type: CodeType, code: string | null, hits: (code: string) => T[]): T[] =>
     code !== null && channels.includes(type) ? hits(code) : []
   const confirmed = devices.filter((device) => device.confirmed)
   return {

@@ -3,7 +3,7 @@ import { ApiError, validationError } from '../../platform/errors.ts'
 import { fieldErrors } from '../../platform/http/receive.ts'
 import { bodyId } from '../../platform/http/schemas.ts'
 import { presentedPassword } from '../person.ts'
-import { deviceTypes } from './channels.ts'
+import { codeTypes } from './channels.ts'
 
 interface Property {
   type: 'string'
@@ -35,7 +35,7 @@ const code = z.string('Give the code as text.')
 export const repeatedPassword = presentedPassword.optional().meta({
   description: 'If you signed in more than 10 minutes ago',
 })
-const kind = z.enum(deviceTypes, `A device type is one of ${deviceTypes.join(', ')}.`)
+const kind = z.enum(codeTypes, `A device type is one of ${codeTypes.join(', ')}.`)
 
 /** `code`, and the one channel to try: `device_type`, or `type`. */
 export const verifyBody = failingClosed(
@@ -45,8 +45,8 @@ export const verifyBody = failingClosed(
     .transform((body) => ({ code: body.code, deviceType: body.device_type ?? body.type })),
   {
     code: { type: 'string', description: 'From an authenticator app, a mail, or a recovery code' },
-    device_type: { type: 'string', enum: [...deviceTypes], description: 'Tries only this kind of device' },
-    type: { type: 'string', enum: [...deviceTypes], description: 'The same as device_type' },
+    device_type: { type: 'string', enum: [...codeTypes], description: 'Tries only this kind of device' },
+    type: { type: 'string', enum: [...codeTypes], description: 'The same as device_type' },
   },
 )
 

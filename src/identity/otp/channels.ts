@@ -1,9 +1,13 @@
 import type { Config } from '../../config.ts'
 import { ApiError } from '../../platform/errors.ts'
-import type { findFactors } from './store.ts'
+import type { Factors } from './factor-store.ts'
 
-/** The kinds of devices, in the order in which the service tries a code. */
-export const deviceTypes = ['totp', 'email', 'static'] as const
+/** The kinds of devices whose codes `otp/verify` takes, in the order in which it tries them. */
+export const codeTypes = ['totp', 'email', 'static'] as const
+export type CodeType = (typeof codeTypes)[number]
+
+/** All kinds of devices, in the order in which a sign-in offers them. */
+export const deviceTypes = ['passkey', ...codeTypes] as const
 export type DeviceType = (typeof deviceTypes)[number]
 
 export const channelDisabled = () =>
@@ -12,6 +16,7 @@ export const channelDisabled = () =>
 /** The channels that the settings switch on. */
 export const channelsOn = (config: Config): readonly DeviceType[] => {
   const on = {
+    passkey: config.PASSKEYS_ENABLED,
     totp: config.OTP_TOTP_ENABLED,
     email: config.OTP_EMAIL_ENABLED,
     static: config.OTP_STATIC_ENABLED,
@@ -44,7 +49,7 @@ export function readCode(text: string): PresentedCode {
 }
 
 /** The channels that this could be a code of. */
-export const channelsOfForm = (code: PresentedCode, channels: readonly DeviceType[]) =>
+export const channelsOfForm = (code: PresentedCode, channels: readonly CodeType[]) =>
   channels.filter((type) => (type === 'static' ? code.recovery : code.digits) !== null)
 
 /** 400 whose body has `field` (`verified`, `confirmed`) as false, so that a client that reads only this fails closed. */
@@ -52,8 +57,6 @@ export const otpInvalid = (field: 'verified' | 'confirmed') =>
   new ApiError(400, 'otp_invalid', 'This code is not valid: it is wrong, expired, or was used.', {
     members: { [field]: false },
   })
-
-export type Factors = Awaited<ReturnType<typeof findFactors>>
 
 /**
  * The channels by which a person can show a second factor now. Every person can use e-mail, even with an unverified
@@ -63,11 +66,17 @@ export type Factors = Awaited<ReturnType<typeof findFactors>>
 export function usableMethods(config: Config, factors: Factors, demanded: boolean): DeviceType[] {
   const on = channelsOn(config)
   const has = {
+    passkey: factors.passkey,
     totp: factors.totp,
     email: factors.mailed_codes_count,
     static: factors.recovery_codes > 0,
   }
-  const counts = { totp: factors.totp_counts, email: has.email, static: has.static && factors.recovery_count }
+  const counts = {
+    passkey: factors.passkey_counts,
+    totp: factors.totp_counts,
+    email: has.email,
+    static: has.static && factors.recovery_count,
+  }
   const counting = on.filter((type) => counts[type])
   return demanded && counting.length > 0 ? counting : on.filter((type) => has[type])
 }
@@ -76,5 +85,5 @@ export function usableMethods(config: Config, factors: Factors, demanded: boolea
 export function canEnrolFirst(config: Config, factors: Factors): boolean {
   const on = channelsOn(config)
   const mailed = on.includes('email') && factors.address_proven
-  return !factors.totp && !mailed && factors.recovery_codes === 0 && on.includes('totp')
+  return !factors.totp && !factors.passkey && !mailed && factors.recovery_codes === 0 && on.includes('totp')
 }

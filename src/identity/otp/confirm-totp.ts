@@ -5,7 +5,7 @@ import { invalidState, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { applySecondFactor } from '../sessions/complete-sign-in.ts'
 import { issueTokens } from '../sessions/issue-tokens.ts'
-import { admitAttempt } from './admit-attempt.ts'
+import { admitCode } from './admit-attempt.ts'
 import { assertChannelOn, otpInvalid, readCode } from './channels.ts'
 import { matchingDevices, type TotpMatch } from './check-totp.ts'
 import { forgiveAttempt } from './code-store.ts'
@@ -38,7 +38,7 @@ export async function confirmTotp(
   const deviceId = unconfirmedOf(devices, body.deviceId)
   const { digits } = readCode(body.code)
   if (digits === null) throw otpInvalid('confirmed')
-  const admitted = await admitAttempt(deps, { userId, at, field: 'confirmed' })
+  const admitted = await admitCode(deps, { userId, at, field: 'confirmed' })
   const asked = admitted.devices.filter((device) => device.id === deviceId)
   const [match] = matchingDevices(deps, { userId, code: digits, at }, asked)
   if (!match) throw otpInvalid('confirmed')

@@ -5,8 +5,10 @@ import { ApiError, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { endTokens } from '../../platform/links/link-store.ts'
 import { assertFreshSecondFactor, assertRecentSignIn } from '../sessions/fresh-authentication.ts'
+import type { DeviceType } from './channels.ts'
+import { deleteDevice, hasOtherFactor, lockDevices } from './factor-store.ts'
 import { recordDeleted } from './record-device.ts'
-import { deleteDevice, findDevice, hasOtherTotp, lockDevices } from './store.ts'
+import { findDevice } from './store.ts'
 
 const lastFactor = () =>
   new ApiError(
@@ -15,11 +17,21 @@ const lastFactor = () =>
     'A second factor is required here, and this is your last one. Add another first.',
   )
 
+const auditedDelete = ({ id, type }: { id: string; type: DeviceType }) =>
+  type === 'passkey'
+    ? ({ action: 'passkey:delete', target: { type: 'passkey', id } } as const)
+    : ({ action: 'otp_device:delete', target: { type: 'otp_device', id } } as const)
+
 /**
- * Deletes one of the caller's devices with its codes. 401 if MFA is on and needs a step-up, 404 for any other id, 409
- * `last_factor` for the last confirmed TOTP device while the token's tenant or the service requires a second factor.
+ * Deletes one of the caller's devices, or only one of a type, with its codes. 401 if MFA is on and needs a step-up, 404 for any other id, 409
+ * `last_factor` for the last passkey or confirmed TOTP device while the token's tenant or the service requires a second factor.
  */
-export async function removeDevice(deps: Deps, caller: Caller, id: string): Promise<void> {
+export async function removeDevice(
+  deps: Deps,
+  caller: Caller,
+  id: string,
+  only?: DeviceType,
+): Promise<undefined> {
   const { config, db, clock } = deps
   const { userId, auth } = caller
   const at = clock()
@@ -29,17 +41,16 @@ export async function removeDevice(deps: Deps, caller: Caller, id: string): Prom
   await inTenant(db, caller, async (tx) => {
     await lockDevices(tx, userId)
     const device = await findDevice(tx, userId, id)
-    if (!device) throw notFound()
+    if (!device || (only && device.type !== only)) throw notFound()
     const confirmed = device.confirmed_at !== null
-    const needed = required && device.type === 'totp' && confirmed
-    if (needed && !(await hasOtherTotp(tx, userId, id))) throw lastFactor()
+    const turnsMfaOn = device.type === 'passkey' || (device.type === 'totp' && confirmed)
+    if (required && turnsMfaOn && !(await hasOtherFactor(tx, userId, id))) throw lastFactor()
     await deleteDevice(tx, userId, id)
     await endTokens(tx, { purpose: 'factor_undo', userId, targetId: id, at })
-    if (confirmed) await recordDeleted(deps, tx, caller, device.type, at)
+    if (confirmed) await recordDeleted(deps, tx, caller, device, at)
     await appendAudit(tx, {
       ...doneBy(caller, at),
-      action: 'otp_device:delete',
-      target: { type: 'otp_device', id },
+      ...auditedDelete(device),
       changes: changesBetween({ type: device.type, name: device.name, is_confirmed: confirmed }, null),
     })
   })

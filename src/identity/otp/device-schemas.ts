@@ -22,6 +22,21 @@ export const deviceSchema = z
   })
   .meta({ id: 'OtpDevice' })
 
+/** The tokens in the answer to a temporary token. */
+export const pair = {
+  access: z.string().optional().meta({ description: 'With a temporary token: the sign-in is complete' }),
+  refresh: z.string().optional(),
+}
+
+/** The answer to a second factor that was accepted. */
+export const verifiedSchema = z.object({
+  verified: z.literal(true),
+  device_type: z.enum(deviceTypes),
+  device_id: z.uuid(),
+  counts_from: timestamp.nullable().meta({ description: 'Null if the factor counted' }),
+  ...pair,
+})
+
 /** The device at `now`, in ms since 1970. */
 export const toJsonDevice = (row: DeviceRow, now: number) => ({
   id: row.id,

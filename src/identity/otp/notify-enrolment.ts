@@ -7,7 +7,7 @@ import { findMailbox } from '../users/address-store.ts'
 import { undoMs } from '../users/finish-address-change.ts'
 
 interface Enrolled {
-  type: 'totp' | 'static'
+  type: 'passkey' | 'totp' | 'static'
   id: string
   /** In ms since 1970; null if it counts already. */
   countsFrom: number | null

@@ -2,38 +2,63 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { appendEvent, type NewEvent } from '../../platform/outbox/append-event.ts'
 import { findMailbox } from '../users/address-store.ts'
-import type { DeviceType } from './channels.ts'
+import type { CodeType } from './channels.ts'
+import type { Removed } from './factor-store.ts'
+
+type Cause = Pick<NewEvent<never>, 'tenantId' | 'actorId' | 'requestId' | 'at'>
 
 /** Appends the event for a confirmed device, in the caller's transaction. */
-export const recordConfirmed = (tx: Tx, caller: Caller, device: DeviceType, at: number) =>
-  record(tx, caller, 'identity.otp_device_confirmed', device, at)
+export async function recordConfirmed(tx: Tx, caller: Caller, device: CodeType, at: number): Promise<void> {
+  const { userId, tokenTenantId: tenantId, requestInfo } = caller
+  await appendEvent(tx, {
+    type: 'identity.otp_device_confirmed',
+    tenantId,
+    subject: userId,
+    data: { user_id: userId, device_type: device },
+    actorId: userId,
+    requestId: requestInfo.requestId,
+    at,
+  })
+}
+
+/** Appends the event for each deleted factor of a person, in the transaction that deleted it. */
+export async function recordRemoved(
+  tx: Tx,
+  userId: string,
+  cause: Cause,
+  removed: readonly Removed[],
+): Promise<void> {
+  const common = { ...cause, subject: userId }
+  for (const { id, type } of removed)
+    if (type === 'passkey')
+      await appendEvent(tx, {
+        ...common,
+        type: 'identity.passkey_deleted',
+        data: { user_id: userId, passkey_id: id },
+      })
+    else
+      await appendEvent(tx, {
+        ...common,
+        type: 'identity.otp_device_deleted',
+        data: { user_id: userId, device_type: type },
+      })
+}
 
 /** Appends the event for a deleted device, and a mail to its owner, in the caller's transaction. */
 export async function recordDeleted(
   { sealer }: Deps,
   tx: Tx,
   caller: Caller,
-  device: DeviceType,
+  device: Removed,
   at: number,
 ): Promise<void> {
-  await record(tx, caller, 'identity.otp_device_deleted', device, at)
   const { userId, tokenTenantId: tenantId, requestInfo, auth } = caller
+  const { requestId } = requestInfo
+  await recordRemoved(tx, userId, { tenantId, actorId: userId, requestId, at }, [device])
   const { address: to } = await findMailbox(tx, userId, at)
-  const variables = { device, firstName: auth.user.firstName }
+  const variables = { device: device.type, firstName: auth.user.firstName }
   const mail = { tenantId, to, template: 'second_factor_removed', variables } as const
-  await sendMail(tx, sealer, { ...mail, requestId: requestInfo.requestId, at })
-}
-
-async function record(
-  tx: Tx,
-  { userId, tokenTenantId: tenantId, requestInfo }: Caller,
-  type: 'identity.otp_device_confirmed' | 'identity.otp_device_deleted',
-  device: DeviceType,
-  at: number,
-): Promise<void> {
-  const data = { user_id: userId, device_type: device }
-  const event = { type, tenantId, subject: userId, data, actorId: userId } as const
-  await appendEvent(tx, { ...event, requestId: requestInfo.requestId, at })
+  await sendMail(tx, sealer, { ...mail, requestId, at })
 }

@@ -3,13 +3,13 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { appendEvents } from '../../platform/outbox/append-event.ts'
 import { listMembershipsOf } from '../../tenancy/members/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { countMailedCodes, findMailbox } from '../users/address-store.ts'
 import { findPersonBy, lockUser } from '../users/store.ts'
-import { deleteAllDevices } from './store.ts'
+import { deleteAllDevices } from './factor-store.ts'
+import { recordRemoved } from './record-device.ts'
 
 /** The result: `removed` are the kinds of the removed factors. */
 interface FactorsReset {
@@ -19,7 +19,7 @@ interface FactorsReset {
 }
 
 /**
- * Removes the apps and recovery codes of a person who lost them, for an operator; null if there is no such person. Ends
+ * Removes the passkeys, apps and recovery codes of a person who lost them, for an operator; null if there is no such person. Ends
  * every session, and makes codes by e-mail count at once. Adds a row to the audit log of each of their tenants, and mails
  * the person.
  */
@@ -47,11 +47,7 @@ export function resetFactors(
     if (!home)
       return { user: { id: userId, email }, removed, sessionsEnded: (await endSessionsOf(tx, ending)).length }
     const common = { tenantId: home.tenant_id, requestId: requestInfo.requestId, at }
-    await appendEvents(
-      tx,
-      { ...common, type: 'identity.otp_device_deleted', actorId: null },
-      devices.map(({ type }) => ({ subject: userId, data: { user_id: userId, device_type: type } })),
-    )
+    await recordRemoved(tx, userId, { ...common, actorId: null }, devices)
     const sessionsEnded = await endSessions(tx, { ...common, ...ending, actorId: null })
     const { address: to } = await findMailbox(tx, userId, at)
     await sendMail(tx, sealer, { ...common, to, template: 'second_factors_reset', variables: { firstName } })

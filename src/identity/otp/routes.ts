@@ -7,12 +7,10 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
 import { answerPage, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
-import { timestamp } from '../../platform/http/schemas.ts'
 import { confirmBody, repeatedPassword, verifyBody } from './bodies.ts'
-import { deviceTypes } from './channels.ts'
 import { confirmTotp } from './confirm-totp.ts'
 import { removeDevice } from './delete-device.ts'
-import { deviceSchema, toJsonDevice } from './device-schemas.ts'
+import { deviceSchema, pair, toJsonDevice, verifiedSchema } from './device-schemas.ts'
 import { generateRecoveryCodes } from './generate-recovery-codes.ts'
 import { sendEmailCode } from './send-email-code.ts'
 import { setUpTotp } from './setup-totp.ts'
@@ -27,12 +25,6 @@ const deviceName = z
   .transform((name) => name || 'Authenticator app')
   .default('Authenticator app')
   .meta({ example: 'Phone', override: { type: 'string', maxLength: 120, default: 'Authenticator app' } })
-
-/** The tokens in the answer to a temporary token. */
-const pair = {
-  access: z.string().optional().meta({ description: 'With a temporary token: the sign-in is complete' }),
-  refresh: z.string().optional(),
-}
 
 const tag = 'Second factors'
 
@@ -124,13 +116,7 @@ export const otpRoutes = (deps: Deps): Route[] => [
       'requires a second factor then gets no tokens, but stays valid for a code that counts.',
     body: verifyBody,
     status: 200,
-    answer: z.object({
-      verified: z.literal(true),
-      device_type: z.enum(deviceTypes),
-      device_id: z.uuid(),
-      counts_from: timestamp.nullable().meta({ description: 'Null if the factor counted' }),
-      ...pair,
-    }),
+    answer: verifiedSchema,
     secret: true,
     handle: ({ caller, body }) => verifyCode(deps, caller, body),
   }),
@@ -162,9 +148,6 @@ export const otpRoutes = (deps: Deps): Route[] => [
     status: 204,
     answer: null,
     refusals: [409],
-    handle: async ({ caller, params }) => {
-      await removeDevice(deps, caller, pathId(params.id))
-      return undefined
-    },
+    handle: ({ caller, params }) => removeDevice(deps, caller, pathId(params.id)),
   }),
 ]

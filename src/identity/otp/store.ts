@@ -19,6 +19,11 @@ const deviceRow = z.object({
 
 export type DeviceRow = z.infer<typeof deviceRow>
 
+/** The devices of all kinds. */
+const devices = sql.fragment`(
+  select user_id, id, type, name, created_at, confirmed_at, last_used_at, counts_from from otp_devices union all
+  select user_id, id, 'passkey', name, created_at, created_at, last_used_at, counts_from from passkeys) d`
+
 const columns = sql.fragment`
   d.id, d.type, d.name, d.created_at, d.confirmed_at, d.last_used_at,
   case d.type when 'static' then (select count(*) from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)
@@ -39,35 +44,19 @@ export const deviceList = defineList({
 /** A page of a person's devices. */
 export function listDevices(tx: Tx, userId: string, page: ListPage): Promise<readonly DeviceRow[]> {
   return tx.any(sql.type(deviceRow)`
-    select ${columns} from otp_devices d where d.user_id = ${userId} and ${listed} ${page.tail}`)
+    select ${columns} from ${devices} where d.user_id = ${userId} and ${listed} ${page.tail}`)
 }
 
 /** How many devices {@link listDevices} lists over all pages. */
 export function countDevices(tx: Tx, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) from otp_devices d where d.user_id = ${userId} and ${listed} ${page.conditions}`)
+    select count(*) from ${devices} where d.user_id = ${userId} and ${listed} ${page.conditions}`)
 }
 
 /** One of a person's listed devices, or null. */
 export function findDevice(tx: Tx, userId: string, id: string): Promise<DeviceRow | null> {
   return tx.maybeOne(sql.type(deviceRow)`
-    select ${columns} from otp_devices d where d.user_id = ${userId} and d.id = ${id} and ${listed}`)
-}
-
-/** Locks a person's devices until the transaction ends, so that changes that depend on the set run one after another. */
-export async function lockDevices(tx: Tx, userId: string): Promise<void> {
-  await tx.query(sql.unsafe`select id from otp_devices where user_id = ${userId} order by id for update`)
-}
-
-/** Deletes a device with its codes. */
-export async function deleteDevice(tx: Tx, userId: string, id: string): Promise<void> {
-  await tx.query(sql.unsafe`delete from otp_devices where user_id = ${userId} and id = ${id}`)
-}
-
-/** Whether a person has a confirmed TOTP device other than this one. */
-export function hasOtherTotp(tx: Tx, userId: string, id: string): Promise<boolean> {
-  return tx.exists(sql.unsafe`
-    select 1 from otp_devices where user_id = ${userId} and id <> ${id} and type = 'totp' and confirmed_at is not null`)
+    select ${columns} from ${devices} where d.user_id = ${userId} and d.id = ${id} and ${listed}`)
 }
 
 interface NewTotp {
@@ -167,121 +156,4 @@ export async function confirmTotpDevice(tx: Tx, use: Confirmation): Promise<bool
     where user_id = ${use.userId} and id = ${use.id} and type = 'totp' and confirmed_at is null
       and secret_sealed = ${sql.binary(use.sealed)} returning id`)
   return confirmed !== null
-}
-
-const factorsRow = z.object({
-  totp: z.boolean(),
-  totp_counts: z.boolean(),
-  recovery_codes: z.number(),
-  recovery_count: z.boolean(),
-  address_proven: z.boolean(),
-  mailed_codes_count: z.boolean(),
-})
-
-/**
- * The factors that a person can show at `at` (ms), and which of them count: confirmed TOTP devices, remaining recovery
- * codes and codes by e-mail; and whether the address for these codes is proven.
- */
-export function findFactors(tx: Tx, userId: string, at: number): Promise<z.infer<typeof factorsRow>> {
-  const now = moment(at)
-  const counts = sql.fragment`(d.counts_from is null or d.counts_from <= ${now})`
-  return tx.one(sql.type(factorsRow)`
-    select d.*, (select count(*) from otp_recovery_codes where user_id = u.id) as recovery_codes,
-           u.email_verified_at is not null or coalesce(u.codes_until > ${now}, false) as address_proven,
-           coalesce(u.mailed_codes_count_from <= ${now}, true) as mailed_codes_count
-    from users u cross join lateral (
-      select coalesce(bool_or(d.type = 'totp' and d.confirmed_at is not null), false) as totp,
-             coalesce(bool_or(d.type = 'totp' and d.confirmed_at is not null and ${counts}), false) as totp_counts,
-             coalesce(bool_or(d.type = 'static' and ${counts}), false) as recovery_count
-      from otp_devices d where d.user_id = u.id) d
-    where u.id = ${userId}`)
-}
-
-/** Whether any person has a confirmed TOTP device. As the system role. */
-export function hasConfirmedDevices(tx: Tx): Promise<boolean> {
-  return tx.exists(sql.unsafe`
-    select 1 from otp_devices where type = 'totp' and confirmed_at is not null limit 1`)
-}
-
-// Young factors: docs/explanation/second-factors.md. Times are in ms since 1970.
-
-const removedRow = z.object({ id: z.uuid(), type: z.enum(deviceTypes) })
-
-/**
- * Whether a person can use codes by e-mail: their address is proven and has been the account's since `since`, or codes
- * still go to the proven address before it. Never for an account created after `since`.
- */
-export function couldMail(
-  tx: Tx,
-  { userId, since, at }: { userId: string; since: number; at: number },
-): Promise<boolean> {
-  return tx.oneFirst(sql.type(z.object({ could: z.boolean() }))`
-    select date_joined <= ${moment(since)}
-       and (coalesce(codes_until > ${moment(at)}, false)
-            or email_verified_at is not null and coalesce(address_since, date_joined) <= ${moment(since)}) as could
-    from users where id = ${userId}`)
-}
-
-/** Records the sign-in that showed a young device. As the system role. */
-export async function recordShown(
-  tx: Tx,
-  shown: { userId: string; deviceId: string; signInId: string },
-): Promise<void> {
-  await tx.query(sql.unsafe`
-    update otp_devices set shown_in = ${shown.signInId}
-    where user_id = ${shown.userId} and id = ${shown.deviceId}`)
-}
-
-/** Moves the devices shown in a waiting sign-in to the session that it became. As the system role. */
-export async function moveShown(
-  tx: Tx,
-  shown: { userId: string; pendingId: string; sessionId: string },
-): Promise<void> {
-  await tx.query(sql.unsafe`
-    update otp_devices set shown_in = ${shown.sessionId}
-    where user_id = ${shown.userId} and shown_in = ${shown.pendingId}`)
-}
-
-/**
- * Makes the young devices count that were enrolled or shown in this sign-in, or in the session that waits in it to enter
- * a tenant; returns their ids. As the system role.
- */
-export function proveDevices(
-  tx: Tx,
-  { userId, signInId, at }: { userId: string; signInId: string; at: number },
-): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
-    update otp_devices set counts_from = null
-    where user_id = ${userId} and counts_from > ${moment(at)} and confirmed_at is not null
-      and shown_in in (${signInId}, (select p.session_id from pending_sessions p where p.id = ${signInId}))
-    returning id`)
-}
-
-/** Deletes a person's young devices with their codes; returns the devices. As the system role. */
-export function deleteYoungDevices(
-  tx: Tx,
-  { userId, at }: { userId: string; at: number },
-): Promise<readonly z.infer<typeof removedRow>[]> {
-  return tx.any(sql.type(removedRow)`
-    delete from otp_devices where user_id = ${userId} and counts_from > ${moment(at)} returning id, type`)
-}
-
-/** Deletes one device with its codes, unless it is the e-mail device; returns the device, or null. As the system role. */
-export function deleteOneDevice(
-  tx: Tx,
-  { userId, id }: { userId: string; id: string },
-): Promise<z.infer<typeof removedRow> | null> {
-  return tx.maybeOne(sql.type(removedRow)`
-    delete from otp_devices where user_id = ${userId} and id = ${id} and type <> 'email' returning id, type`)
-}
-
-/** Deletes all apps and recovery codes of a person; returns those that were confirmed. As the system role. */
-export async function deleteAllDevices(
-  tx: Tx,
-  userId: string,
-): Promise<readonly z.infer<typeof removedRow>[]> {
-  const deleted = await tx.any(sql.type(removedRow.extend({ confirmed: z.boolean() }))`
-    delete from otp_devices where user_id = ${userId} and type <> 'email'
-    returning id, type, confirmed_at is not null as confirmed`)
-  return deleted.filter(({ confirmed }) => confirmed)
 }

@@ -4,10 +4,10 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { lockUser } from '../users/store.ts'
-import { deleteOneDevice } from './store.ts'
+import { deleteOneDevice } from './factor-store.ts'
+import { recordRemoved } from './record-device.ts'
 
 /**
  * Removes the factor that a mailed link names and ends all sessions of its person, once: the person who enrolled it knew
@@ -25,19 +25,13 @@ export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token:
     if (!user || !device) throw deadLink()
     const { type } = device
     const common = { tenantId, requestId, at }
-    await appendEvent(tx, {
-      ...common,
-      type: 'identity.otp_device_deleted',
-      subject: userId,
-      data: { user_id: userId, device_type: type },
-      actorId: userId,
-    })
+    await recordRemoved(tx, userId, { ...common, actorId: userId }, [device])
     await appendAudit(tx, {
       tenantId,
       actor: { id: userId, email: to },
       requestInfo,
-      action: 'otp_device:undo',
-      target: { type: 'otp_device', id: device.id },
+      action: type === 'passkey' ? 'passkey:undo' : 'otp_device:undo',
+      target: { type: type === 'passkey' ? type : 'otp_device', id: device.id },
       changes: changesBetween({ type }, null),
       at,
     })

@@ -1,64 +1,51 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, doneBy } from '../../platform/audit/append-audit.ts'
-import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { rfc3339 } from '../../platform/http/schemas.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { applySecondFactor } from '../sessions/complete-sign-in.ts'
-import { issueTokens } from '../sessions/issue-tokens.ts'
 import { markEmailVerified } from '../users/store.ts'
 import { acceptCode, compareCode, type ShownFactor } from './accept-code.ts'
-import { admitAttempt } from './admit-attempt.ts'
+import { admitCode } from './admit-attempt.ts'
 import {
+  type CodeType,
   channelDisabled,
   channelsOfForm,
   channelsOn,
-  type DeviceType,
+  codeTypes,
   otpInvalid,
   readCode,
 } from './channels.ts'
-import { forgiveAttempt } from './code-store.ts'
-import { proveFactors } from './young-factors.ts'
+import { useFactor } from './use-factor.ts'
 
 /**
- * Checks a code against the caller's devices, in the order TOTP, e-mail, recovery codes, and raises the session to
- * `aal2`; with a temporary token completes the sign-in and returns its tokens. A right code of a factor that does not
- * count yet returns `counts_from` and leaves the session `aal1`; a temporary token then gets tokens only if no factor
- * that counts is demanded. 400 `otp_invalid`, 403 `channel_disabled`, 429 `account_locked`.
+ * Checks a code against the caller's devices, in the order TOTP, e-mail, recovery codes, and applies it as {@link
+ * useFactor} says. 400 `otp_invalid`, 403 `channel_disabled`, 429 `account_locked`.
  */
 export async function verifyCode(
   deps: Deps,
   caller: Caller,
-  body: { code: string; deviceType: DeviceType | undefined },
+  body: { code: string; deviceType: CodeType | undefined },
 ) {
   const { userId, sessionId: signInId } = caller
   const at = deps.clock()
   const code = readCode(body.code)
   const channels = channelsOfForm(code, channelsToTry(deps, body.deviceType))
   if (channels.length === 0) throw otpInvalid('verified')
-  const { devices, mailbox } = await admitAttempt(deps, { userId, at, field: 'verified' })
+  const { devices, mailbox } = await admitCode(deps, { userId, at, field: 'verified' })
   const person = { userId, signInId, mailbox, at }
   const comparison = compareCode(deps, person, code, channels, devices)
-  const outcome = await asSystem(deps.db, 'a right code may begin a session', async (tx) => {
-    const accepted = await acceptCode(tx, comparison)
-    if (!accepted) return null
-    const shown = await proveFactors(tx, caller, accepted, at)
-    await forgiveAttempt(tx, { userId, at })
-    await recordUse(tx, caller, shown, mailbox.address, at)
-    const counts = shown.countsFrom === null
-    return { shown, grant: await applySecondFactor(deps, tx, caller, { type: shown.type, counts }, at) }
+  const verified = await useFactor(deps, caller, at, {
+    accept: (tx) => acceptCode(tx, comparison),
+    record: (tx, shown) => recordUse(tx, caller, shown, mailbox.address, at),
   })
-  if (!outcome) throw otpInvalid('verified')
-  const { shown, grant } = outcome
-  const pair = grant && (await issueTokens(deps, grant, at))
-  const { type: device_type, deviceId: device_id, countsFrom } = shown
-  const counts_from = countsFrom === null ? null : rfc3339(countsFrom)
-  return { verified: true as const, device_type, device_id, counts_from, ...pair }
+  if (!verified) throw otpInvalid('verified')
+  return verified
 }
 
-function channelsToTry({ config }: Deps, named: DeviceType | undefined): readonly DeviceType[] {
-  const channels = channelsOn(config).filter((type) => named === undefined || type === named)
+function channelsToTry({ config }: Deps, named: CodeType | undefined): readonly CodeType[] {
+  const on = channelsOn(config)
+  const channels = codeTypes.filter((type) => on.includes(type) && (named === undefined || type === named))
   if (channels.length === 0) throw channelDisabled()
   return channels
 }

@@ -5,7 +5,7 @@ import { endTokens } from '../../platform/links/link-store.ts'
 import { hasFreshSecondFactor } from '../sessions/fresh-authentication.ts'
 import type { ShownFactor } from './accept-code.ts'
 import { channelsOn } from './channels.ts'
-import { couldMail, proveDevices, recordShown } from './store.ts'
+import { couldMail, proveDevices, recordShown } from './factor-store.ts'
 
 // A factor is young if it was enrolled with only the password although codes by e-mail were available. It counts after
 // a day, or when a factor that counts is shown in the sign-in that enrolled it or last showed it. See

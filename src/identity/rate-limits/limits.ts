@@ -16,6 +16,7 @@ export type LimitName =
   | 'mail-hour'
   | 'register'
   | 'refresh'
+  | 'passkey-challenge'
 
 /** The limits on requests that need no login, and on mails, by name. */
 export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
@@ -25,6 +26,7 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   'mail-hour': { points: config.RATE_LIMIT_MAIL_PER_HOUR, seconds: 3_600 },
   register: { points: config.RATE_LIMIT_REGISTER_PER_HOUR, seconds: 3_600 },
   refresh: { points: config.RATE_LIMIT_REFRESH_PER_SESSION, seconds: 60 },
+  'passkey-challenge': { points: config.RATE_LIMIT_PASSKEY_PER_ADDRESS, seconds: 60 },
 })
 
 /** One use of a limit; `key` names what is counted, such as an account or an address. */
@@ -59,6 +61,12 @@ export const registerUses = (ip: string): Use[] => [{ limit: 'register', key: ad
 
 /** A refresh of a session, with a token that the service signed. */
 export const refreshUses = (sessionId: string): Use[] => [{ limit: 'refresh', key: sessionId }]
+
+/** A challenge for a passkey sign-in from an address. */
+export const challengeUses = (ip: string): Use[] => [{ limit: 'passkey-challenge', key: addressKey(ip) }]
+
+/** A failed passkey sign-in from an address. Failed logins from there count for the same limit. */
+export const passkeyUses = (ip: string): Use[] => [{ limit: 'login-address', key: addressKey(ip) }]
 
 /** The key that counts an account, even one that does not exist: SHA-256 of its normalised address. */
 export const accountKey = (email: string): Buffer => createHash('sha256').update(email).digest()

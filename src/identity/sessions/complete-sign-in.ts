@@ -4,15 +4,15 @@ import { ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.t
 import type { Caller } from '../../platform/http/caller.ts'
 import { listMembershipsOf, type Membership, recordEntry } from '../../tenancy/members/store.ts'
 import type { DeviceType } from '../otp/channels.ts'
-import { moveShown } from '../otp/store.ts'
+import { moveShown } from '../otp/factor-store.ts'
 import { enterable, isOverIn } from './enter-tenant.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import { openSession } from './open-session.ts'
-import { demandsCountingFactor, settledByCode } from './second-factor.ts'
+import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
 import { completePendingSession, recordFactor } from './store.ts'
 
 /** The `amr` value of each kind of device (RFC 8176; `email` and `rc` are our own). */
-const method = { totp: 'otp', email: 'email', static: 'rc' } as const
+const method = { passkey: 'pop', totp: 'otp', email: 'email', static: 'rc' } as const
 
 /** The factor that the person showed, and whether it counts: docs/explanation/second-factors.md. */
 interface Shown {
@@ -53,10 +53,11 @@ async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, 
   const pending = await completePendingSession(tx, { id: pendingId, userId, at: now })
   if (!pending) throw tokenNotValid()
   if (pending.session_id !== null) return enter(deps, tx, caller, membership, pending.session_id, shown, now)
-  const amr = shown.counts ? ['pwd', method[shown.type], 'mfa'] : ['pwd', method[shown.type]]
+  const factors = new Set([...pending.amr, method[shown.type]])
+  const amr = shown.counts ? [...factors, 'mfa'] : [...factors]
   const { email } = auth.user
   const secondFactorAt = shown.counts ? now : null
-  const settled = settledByCode(shown.type)
+  const settled = settledByFactor(shown.type)
   const opening = { userId, email, membership, amr, authTime: pending.auth_time, secondFactorAt, settled }
   const grant = await openSession(deps, tx, opening, requestInfo, now)
   await moveShown(tx, { userId, pendingId, sessionId: grant.entitled.sessionId })
@@ -81,7 +82,7 @@ async function enter(
   const { tenant_id: tenantId, roles } = membership
   await recordEntry(tx, { tenantId, userId, at: now })
   const { email } = auth.user
-  const settled = settledByCode(type)
+  const settled = settledByFactor(type)
   const whole = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt }
   return beginFamily(deps, tx, { ...whole, settled }, now)
 }

@@ -1,6 +1,8 @@
+import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
+import { channelsOn } from '../otp/channels.ts'
 import { type AuthContextRow, findAuthContext, findPendingAuthContext } from './store.ts'
 
 /** Reads the context of a token's bearer, in the scope of exactly that tenant and person. */
@@ -12,16 +14,8 @@ export const authContextLoader =
     return row && authContextOf(row, config)
   }
 
-type OtpSettings = Pick<
-  Deps['config'],
-  'OTP_ENABLED' | 'OTP_EMAIL_ENABLED' | 'OTP_TOTP_ENABLED' | 'OTP_STATIC_ENABLED'
->
-
-const canShowSecondFactor = (config: OtpSettings) =>
-  config.OTP_ENABLED && (config.OTP_EMAIL_ENABLED || config.OTP_TOTP_ENABLED || config.OTP_STATIC_ENABLED)
-
 /** If one-time passwords are off, MFA is off for every person: they have no way to show a second factor. */
-const authContextOf = (row: AuthContextRow, config: OtpSettings): AuthContext => ({
+const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
   user: {
     id: row.user_id,
     email: row.email,
@@ -38,7 +32,7 @@ const authContextOf = (row: AuthContextRow, config: OtpSettings): AuthContext =>
     amr: row.amr,
     authTime: row.auth_time,
     secondFactorAt: row.second_factor_at,
-    attainableAcr: canShowSecondFactor(config) ? 'aal2' : 'aal1',
+    attainableAcr: channelsOn(config).length > 0 ? 'aal2' : 'aal1',
     over: row.over,
     overHere: row.over_here,
   },

@@ -3,14 +3,8 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { type ApiError, unauthorized } from '../../platform/errors.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
-import {
-  canEnrolFirst,
-  channelDisabled,
-  type DeviceType,
-  type Factors,
-  usableMethods,
-} from '../otp/channels.ts'
-import { findFactors } from '../otp/store.ts'
+import { canEnrolFirst, channelDisabled, type DeviceType, usableMethods } from '../otp/channels.ts'
+import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { endOldestPendingSessions, insertPendingSession } from './store.ts'
 
 declare const answered: unique symbol
@@ -25,8 +19,8 @@ const settled = {} as SecondFactorSettled
 // Ending a person's sessions ends every waiting sign-in too, so their number is limited.
 const maxPending = 100
 
-/** The proof for a session that has shown a second factor. */
-export const settledByCode = (_shown: DeviceType): SecondFactorSettled => settled
+/** The proof for a session that has shown a second factor, or a passkey that is two factors by itself. */
+export const settledByFactor = (_shown: DeviceType): SecondFactorSettled => settled
 
 /** A person who is about to get tokens for a tenant. */
 interface Entry {
@@ -36,6 +30,10 @@ interface Entry {
   tenantRequires: boolean
   /** The session that enters; null at a login, to which the demands of the person and the service also apply. */
   session: { id: string; acr: 'aal1' | 'aal2' } | null
+  /** The factors shown so far (RFC 8176). */
+  amr: readonly string[]
+  /** A young factor was shown, which is enough unless a factor that counts is demanded. */
+  showedYoung?: boolean
   /** ms since 1970 */
   authTime: number
 }
@@ -68,24 +66,34 @@ export async function checkSecondFactor(
 ): Promise<SecondFactorSettled | Challenge | ApiError> {
   if (!config.OTP_ENABLED || entry.session?.acr === 'aal2') return settled
   const factors = await findFactors(tx, entry.userId, now)
-  const enrolled = factors.totp && config.OTP_REQUIRED_WHEN_ENROLLED
+  const enrolled = (factors.totp || factors.passkey) && config.OTP_REQUIRED_WHEN_ENROLLED
   const demandedAtLogin = entry.session === null && (config.OTP_REQUIRED_FOR_LOGIN || enrolled)
-  if (!entry.tenantRequires && !demandedAtLogin) return settled
   const counting = entry.tenantRequires || demandsAtLogin(config, factors)
+  const demanded = entry.showedYoung ? counting : entry.tenantRequires || demandedAtLogin
+  if (!demanded) return settled
   const methods = usableMethods(config, factors, counting)
   if (methods.length === 0 && !canEnrolFirst(config, factors)) return channelDisabled()
   const pendingId = timeOrderedId(now)
-  const { userId, tenantId, session, authTime } = entry
+  const { userId, tenantId, session, amr, authTime } = entry
   const expiresAt = now + config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
   const sessionId = session?.id ?? null
-  await insertPendingSession(tx, { id: pendingId, userId, tenantId, sessionId, authTime, at: now, expiresAt })
+  await insertPendingSession(tx, {
+    id: pendingId,
+    userId,
+    tenantId,
+    sessionId,
+    amr,
+    authTime,
+    at: now,
+    expiresAt,
+  })
   await endOldestPendingSessions(tx, { userId, sessionId, kept: maxPending, at: now })
   return { pendingId, entry, methods }
 }
 
-/** Whether a login demands a factor that counts: a young factor does not replace an enrolled app that counts. */
+/** Whether a login demands a factor that counts: a young factor does not replace a passkey or an app that counts. */
 const demandsAtLogin = (config: Deps['config'], factors: Factors) =>
-  config.OTP_REQUIRED_WHEN_ENROLLED && factors.totp_counts
+  config.OTP_REQUIRED_WHEN_ENROLLED && (factors.totp_counts || factors.passkey_counts)
 
 /** Whether a sign-in to this tenant has to show a factor that counts. As the system role. */
 export async function demandsCountingFactor(

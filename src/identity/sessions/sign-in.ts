@@ -1,40 +1,84 @@
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
-import { type WrongPassword, wrongPassword } from '../rate-limits/guard-password.ts'
 import { lockPassword } from '../users/store.ts'
 import { issueTokens, type TokenPair } from './issue-tokens.ts'
 import { openSession } from './open-session.ts'
-import { checkSecondFactor, isChallenge, type OtpRequired, signChallenge } from './second-factor.ts'
+import {
+  checkSecondFactor,
+  isChallenge,
+  type OtpRequired,
+  settledByFactor,
+  signChallenge,
+} from './second-factor.ts'
 
-/** How a sign-in ends: with tokens, with a request for a second factor, or refused. */
-export type SignInOutcome = TokenPair | OtpRequired | WrongPassword | ApiError
+/** What a person showed first. */
+export interface FirstFactor {
+  /** RFC 8176 */
+  amr: readonly string[]
+  /** What it is worth as a second factor, which only a passkey is at the same time. */
+  asSecond?: 'counts' | 'young'
+  /** In the transaction of the sign-in: whether it is still valid, and stays so until the session is open. */
+  hold(tx: Tx, now: number): Promise<boolean>
+  /** Records the sign-in that showed it: the new session, or the one that waits for a second factor. */
+  bind?(tx: Tx, signInId: string): Promise<void>
+}
+
+/** A password that was right when it was compared. A reset ends every session that the old password opens. */
+export const passwordShown = (person: { id: string; passwordHash: string }): FirstFactor => ({
+  amr: ['pwd'],
+  hold: (tx) => lockPassword(tx, person),
+})
 
 /**
- * Signs in a person who has just shown the right password, to a tenant that they can enter: returns a new session's
- * tokens, or asks for a second factor. Refuses with 403 `channel_disabled` if a second factor is due and the person has
- * no way to show one, and as a wrong password if the password was replaced meanwhile: a reset ends every session that
- * the old password opens.
+ * How a sign-in ends: with tokens, with a request for a second factor, refused, or null because the first factor is no
+ * longer valid.
+ */
+export type SignInOutcome = TokenPair | OtpRequired | ApiError | null
+
+/**
+ * Signs in a person who has just shown a first factor, to a tenant that they can enter: returns a new session's tokens,
+ * or asks for a second factor. Refuses with 403 `channel_disabled` if a second factor is due and the person has no way
+ * to show one.
  */
 export async function signIn(
   deps: Deps,
-  person: { id: string; email: string; passwordHash: string },
+  person: { id: string; email: string },
   membership: Membership,
+  factor: FirstFactor,
   requestInfo: RequestInfo,
 ): Promise<SignInOutcome> {
   const now = deps.clock()
-  const { id: userId, email } = person
-  const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
-  const entry = { userId, tenantId, tenantRequires, session: null, authTime: now }
   const outcome = await asSystem(deps.db, 'a session begins before its tenant is known', async (tx) => {
-    if (!(await lockPassword(tx, person))) return wrongPassword
-    const settled = await checkSecondFactor(deps, tx, entry, now)
-    if (settled instanceof ApiError || isChallenge(settled)) return settled
-    const opening = { userId, email, membership, amr: ['pwd'], authTime: now, secondFactorAt: null, settled }
-    return openSession(deps, tx, opening, requestInfo, now)
+    if (!(await factor.hold(tx, now))) return null
+    const entered = await enter(deps, tx, person, membership, factor, requestInfo, now)
+    if (!(entered instanceof ApiError))
+      await factor.bind?.(tx, isChallenge(entered) ? entered.pendingId : entered.entitled.sessionId)
+    return entered
   })
-  if (outcome === wrongPassword || outcome instanceof ApiError) return outcome
+  if (outcome === null || outcome instanceof ApiError) return outcome
   return isChallenge(outcome) ? signChallenge(deps, outcome, now) : issueTokens(deps, outcome, now)
+}
+
+async function enter(
+  deps: Deps,
+  tx: Tx,
+  { id: userId, email }: { id: string; email: string },
+  membership: Membership,
+  { amr: first, asSecond }: FirstFactor,
+  requestInfo: RequestInfo,
+  now: number,
+) {
+  const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
+  const showedYoung = asSecond === 'young'
+  const entry = { userId, tenantId, tenantRequires, session: null, amr: first, showedYoung, authTime: now }
+  const counts = asSecond === 'counts'
+  const settled = counts ? settledByFactor('passkey') : await checkSecondFactor(deps, tx, entry, now)
+  if (settled instanceof ApiError || isChallenge(settled)) return settled
+  const amr = counts ? [...first, 'mfa'] : first
+  const secondFactorAt = counts ? now : null
+  const opening = { userId, email, membership, amr, authTime: now, secondFactorAt, settled }
+  return openSession(deps, tx, opening, requestInfo, now)
 }

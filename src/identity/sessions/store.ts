@@ -15,7 +15,7 @@ interface NewSession {
   tenantId: string
   acr: 'aal1' | 'aal2'
   amr: readonly string[]
-  /** When the person entered the right password; all times are in ms since 1970. */
+  /** When the person showed the first factor; all times are in ms since 1970. */
   authTime: number
   /** When the person showed a second factor; null if they did not. */
   secondFactorAt: number | null
@@ -92,7 +92,7 @@ export function findAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContex
 export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
   const now = moment(bearer.now)
   const session = sql.fragment`
-    select 'aal1' as acr, '{pwd}'::text[] as amr, p.auth_time, null::timestamptz as second_factor_at, s.created_at as begun_at,
+    select 'aal1' as acr, p.amr, p.auth_time, null::timestamptz as second_factor_at, s.created_at as begun_at,
            p.ended_at is not null or p.expires_at <= ${now} or s.ended_at is not null or (s.expires_at <= ${now}) is true as over
     from pending_sessions p left join sessions s on s.id = p.session_id
     where p.id = ${bearer.sessionId} and p.user_id = ${bearer.userId}`
@@ -109,7 +109,8 @@ function authContextWith(
     select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
            u.is_active, u.date_joined, u.version as user_version,
            exists (select 1 from otp_devices d
-                   where d.user_id = u.id and d.type = 'totp' and d.confirmed_at is not null) as mfa_enabled,
+                   where d.user_id = u.id and d.type = 'totp' and d.confirmed_at is not null)
+             or exists (select 1 from passkeys p where p.user_id = u.id) as mfa_enabled,
            s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
            (m.sessions_ended_at >= s.begun_at) is true as over_here,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
@@ -200,7 +201,7 @@ export function recordFactor(
   const at = moment(factor.at)
   const change = counts
     ? sql.fragment`acr = 'aal2', second_factor_at = ${at},
-        amr = array_remove(array_remove(amr, 'mfa'), ${kind}::text) || array[${kind}::text, 'mfa']`
+        amr = array_remove(amr, 'mfa') || case when ${kind}::text = any(amr) then '{mfa}' else array[${kind}::text, 'mfa'] end`
     : sql.fragment`amr = case when ${kind}::text = any(amr) then amr else amr || ${kind}::text end`
   return tx.maybeOne(sql.type(raisedRow)`
     update sessions set last_used_at = ${at}, ${change}
@@ -331,6 +332,8 @@ interface NewPendingSession {
   tenantId: string
   /** The session that asked to enter the tenant; null at a login, which starts one. */
   sessionId: string | null
+  /** The first factor that was shown (RFC 8176). */
+  amr: readonly string[]
   authTime: number
   at: number
   expiresAt: number
@@ -339,13 +342,18 @@ interface NewPendingSession {
 /** Inserts a sign-in that waits for a second factor. As the system role. */
 export async function insertPendingSession(tx: Tx, pending: NewPendingSession): Promise<void> {
   await tx.query(sql.unsafe`
-    insert into pending_sessions (id, user_id, tenant_id, session_id, auth_time, created_at, expires_at)
+    insert into pending_sessions (id, user_id, tenant_id, session_id, amr, auth_time, created_at, expires_at)
     values (${pending.id}, ${pending.userId}, ${pending.tenantId}, ${pending.sessionId},
-            ${moment(pending.authTime)}, ${moment(pending.at)},
+            ${sql.array(pending.amr, 'text')}, ${moment(pending.authTime)}, ${moment(pending.at)},
             ${moment(pending.expiresAt)})`)
 }
 
-const completedRow = z.object({ tenant_id: z.uuid(), session_id: z.uuid().nullable(), auth_time: z.number() })
+const completedRow = z.object({
+  tenant_id: z.uuid(),
+  session_id: z.uuid().nullable(),
+  amr: z.array(z.string()),
+  auth_time: z.number(),
+})
 
 /**
  * Completes a waiting sign-in, if it is not over and its person is active. Of parallel calls only one gets the row, the
@@ -360,7 +368,7 @@ export function completePendingSession(
     update pending_sessions p set ended_at = ${at}
     where p.id = ${pending.id} and p.user_id = ${pending.userId} and p.ended_at is null and p.expires_at > ${at}
       and exists (select 1 from users u where u.id = p.user_id and u.is_active)
-    returning p.tenant_id, p.session_id, p.auth_time`)
+    returning p.tenant_id, p.session_id, p.amr, p.auth_time`)
 }
 
 /**

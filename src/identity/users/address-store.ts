@@ -138,7 +138,7 @@ const takenMeanwhile = () =>
   unavailable('overloaded', 'Another account took the address at the same moment. Try again.', 1)
 
 /**
- * Makes codes by e-mail count only from `until`, for a person who has an app or recovery codes that count: the person who
+ * Makes codes by e-mail count only from `until`, for a person who has a passkey, app or recovery codes that count: the person who
  * reset the password reads the mailbox, so a code sent there proves nothing more. As the system role.
  */
 export async function holdBackMailedCodes(
@@ -151,7 +151,10 @@ export async function holdBackMailedCodes(
       select from otp_devices d
       where d.user_id = u.id and d.confirmed_at is not null and (d.counts_from is null or d.counts_from <= ${moment(at)})
         and (d.type = 'totp' or d.type = 'static' and exists (
-              select from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)))`)
+              select from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)))
+      or u.id = ${id} and exists (
+      select from passkeys p
+      where p.user_id = u.id and (p.counts_from is null or p.counts_from <= ${moment(at)}))`)
 }
 
 /** Deletes past addresses that no longer get codes and that the account can no longer get back. As the system role. */

@@ -1,5 +1,5 @@
 import type { Tx } from '../../platform/db/transaction.ts'
-import { deleteAllDevices } from '../otp/store.ts'
+import { deleteAllDevices } from '../otp/factor-store.ts'
 import { deleteSignInPlaces } from '../rate-limits/store.ts'
 
 /** Deletes the factors and sign-in places of an account from before its address was proved. As the system role. */

@@ -67,6 +67,13 @@ export async function lockPassword(tx: Tx, user: { id: string; passwordHash: str
   return held !== null
 }
 
+/** Whether the person is active; if so, they stay active until the transaction ends. As the system role. */
+export async function lockActive(tx: Tx, userId: string): Promise<boolean> {
+  const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    select id from users where id = ${userId} and is_active for share`)
+  return held !== null
+}
+
 const lockedRow = z.object({ first_name: z.string(), email: z.string() })
 
 /**

@@ -5,9 +5,10 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { endLaterTokens, endTokens, endTokensSentElsewhere } from '../../platform/links/link-store.ts'
 import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
-import { appendEvent, appendEvents } from '../../platform/outbox/append-event.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
-import { deleteYoungDevices } from '../otp/store.ts'
+import { deleteYoungDevices } from '../otp/factor-store.ts'
+import { recordRemoved } from '../otp/record-device.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { restoreAddress } from './address-store.ts'
 import { evictUnproven, finishRelease } from './release-address.ts'
@@ -63,16 +64,10 @@ async function endLinksSince(tx: Tx, link: PresentedLink): Promise<void> {
 
 async function removeYoungFactors(tx: Tx, { userId, tenantId, at }: PresentedLink, requestInfo: RequestInfo) {
   const removed = await deleteYoungDevices(tx, { userId, at })
-  if (removed.length === 0) return
-  await appendEvents(
+  await recordRemoved(
     tx,
-    {
-      type: 'identity.otp_device_deleted',
-      tenantId,
-      actorId: userId,
-      requestId: requestInfo.requestId,
-      at,
-    },
-    removed.map(({ type }) => ({ subject: userId, data: { user_id: userId, device_type: type } })),
+    userId,
+    { tenantId, actorId: userId, requestId: requestInfo.requestId, at },
+    removed,
   )
 }

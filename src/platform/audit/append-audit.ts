@@ -20,6 +20,7 @@ type AuditAction =
   | 'email_verification:reject'
   | 'password:reset'
   | 'otp_device:undo'
+  | 'passkey:undo'
   | 'user:reset_factors'
   | 'profile:undo'
   | 'invitation:expire'

@@ -60,6 +60,9 @@ export const frozenPolicies = [
   'otp_recovery_codes system_all: all to bailiwick_system using true check true',
   'outbox system_inserts: insert to bailiwick_system check true',
   'outbox worker_all: all to bailiwick_worker using true check true',
+  'passkey_challenges system_all: all to bailiwick_system using true check true',
+  'passkey_challenges worker_expires: all to bailiwick_worker using (expires_at <= now())',
+  'passkeys system_all: all to bailiwick_system using true check true',
   'pending_sessions system_all: all to bailiwick_system using true check true',
   'pending_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'pending_sessions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
@@ -109,6 +112,7 @@ export const globalKeys: Record<string, string> = {
   invitations_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
+  passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',
   refresh_families_jti_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   tenants_slug_key: 'a slug is public by design, and creating a tenant is rate limited',
   users_email_key:

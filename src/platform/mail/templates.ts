@@ -9,8 +9,9 @@ const template = <Shape extends z.core.$ZodLooseShape>(
 
 const hello = (firstName: string) => (firstName ? `Hello ${firstName},` : 'Hello,')
 
-const factor = z.enum(['totp', 'email', 'static'])
+const factor = z.enum(['passkey', 'totp', 'email', 'static'])
 const factorNames = {
+  passkey: 'A passkey',
   totp: 'An authenticator app',
   email: 'Codes sent to this address',
   static: 'A set of recovery codes',
@@ -157,6 +158,13 @@ export const templates = {
       hello(firstName),
       `${factorNames[device]} can no longer be used to sign in to your account.`,
       'If it was not you, change your password and add a second factor again.',
+    ]),
+  ),
+  passkey_renamed: template({ before: name, after: name, firstName: name }, ({ before, after, firstName }) =>
+    letter('A passkey of your account was renamed', [
+      hello(firstName),
+      `The passkey “${before}” of your account is now called “${after}”.`,
+      'If it was not you, reset your password and remove the passkeys that you do not know.',
     ]),
   ),
   approval_requested: template(

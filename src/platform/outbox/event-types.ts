@@ -32,6 +32,11 @@ export const eventTypes = {
   'identity.otp_device_deleted': device,
   'identity.recovery_codes_generated': person,
   'identity.recovery_code_used': person,
+  ...family(
+    'identity.passkey',
+    ['registered', 'renamed', 'deleted'],
+    z.strictObject({ user_id: id, passkey_id: id }),
+  ),
 
   ...family(
     'tenant.tenant',

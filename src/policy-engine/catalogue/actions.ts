@@ -79,6 +79,11 @@ export const actions = {
   'otp_device:delete': selfOnly(shielded),
   'otp:send': selfOnly(signIn),
   'otp:verify': selfOnly(signIn),
+  'passkey:list': selfOnly(shielded),
+  'passkey:create': selfOnly(shielded),
+  'passkey:update': selfOnly(shielded),
+  'passkey:delete': selfOnly(shielded),
+  'passkey:verify': selfOnly(signIn),
 
   'tenant:list': selfOnly({ ...tenantless, ...shielded }),
   'tenant:create': selfOnly(tenantless),

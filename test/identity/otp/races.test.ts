@@ -1,6 +1,6 @@
 import t from 'tap'
 import { acceptCode, compareCode } from '../../../src/identity/otp/accept-code.ts'
-import { deviceTypes, readCode } from '../../../src/identity/otp/channels.ts'
+import { codeTypes, readCode } from '../../../src/identity/otp/channels.ts'
 import { listTotpSecrets } from '../../../src/identity/otp/store.ts'
 import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { rounds } from '../../helpers/rounds.ts'
@@ -59,7 +59,7 @@ for (const [kind, make] of Object.entries(codeFor)) {
         service.deps,
         { userId, signInId, mailbox, at },
         code,
-        deviceTypes,
+        codeTypes,
         devices,
       )
       const shown = await times(() => asSystem(db, 'a test', (tx) => acceptCode(tx, comparison)))

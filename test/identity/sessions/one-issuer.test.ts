@@ -37,11 +37,32 @@ t.test('only one file makes the proof of a checked second factor, and no file ca
     'the field is not optional',
   )
   t.strictSame(
-    filesWith(/\bsettledByCode\(/),
-    [sessions('complete-sign-in')],
-    'by a code: only where a code was used up',
+    filesWith(/\bsettledByFactor\(/).sort(),
+    [sessions('complete-sign-in'), sessions('sign-in')],
+    'by a factor: only where one was used up',
   )
 })
+
+t.test(
+  'every way in shows its first factor to one function, and only a passkey is a second one too',
+  async (t) => {
+    t.strictSame(filesWith(/\bsignIn\(/).sort(), [
+      'src/identity/auth/accept-invitation.ts',
+      'src/identity/auth/sign-in-to.ts',
+      sessions('sign-in'),
+    ])
+    t.strictSame(filesWith(/\bsignInTo\(/).sort(), [
+      'src/identity/auth/login.ts',
+      'src/identity/auth/sign-in-to.ts',
+      'src/identity/passkeys/sign-in-with-passkey.ts',
+    ])
+    t.strictSame(filesWith(/\basSecond:/), ['src/identity/passkeys/sign-in-with-passkey.ts'])
+    t.match(
+      sources.get(sessions('sign-in'))!,
+      /counts \? settledByFactor\('passkey'\) : await checkSecondFactor\(/,
+    )
+  },
+)
 
 t.test(
   'every caller that begins or advances a chain of refresh tokens checks for a second factor first',

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+// The part of passkeys in what otp/factor-store.ts does with all second factors. Times are in ms since 1970.
+
+const idRow = z.object({ id: z.uuid() })
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+/** Locks a person's passkeys until the transaction ends. */
+export async function lockPasskeys(tx: Tx, userId: string): Promise<void> {
+  await tx.query(sql.unsafe`select id from passkeys where user_id = ${userId} order by id for update`)
+}
+
+/** Deletes one passkey; returns its id, or nothing. */
+export function deletePasskey(tx: Tx, userId: string, id: string): Promise<readonly string[]> {
+  return tx.anyFirst(
+    sql.type(idRow)`delete from passkeys where user_id = ${userId} and id = ${id} returning id`,
+  )
+}
+
+/** Deletes a person's passkeys; returns their ids. As the system role. */
+export function deleteAllPasskeys(tx: Tx, userId: string): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(idRow)`delete from passkeys where user_id = ${userId} returning id`)
+}
+
+/** Deletes a person's young passkeys; returns their ids. As the system role. */
+export function deleteYoungPasskeys(
+  tx: Tx,
+  { userId, at }: { userId: string; at: number },
+): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(idRow)`
+    delete from passkeys where user_id = ${userId} and counts_from > ${moment(at)} returning id`)
+}
+
+/** Records the sign-in that showed a young passkey. As the system role. */
+export async function recordPasskeyShown(
+  tx: Tx,
+  { userId, deviceId, signInId }: { userId: string; deviceId: string; signInId: string },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update passkeys set shown_in = ${signInId} where user_id = ${userId} and id = ${deviceId}`)
+}
+
+/** Moves the passkeys shown in a waiting sign-in to the session that it became. As the system role. */
+export async function movePasskeysShown(
+  tx: Tx,
+  { userId, pendingId, sessionId }: { userId: string; pendingId: string; sessionId: string },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update passkeys set shown_in = ${sessionId} where user_id = ${userId} and shown_in = ${pendingId}`)
+}
+
+/** Makes the young passkeys count that were shown in this sign-in, or in the session that waits in it; returns their ids. As the system role. */
+export function provePasskeys(
+  tx: Tx,
+  { userId, signInId, at }: { userId: string; signInId: string; at: number },
+): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(idRow)`
+    update passkeys set counts_from = null
+    where user_id = ${userId} and counts_from > ${moment(at)}
+      and shown_in in (${signInId}, (select p.session_id from pending_sessions p where p.id = ${signInId}))
+    returning id`)
+}

@@ -1,0 +1,63 @@
+import type { Deps } from '../../deps.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { assertChannelOn } from '../otp/channels.ts'
+import { assertCanEnrol } from '../otp/enrolment.ts'
+import { notifyEnrolment } from '../otp/notify-enrolment.ts'
+import { countsFrom } from '../otp/young-factors.ts'
+import { assertRoomForPasskey } from './begin-registration.ts'
+import { challengeIn, passkeyInvalid } from './ceremony.ts'
+import type { NewCredential } from './credential-schemas.ts'
+import { findPasskey, insertPasskey, type PasskeyRow, spendChallenge } from './store.ts'
+import { verifyNewCredential } from './verify-credential.ts'
+
+interface Registration {
+  name: string
+  credential: NewCredential
+}
+
+/**
+ * Registers a passkey that answers a challenge of this session, once, and tells its person. This switches MFA on. The
+ * session stays as it is: an attestation of the form `none` is signed by no key, so it proves nothing. 400
+ * `passkey_invalid`, 401 if MFA is on and no second factor was shown recently, 409 `limit_reached`.
+ */
+export async function registerPasskey(
+  deps: Deps,
+  caller: Caller,
+  { name, credential }: Registration,
+): Promise<PasskeyRow> {
+  assertChannelOn(deps.config, 'passkey')
+  const at = deps.clock()
+  // The person authenticated for it when this session began the registration, which the challenge proves.
+  await assertCanEnrol(deps, caller, { now: at, currentPassword: undefined, begun: true })
+  const { userId, sessionId: signInId, requestInfo } = caller
+  const challenge = challengeIn(credential.response.clientDataJSON)
+  const scope = { ceremony: 'registration', userId, signInId } as const
+  const spent =
+    challenge && (await inTenant(deps.db, caller, (tx) => spendChallenge(tx, { ...scope, challenge, at })))
+  if (!spent) throw passkeyInvalid()
+  const made = await verifyNewCredential(deps, { requestInfo, credential, challenge })
+  if (!made) throw passkeyInvalid()
+  const { transports } = credential.response
+  const id = timeOrderedId(at)
+  const registered = await inTenant(deps.db, caller, async (tx) => {
+    await assertRoomForPasskey(tx, userId)
+    const from = await countsFrom(deps, tx, caller, at)
+    const passkey = { ...made, userId, id, name, transports, countsFrom: from, signInId, at }
+    if (!(await insertPasskey(tx, passkey))) return null
+    await recordChange(tx, caller, at, {
+      event: 'identity.passkey_registered',
+      data: { user_id: userId, passkey_id: id },
+      action: 'passkey:create',
+      target: { type: 'passkey', id },
+      changes: changesBetween(null, { name }),
+    })
+    await notifyEnrolment(deps, tx, caller, { type: 'passkey', id, countsFrom: from }, at)
+    return findPasskey(tx, userId, id)
+  })
+  if (!registered) throw passkeyInvalid()
+  return registered
+}

@@ -1,0 +1,105 @@
+import type { Deps } from '../../deps.ts'
+import { asSystem } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { recordLoginFailed } from '../auth/record-login-failed.ts'
+import { signInTo } from '../auth/sign-in-to.ts'
+import { admitAttempt } from '../otp/admit-attempt.ts'
+import { channelDisabled } from '../otp/channels.ts'
+import { forgiveAttempt } from '../otp/code-store.ts'
+import { recordShown } from '../otp/factor-store.ts'
+import { challengeUses, passkeyUses } from '../rate-limits/limits.ts'
+import type { TokenPair } from '../sessions/issue-tokens.ts'
+import type { OtpRequired } from '../sessions/second-factor.ts'
+import type { FirstFactor } from '../sessions/sign-in.ts'
+import { lockActive } from '../users/store.ts'
+import { challengeIn, makeChallenge, passkeyInvalid, requestOptionsFor } from './ceremony.ts'
+import type { UsedCredential } from './credential-schemas.ts'
+import { relyingParty } from './relying-party.ts'
+import { type Credential, findCredential, recordPasskeyUse, spendChallenge } from './store.ts'
+import { verifyUsedCredential } from './verify-credential.ts'
+
+const scope = { ceremony: 'sign_in', userId: null, signInId: null } as const
+
+/** Passkeys sign people in even if OTP_ENABLED is off, which switches second factors off. */
+function assertPasskeysOn({ config }: Deps): void {
+  if (!config.PASSKEYS_ENABLED) throw channelDisabled()
+}
+
+/** Begins a sign-in: options for the browser, the same for everybody. 403 `channel_disabled`, 429 `throttled`. */
+export async function beginPasskeySignIn(deps: Deps, requestInfo: RequestInfo) {
+  assertPasskeysOn(deps)
+  await deps.limiters.take(challengeUses(requestInfo.ip))
+  const challenge = await asSystem(deps.db, 'no person is logged in yet', (tx) =>
+    makeChallenge(tx, scope, deps.clock()),
+  )
+  return requestOptionsFor(relyingParty(deps).id, challenge)
+}
+
+/**
+ * Signs in the person whom a passkey names, to the tenant they name, else to the one they entered last. The session is
+ * `aal2`, because the authenticator verified its user; with a passkey that does not count yet it is `aal1`, and a second
+ * factor is asked for if one that counts is demanded. 400 `passkey_invalid`, the same for an unknown passkey, a wrong
+ * answer and an inactive person; 403 for a tenant that they cannot enter; 429 `account_locked` or `throttled`.
+ */
+export async function signInWithPasskey(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  { credential, tenantId }: { credential: UsedCredential; tenantId: string | undefined },
+): Promise<TokenPair | OtpRequired> {
+  assertPasskeysOn(deps)
+  const uses = passkeyUses(requestInfo.ip)
+  await deps.limiters.take(uses)
+  const at = deps.clock()
+  const challenge = challengeIn(credential.response.clientDataJSON)
+  const known = challenge && (await findAnswered(deps, credential, challenge, at))
+  if (!known) throw passkeyInvalid()
+  await admitAttempt(deps, { userId: known.user_id, at }, async () => undefined)
+  const answer = { requestInfo, credential, challenge }
+  const used = await verifyUsedCredential(deps, answer, known, { discovered: true })
+  const person = {
+    id: known.user_id,
+    email: known.email,
+    firstName: known.first_name,
+    lastName: known.last_name,
+  }
+  const outcome = used && (await signInTo(deps, person, tenantId, passkeyShown(known, used, at), requestInfo))
+  if (!outcome) {
+    await asSystem(deps.db, 'no person is logged in yet', (tx) =>
+      recordLoginFailed(tx, { userId: known.user_id, requestId: requestInfo.requestId, at }),
+    )
+    throw passkeyInvalid()
+  }
+  await deps.limiters.giveBack(uses)
+  if (outcome instanceof ApiError) throw outcome
+  return outcome
+}
+
+/** Uses the challenge up; returns the passkey that answers it, or null. */
+const findAnswered = (deps: Deps, { id }: UsedCredential, challenge: Buffer, at: number) =>
+  asSystem(deps.db, 'no person is logged in yet', async (tx) =>
+    (await spendChallenge(tx, { ...scope, challenge, at }))
+      ? findCredential(tx, Buffer.from(id, 'base64url'))
+      : null,
+  )
+
+/** A passkey whose signature was right. Of parallel uses with one counter, only one is held. */
+function passkeyShown(
+  { id, user_id: userId, counts_from: countsFrom }: Credential,
+  { counter, backedUp }: { counter: number; backedUp: boolean },
+  at: number,
+): FirstFactor {
+  const young = countsFrom !== null && countsFrom > at
+  return {
+    amr: ['pop', 'user'],
+    asSecond: young ? 'young' : 'counts',
+    async hold(tx) {
+      if (!(await lockActive(tx, userId))) return false
+      await forgiveAttempt(tx, { userId, at })
+      return recordPasskeyUse(tx, { id, userId, counter, backedUp, at })
+    },
+    bind: async (tx, signInId) => {
+      if (young) await recordShown(tx, { userId, deviceId: id, signInId })
+    },
+  }
+}

@@ -1,0 +1,178 @@
+import { z } from 'zod'
+import { defineList, type ListPage } from '../../platform/db/list.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+// Times are in ms since 1970. What passkeys share with other second factors is in otp/factor-store.ts.
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+const passkeyRow = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  transports: z.array(z.string()),
+  backed_up: z.boolean(),
+  created_at: z.number(),
+  last_used_at: z.number().nullable(),
+})
+
+export type PasskeyRow = z.infer<typeof passkeyRow>
+
+const columns = sql.fragment`id, name, transports, backed_up, created_at, last_used_at`
+
+/** Passkeys are listed oldest first. */
+export const passkeyList = defineList({
+  id: { column: sql.fragment`id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`created_at`, field: 'created_at' } },
+})
+
+/** A page of a person's passkeys. */
+export function listPasskeys(tx: Tx, userId: string, page: ListPage): Promise<readonly PasskeyRow[]> {
+  return tx.any(sql.type(passkeyRow)`select ${columns} from passkeys where user_id = ${userId} ${page.tail}`)
+}
+
+/** How many passkeys {@link listPasskeys} lists over all pages. */
+export function countPasskeys(tx: Tx, userId: string, page: ListPage): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from passkeys where user_id = ${userId} ${page.conditions}`)
+}
+
+/** One of a person's passkeys, or null. */
+export function findPasskey(tx: Tx, userId: string, id: string): Promise<PasskeyRow | null> {
+  return tx.maybeOne(sql.type(passkeyRow)`
+    select ${columns} from passkeys where user_id = ${userId} and id = ${id}`)
+}
+
+/** One of a person's passkeys, locked until the transaction ends, or null. */
+export function lockPasskey(tx: Tx, userId: string, id: string): Promise<PasskeyRow | null> {
+  return tx.maybeOne(sql.type(passkeyRow)`
+    select ${columns} from passkeys where user_id = ${userId} and id = ${id} for update`)
+}
+
+const handle = z.object({ credential_id: z.instanceof(Buffer), transports: z.array(z.string()) })
+
+/** The credential ids of a person's passkeys, for the options of a ceremony. */
+export function listCredentialIds(tx: Tx, userId: string): Promise<readonly z.infer<typeof handle>[]> {
+  return tx.any(sql.type(handle)`
+    select credential_id, transports from passkeys where user_id = ${userId} order by created_at, id`)
+}
+
+interface NewPasskey {
+  userId: string
+  id: string
+  credentialId: Buffer
+  publicKey: Buffer
+  counter: number
+  name: string
+  transports: readonly string[]
+  backedUp: boolean
+  /** Null for at once. */
+  countsFrom: number | null
+  /** The sign-in that registers it. */
+  signInId: string
+  at: number
+}
+
+/** Inserts a passkey; false if its credential is registered already, by any person. */
+export async function insertPasskey(tx: Tx, passkey: NewPasskey): Promise<boolean> {
+  const { userId, id, credentialId, publicKey, counter, name, transports, backedUp, countsFrom } = passkey
+  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    insert into passkeys (user_id, id, credential_id, public_key, counter, name, transports, backed_up, created_at,
+                          counts_from, shown_in)
+    values (${userId}, ${id}, ${sql.binary(credentialId)}, ${sql.binary(publicKey)}, ${counter}, ${name},
+            ${sql.array(transports, 'text')}, ${backedUp}, ${moment(passkey.at)},
+            ${countsFrom === null ? null : moment(countsFrom)}, ${passkey.signInId})
+    on conflict (credential_id) do nothing returning id`)
+  return inserted !== null
+}
+
+/** Renames a passkey. */
+export async function renamePasskey(
+  tx: Tx,
+  passkey: { userId: string; id: string; name: string },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update passkeys set name = ${passkey.name} where user_id = ${passkey.userId} and id = ${passkey.id}`)
+}
+
+const credentialRow = z.object({
+  id: z.uuid(),
+  user_id: z.uuid(),
+  public_key: z.instanceof(Buffer),
+  counter: z.number(),
+  /** The passkey counts if this is null or past. */
+  counts_from: z.number().nullable(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+})
+
+/** A passkey with its key and its person. */
+export type Credential = z.infer<typeof credentialRow>
+
+/** The passkey with a credential id, or null. As the system role. */
+export function findCredential(tx: Tx, credentialId: Buffer): Promise<Credential | null> {
+  return tx.maybeOne(sql.type(credentialRow)`
+    select p.id, p.user_id, p.public_key, p.counter, p.counts_from, u.email, u.first_name, u.last_name
+    from passkeys p join users u on u.id = p.user_id where p.credential_id = ${sql.binary(credentialId)}`)
+}
+
+interface PasskeyUse {
+  id: string
+  userId: string
+  /** The counter that the authenticator signed. */
+  counter: number
+  backedUp: boolean
+  at: number
+}
+
+/**
+ * Records a use of a passkey whose signature was right; false if the passkey is gone, or
+ * its counter does not rise (WebAuthn §6.1.1), except from 0 to 0: synced passkeys keep none. As the system role.
+ */
+export async function recordPasskeyUse(tx: Tx, use: PasskeyUse): Promise<boolean> {
+  const { id, userId, counter, backedUp, at } = use
+  const used = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update passkeys set counter = ${counter}, backed_up = ${backedUp}, last_used_at = ${moment(at)}
+    where user_id = ${userId} and id = ${id} and (counter < ${counter} or counter = 0 and ${counter}::bigint = 0)
+    returning id`)
+  return used !== null
+}
+
+/** The ceremony that a challenge is for. */
+export type Ceremony = 'registration' | 'sign_in' | 'second_factor'
+
+/** What a challenge is bound to: a ceremony, and the person and sign-in that asked. Both are null at a sign-in. */
+export interface ChallengeScope {
+  ceremony: Ceremony
+  userId: string | null
+  signInId: string | null
+}
+
+/** Stores a challenge. */
+export async function insertChallenge(
+  tx: Tx,
+  {
+    challenge,
+    ceremony,
+    userId,
+    signInId,
+    expiresAt,
+  }: ChallengeScope & { challenge: Buffer; expiresAt: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    insert into passkey_challenges (challenge, purpose, user_id, sign_in_id, expires_at)
+    values (${sql.binary(challenge)}, ${ceremony}, ${userId}, ${signInId}, ${moment(expiresAt)})`)
+}
+
+/** Uses up a valid challenge of this scope. Of parallel calls only one gets true. */
+export async function spendChallenge(
+  tx: Tx,
+  { challenge, ceremony, userId, signInId, at }: ChallengeScope & { challenge: Buffer; at: number },
+): Promise<boolean> {
+  const spent = await tx.maybeOne(sql.type(z.object({ purpose: z.string() }))`
+    delete from passkey_challenges
+    where challenge = ${sql.binary(challenge)} and purpose = ${ceremony} and expires_at > ${moment(at)}
+      and user_id is not distinct from ${userId}::uuid and sign_in_id is not distinct from ${signInId}::uuid
+    returning purpose`)
+  return spent !== null
+}
