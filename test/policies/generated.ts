@@ -153,6 +153,17 @@ const group = (members: fc.Arbitrary<unknown>, maxLength: number) =>
     .tuple(fc.constantFrom('all', 'any', 'none'), fc.array(members, { maxLength }))
     .map(([kind, of]) => ({ [kind]: of }))
 
+// More comparisons than the rules write out, the later ones deciding: a value mostly exists.
+const wide = fc
+  .tuple(
+    fc.constantFrom(['all', 'exists'], ['any', 'not_exists'], ['none', 'not_exists']),
+    fc.array(fc.constantFrom(...Object.keys(types)), { minLength: 3, maxLength: 7 }),
+    fc.array(leaf, { maxLength: 3 }),
+  )
+  .map(([[kind, operator], names, later]) => ({
+    [kind as string]: [...names.map((attribute) => ({ attribute, operator })), ...later],
+  }))
+
 const levels = [1, 2, 3].reduce<fc.Arbitrary<unknown>>(
   (below) => fc.oneof({ weight: 2, arbitrary: leaf }, { weight: 2, arbitrary: group(below, 4) }),
   fc.oneof(leaf, group(leaf, 4)),
@@ -161,7 +172,8 @@ const levels = [1, 2, 3].reduce<fc.Arbitrary<unknown>>(
 /** Conditions as an author can write them, up to four levels deep. */
 export const conditions = fc.oneof(
   { weight: 1, arbitrary: fc.constant(null) },
-  { weight: 12, arbitrary: levels },
+  { weight: 9, arbitrary: levels },
+  { weight: 3, arbitrary: wide },
 )
 
 /** A few policies of all effects, about everyone or about some subjects. */

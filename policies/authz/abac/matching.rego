@@ -28,8 +28,9 @@ default denies := []
 # title: Denies
 # description: The deny policies that apply.
 denies := [policy |
+	attrs := input.attrs
 	some policy in _for_subject(data.slice.deny)
-	proven(policy, input.attrs) == false
+	proven(policy, attrs) == false
 ] if {
 	data.slice.deny.filled
 	facts_known
@@ -42,8 +43,9 @@ default allows := []
 # title: Allows
 # description: The allow policies that apply, if a policy can grant the action. With unknown facts, those that could.
 allows := [policy |
+	attrs := input.attrs
 	some policy in _for_subject(data.slice.allow)
-	proven(policy, input.attrs)
+	proven(policy, attrs)
 ] if {
 	data.slice.allow.filled
 	_action.widen
@@ -78,8 +80,9 @@ default gates := []
 # title: Gates
 # description: The gates that apply, with or without an approval.
 gates := [policy |
+	attrs := input.attrs
 	some policy in _for_subject(data.slice.gate)
-	proven(policy, input.attrs) == false
+	proven(policy, attrs) == false
 ] if {
 	data.slice.gate.filled
 	_gated
@@ -145,7 +148,11 @@ _owner if "owner" in input.subject.membership.system_roles
 
 # Lists have keys of `data.slice.policies`, so that each policy is stored once for any number of principals. A policy
 # about several principals of the subject appears once for each; the host removes repetitions.
-_for_subject(lists) := [object.get(data.slice.policies, key, _missing_policy) | some key in _keys(lists)]
+_for_subject(lists) := [object.get(policies, key, missing) |
+	policies := data.slice.policies
+	missing := _missing_policy
+	some key in _keys(lists)
+]
 
 # Stands for a key without a policy, which is a fault of the host. It proves nothing: as a deny it applies, as an allow
 # it does not, and as a gate no role can approve. The host refuses an answer that names it.

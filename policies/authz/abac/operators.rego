@@ -5,19 +5,17 @@ package authz.abac
 _holds(leaf, attrs) if _outcome(leaf, attrs) == leaf.w
 
 _outcome(leaf, attrs) := _verdict(leaf.o, value, _operand(leaf, attrs)) if {
-	leaf.o != "exists"
 	value := attrs[leaf.k]
 	value != null
-} else if {
-	leaf.o == "exists"
-	attrs[leaf.k] != null
-} else := false if {
-	leaf.o == "exists"
-	object.get(attrs, leaf.k, false) == false
-}
+} else := _presence(leaf, attrs) if leaf.o == "exists"
 
-_operand(leaf, attrs) := leaf.v if {
-	leaf.v != null
+_presence(leaf, attrs) if {
+	attrs[leaf.k] != null
+} else := false if object.get(attrs, leaf.k, false) == false
+
+_operand(leaf, attrs) := value if {
+	value := leaf.v
+	value != null
 } else := value if {
 	value := attrs[leaf.f]
 	value != null
@@ -58,7 +56,9 @@ _verdict_on_lists(operator, value, operand) := _overlap(value, operand) if {
 	operator == "subset"
 }
 
-_equal(value, operand) := value == operand if type_name(value) == type_name(operand)
+_equal(value, operand) if {
+	value == operand
+} else := false if type_name(value) == type_name(operand)
 
 _less(value, operand) := value < operand if {
 	is_number(value)

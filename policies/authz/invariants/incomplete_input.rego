@@ -8,11 +8,12 @@ denials contains "incomplete_input" if not _complete
 
 default _complete := false
 
-# Each part is passed as an argument, because a path from `input` costs a lookup per step.
+# Each part is passed as an argument, because a path from `input` costs a lookup per step. Words are compared one by
+# one, because a set of words is built again for each use.
 _complete if {
 	is_string(input.request_id)
 	is_number(input.now)
-	input.phase in {"route", "resource"}
+	_is_phase(input.phase)
 	is_boolean(input.application)
 	is_object(_action)
 	_subject_complete(input.subject)
@@ -25,6 +26,10 @@ _complete if {
 	is_boolean(input.others_can_approve)
 	_approval_complete(input.approval)
 }
+
+_is_phase(phase) if {
+	phase == "resource"
+} else if phase == "route"
 
 _subject_complete(subject) if {
 	_kind_complete(subject)
@@ -44,13 +49,17 @@ _session_complete(session) if {
 	is_null(session)
 	input.application
 } else if {
-	session.token in {"access", "otp_pending"}
+	_is_token(session.token)
 }
+
+_is_token(token) if {
+	token == "access"
+} else if token == "otp_pending"
 
 _membership_complete(membership) if {
 	is_null(membership)
 } else if {
-	membership.status in {"active", "suspended"}
+	_is_membership_status(membership.status)
 	is_array(membership.system_roles)
 	is_array(membership.role_ids)
 	is_array(membership.permissions)
@@ -61,7 +70,7 @@ _tenant_complete(tenant) if {
 	is_null(tenant)
 } else if {
 	is_string(tenant.id)
-	tenant.status in {"active", "suspended", "archived"}
+	_is_tenant_status(tenant.status)
 }
 
 _resource_complete(resource) if {
@@ -91,3 +100,13 @@ _approval_complete(approval) if {
 	is_number(approval.valid_until)
 	is_array(approval.gates)
 }
+
+_is_membership_status(status) if {
+	status == "active"
+} else if status == "suspended"
+
+_is_tenant_status(status) if {
+	status == "active"
+} else if {
+	status == "suspended"
+} else if status == "archived"

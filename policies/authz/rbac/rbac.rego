@@ -12,7 +12,13 @@ default granted := false
 # METADATA
 # title: Granted
 # description: Whether the roles permit the action; in the route phase, whether they could.
-granted if outcome in {"role_grant", "own", "open_to_members"}
+granted if _grants(outcome)
+
+_grants(code) if {
+	code == "role_grant"
+} else if {
+	code == "open_to_members"
+} else if code == "own"
 
 # METADATA
 # title: Outcome
