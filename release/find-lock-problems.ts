@@ -28,7 +28,7 @@ export interface Lock {
 
 const licences = new Set([
   ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'CC-BY-3.0', 'ISC'],
-  ...['MIT', 'MIT-0', 'Unlicense', 'Zlib'],
+  ...['MIT', 'MIT-0', 'MPL-2.0', 'Unlicense', 'Zlib'],
 ])
 
 /** Packages whose manifest names no licence, and the licence that their files have. */

@@ -7,6 +7,7 @@ import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
 import { policyRoutes } from './authorization/policies/routes.ts'
 import { searchRoutes } from './authorization/search/routes.ts'
+import { consolePages } from './console/pages.ts'
 import { consoleRoutes } from './console/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './development/mailbox.ts'
@@ -82,7 +83,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages(),
-    ...welcomePage({ version, publicUrl: deps.publicUrl }),
+    ...welcomePage({ version, publicUrl: deps.publicUrl, consoleEnabled: config.CONSOLE_ENABLED }),
     ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),
   }
   for (const [path, page] of Object.entries(pages)) router.get(path, page as never)
@@ -101,7 +102,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
-  if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes))
+  if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes)).use(consolePages(deps.publicUrl))
   for (const step of dispatch(router)) app.use(step)
   return app
 }

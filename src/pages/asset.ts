@@ -12,15 +12,21 @@ export interface Asset {
   serve: Middleware
 }
 
-/** Makes an asset from its bytes. The extension of the path gives the media type. */
-export function asset(path: string, body: Buffer): Asset {
+/**
+ * Makes an asset from its bytes. The extension of the path gives the media type. `immutable`: the path itself contains a
+ * version of the content.
+ */
+export function asset(path: string, body: Buffer, { immutable = false } = {}): Asset {
   const version = createHash('sha256').update(body).digest('base64url').slice(0, 16)
   const compressed = compressor(body)
   const serve: Middleware = async (ctx) => {
     ctx.status = 200
     ctx.type = extname(path)
     ctx.etag = `W/"${version}"`
-    ctx.set('Cache-Control', ctx.query.v === version ? 'public, max-age=31536000, immutable' : 'no-cache')
+    ctx.set(
+      'Cache-Control',
+      immutable || ctx.query.v === version ? 'public, max-age=31536000, immutable' : 'no-cache',
+    )
     ctx.vary('Accept-Encoding')
     if (ctx.fresh) ctx.status = 304
     else if (!wantsGzip(ctx, body)) ctx.body = body

@@ -6,13 +6,14 @@ interface Welcome {
   version: string
   /** Base of absolute links, without a trailing slash; known once the process listens. */
   publicUrl: () => string
+  consoleEnabled: boolean
 }
 
 /**
- * `GET /`: redirects browsers to the documentation. Other clients get the name and version of the service, and where
- * its documentation is. `console` is null because the service has none.
+ * `GET /`: redirects browsers to the console, or to the documentation where the console is off. Other clients get the
+ * name and version of the service, and where its documentation and its console are.
  */
-export function welcomePage({ version, publicUrl }: Welcome): Record<string, Middleware> {
+export function welcomePage({ version, publicUrl, consoleEnabled }: Welcome): Record<string, Middleware> {
   const serve: Middleware = (ctx) => {
     if (ctx.path !== '/') throw notFound() // the router treats `//` as `/`
     ctx.vary('Accept')
@@ -20,7 +21,7 @@ export function welcomePage({ version, publicUrl }: Welcome): Record<string, Mid
     const base = publicUrl()
     if (ctx.accepts('json', 'html') === 'html') {
       // Only a path, because the browser may use another host name than the public one.
-      ctx.redirect(`${new URL(base).pathname.replace(/\/$/, '')}/docs`)
+      ctx.redirect(`${new URL(base).pathname.replace(/\/$/, '')}${consoleEnabled ? '/console/' : '/docs'}`)
       return
     }
     ctx.type = 'application/json; charset=utf-8'
@@ -29,7 +30,7 @@ export function welcomePage({ version, publicUrl }: Welcome): Record<string, Mid
       version,
       documentation: `${base}/docs`,
       openapi: `${base}/openapi.json`,
-      console: null,
+      console: consoleEnabled ? `${base}/console/` : null,
     })
   }
   return { '/': serve }

@@ -6,10 +6,13 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Test } from 'tap'
 
-const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
+/** The browser's program; undefined if none is installed. */
+export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  existsSync,
+)
 
 /** False if a browser is installed, else why a test that needs one is skipped. */
-export const noChromium: string | false = program ? false : 'no chromium'
+export const noChromium: string | false = chromiumPath ? false : 'no chromium'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of the DevTools protocol
 type Json = any
@@ -33,7 +36,7 @@ export async function openTab(t: Pick<Test, 'teardown'>, url: string): Promise<T
     '--disable-dev-shm-usage',
     '--disable-background-networking',
   ]
-  const browser = spawn(program!, [...flags, ...more], {
+  const browser = spawn(chromiumPath!, [...flags, ...more], {
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
   })
   const gone = new Promise((resolve) => browser.once('close', resolve))

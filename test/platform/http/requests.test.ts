@@ -306,13 +306,13 @@ t.test('the root redirects browsers to the documentation, and gives other client
     version,
     documentation: `${url}/docs`,
     openapi: `${url}/openapi.json`,
-    console: null,
+    console: `${service.url}/console/`,
   })
   for (const link of [body.documentation, body.openapi]) t.equal((await fetch(link)).status, 200, link)
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   const browser = await fetch(service.url, { headers: { accept }, redirect: 'manual' })
   t.equal(browser.status, 302)
-  t.equal(browser.headers.get('location'), '/docs')
+  t.equal(browser.headers.get('location'), '/console/')
 })
 
 t.test('a proxy that is not trusted is reported once', async (t) => {

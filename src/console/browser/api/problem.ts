@@ -1,0 +1,36 @@
+/** A refusal of the service, or the lack of an answer. The message is for people: it says what to do. */
+export class Problem extends Error {
+  /** 0 if no answer came. */
+  readonly status: number
+  readonly code: string
+  /** The faults of single fields, by name. */
+  readonly fields: ReadonlyMap<string, string>
+  readonly members: Readonly<Record<string, unknown>>
+  /** Seconds after which a repetition can succeed. */
+  readonly retryAfter: number | null
+
+  constructor(status: number, body: Record<string, unknown>, retryAfter: number | null = null) {
+    super(typeof body.detail === 'string' ? body.detail : noAnswer)
+    this.status = status
+    this.code = typeof body.code === 'string' ? body.code : 'no_answer'
+    const errors = Array.isArray(body.errors) ? (body.errors as { field: string; detail: string }[]) : []
+    this.fields = new Map(errors.filter(({ field }) => field).map(({ field, detail }) => [field, detail]))
+    this.members = body
+    this.retryAfter = retryAfter
+  }
+
+  /** A repetition gets the same answer. */
+  get isLasting(): boolean {
+    return this.status >= 400 && this.status < 500 && this.status !== 429
+  }
+}
+
+const noAnswer = 'The service did not answer. Check your connection, then try again.'
+
+export const asProblem = (error: unknown): Problem =>
+  error instanceof Problem
+    ? error
+    : new Problem(0, {
+        detail:
+          error instanceof TypeError ? noAnswer : 'The console failed. Reload the page, then try again.',
+      })

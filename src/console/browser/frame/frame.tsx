@@ -1,0 +1,79 @@
+import { Dialog } from '@base-ui/react/dialog'
+import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { Button } from '../parts/button.tsx'
+import { Confirmations } from '../parts/confirmation.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Toasts } from '../parts/toasts.tsx'
+import { useMay } from '../session/session.ts'
+import { AccountMenu } from './account-menu.tsx'
+import { areas } from './areas.ts'
+import { OrganisationSwitcher } from './organisation-switcher.tsx'
+import { texts } from './texts.ts'
+
+/** Navigation at the side, the page beside it. */
+export function Frame() {
+  const [open, setOpen] = useState(false)
+  const address = useRouterState({ select: ({ location }) => location.pathname })
+  useEffect(() => setOpen(false), [address])
+  return (
+    <div className="frame">
+      <a className="skip" href="#content">
+        {texts.skip}
+      </a>
+      <div className="side">
+        <Side />
+      </div>
+      <div className="top">
+        <Button kind="quiet" icon="menu" aria-label={texts.openMenu} onClick={() => setOpen(true)} />
+        <OrganisationSwitcher />
+      </div>
+      <Dialog.Root open={open} onOpenChange={setOpen}>
+        <Dialog.Portal>
+          <Dialog.Backdrop className="veil" />
+          <Dialog.Popup className="drawer" aria-label={texts.navigation}>
+            <div className="side">
+              <Side />
+            </div>
+          </Dialog.Popup>
+        </Dialog.Portal>
+      </Dialog.Root>
+      <Confirmations />
+      <Toasts />
+      <main className="sheet" id="content" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  )
+}
+
+function Side() {
+  const may = useMay()
+  const shown = areas
+    .map(({ links, ...area }) => ({ ...area, links: links.filter(({ needs }) => !needs || may(needs)) }))
+    .filter(({ links }) => links.length > 0)
+  return (
+    <>
+      <OrganisationSwitcher />
+      <nav className="side-nav" aria-label={texts.navigation}>
+        {shown.map(({ title, links }) => (
+          <div className="side-group" key={title}>
+            <p className="side-title">{title}</p>
+            {links.map(({ to, label, icon }) => (
+              <Link
+                key={to}
+                to={to}
+                className="side-link"
+                activeOptions={{ exact: to === '/account', includeSearch: false }}
+              >
+                <Icon name={icon} />
+                {label}
+              </Link>
+            ))}
+          </div>
+        ))}
+      </nav>
+      <AccountMenu />
+    </>
+  )
+}

@@ -1,0 +1,38 @@
+export const texts = {
+  skip: 'Skip to the content',
+  navigation: 'Main',
+  openMenu: 'Open the menu',
+  organisations: 'Organisations',
+  newOrganisation: 'New organisation',
+  account: 'Account',
+  signOut: 'Sign out',
+  theme: 'Theme',
+  themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
+  density: 'Density',
+  densities: { comfortable: 'Comfortable', compact: 'Compact' },
+  documentation: 'API documentation',
+  nav: { account: 'Your account', people: 'People' },
+  status: { suspended: 'Suspended', archived: 'Archived' },
+  switched: (name: string) => `You are now in ${name}`,
+  secondFactor: {
+    title: 'Second factor',
+    about: (name: string) => `${name} requires one. Enter a code of your app, or a recovery code.`,
+  },
+  create: {
+    title: 'New organisation',
+    about: 'You become its owner, and can invite others.',
+    name: 'Name',
+    go: 'Create',
+    done: (name: string) => `${name} is created`,
+  },
+  missing: {
+    title: 'Page not found',
+    about: 'The address is wrong, or what it showed is gone.',
+    go: 'Go to your account',
+  },
+  crashed: {
+    title: 'This page failed',
+    about: 'Reload it. If it fails again, tell the people who run this service.',
+    go: 'Reload',
+  },
+}

@@ -1,0 +1,104 @@
+import { useSyncExternalStore } from 'react'
+import { request } from '../api/client.ts'
+import { asProblem } from '../api/problem.ts'
+import { Button } from './button.tsx'
+import { FormDialog } from './dialog.tsx'
+import { PasswordField, TextField } from './field.tsx'
+import { texts } from './texts.ts'
+import { say, sayFault } from './toasts.tsx'
+
+/** A call that waits until its person has confirmed who they are. */
+interface Waiting {
+  by: 'password' | 'code'
+  attempt: (shown: string) => Promise<void>
+  cancel: () => void
+}
+
+let waiting: Waiting | null = null
+const listeners = new Set<() => void>()
+
+function setWaiting(next: Waiting | null): void {
+  waiting = next
+  for (const listener of listeners) listener()
+}
+
+/** Thrown when a person closes the dialog: nothing was done, and nothing has to be said. */
+export class Cancelled extends Error {}
+
+/**
+ * Makes a call. If the service asks for a fresh sign-in, asks for the password or a second factor in a dialog, and makes
+ * the call again. `run` gets the password if the call takes one. Throws `Cancelled`.
+ */
+export async function confirmed<T>(
+  run: (password?: string) => Promise<T>,
+  { takesPassword = false }: { takesPassword?: boolean } = {},
+): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    const problem = asProblem(error)
+    if (problem.code !== 'insufficient_user_authentication') throw error
+    const by = takesPassword && problem.members.acr_values === 'aal1' ? 'password' : 'code'
+    return new Promise<T>((resolve, reject) => {
+      const attempt = async (shown: string) => {
+        if (by === 'password') return resolve(await run(shown))
+        await request('POST', '/session/second-factor/', { body: { code: shown } })
+        resolve(confirmed(run, { takesPassword }))
+      }
+      setWaiting({ by, attempt, cancel: () => reject(new Cancelled()) })
+    })
+  }
+}
+
+/** Where {@link confirmed} asks. Once, around all pages. */
+export function Confirmations() {
+  const current = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    () => waiting,
+  )
+  if (!current) return null
+  const { title, about, label, go } = current.by === 'password' ? texts.confirmPassword : texts.confirmCode
+  const mail = () =>
+    request('POST', '/session/second-factor/email/').then(() => say(texts.confirmCode.mailed), sayFault)
+  return (
+    <FormDialog
+      open
+      {...{ title, about, go }}
+      onClose={() => {
+        current.cancel() // has no effect on a call that was made
+        if (waiting === current) setWaiting(null)
+      }}
+      submit={(form) => current.attempt(String(form.get('shown') ?? ''))}
+    >
+      {(problem) =>
+        current.by === 'password' ? (
+          <PasswordField
+            label={label}
+            name="shown"
+            autoComplete="current-password"
+            autoFocus
+            required
+            fault={problem?.fields.get('current_password')}
+          />
+        ) : (
+          <>
+            <TextField
+              label={label}
+              name="shown"
+              className="code-input"
+              autoComplete="one-time-code"
+              autoFocus
+              required
+            />
+            <Button kind="quiet" icon="mail" onClick={() => void mail()}>
+              {texts.confirmCode.mail}
+            </Button>
+          </>
+        )
+      }
+    </FormDialog>
+  )
+}

@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { chromiumPath, noChromium } from '../helpers/chromium.ts'
+import { claimsOf } from '../helpers/service.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { codeAt, enrol } from '../identity/otp/authenticator.ts'
+
+// The pages in a real browser.
+
+const skip = noChromium
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const rules = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
+const service = await sharedService(t)
+const browser = chromiumPath
+  ? await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  : null
+t.teardown(() => browser?.close())
+
+/** A page whose faults fail the test: what the console logs, a policy refuses, or a script throws. */
+async function openPage(
+  t: Test,
+  { context, width = 1280 }: { context?: BrowserContext; width?: number } = {},
+) {
+  const own = context ?? (await browser!.newContext({ viewport: { width, height: 800 } }))
+  if (!context) t.teardown(() => own.close())
+  const page = await own.newPage()
+  page.setDefaultTimeout(20_000)
+  const faults: string[] = []
+  page.on(
+    'console',
+    (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()),
+  )
+  page.on('pageerror', (error) => faults.push(error.message))
+  return { page, faults, own }
+}
+
+const go = async (page: Page, path: string) => {
+  await page.goto(`${service.url}/console${path}`)
+  await page.locator('h1').first().waitFor()
+}
+
+async function signIn(page: Page, { email, password }: { email: string; password: string }) {
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+/** What axe finds, and whether the page is wider than the window. */
+async function assertSound(t: Test, page: Page, name: string) {
+  await page.evaluate(axe)
+  const found = await page.evaluate(async (values) => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
+    const { violations } = await (globalThis as any).axe.run({ runOnly: values })
+    return violations.map((one: { id: string; nodes: { target: string[] }[] }) =>
+      [one.id, ...one.nodes.map(({ target }) => target.join(' '))].join(' '),
+    )
+  }, rules)
+  t.strictSame(found, [], `axe: ${name}`)
+  t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `width: ${name}`)
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
+
+t.test('a person signs in with an app, and the browser holds no secret', { skip }, async (t) => {
+  const person = await service.signUp()
+  const { secret } = await enrol(service, person)
+  const { page, faults, own } = await openPage(t)
+  await go(page, '/account/security')
+  await assertSound(t, page, 'sign-in')
+  await signIn(page, { ...person, password: 'wrong wrong wrong' })
+  await page.getByRole('alert').getByText('No active account').waitFor()
+  t.equal(await page.getByLabel('E-mail address').inputValue(), person.email, 'what was typed stays')
+  await signIn(page, person)
+  await heading(page, 'Second factor').waitFor()
+  await assertSound(t, page, 'second factor')
+  service.advance(60_000)
+  await page.getByLabel('Code').fill(codeAt(secret, service.now()))
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await heading(page, 'Security').waitFor()
+  await page.getByText('Recovery codes', { exact: false }).first().waitFor()
+  const kept = await page.evaluate(
+    'JSON.stringify([localStorage, sessionStorage, document.cookie, document.documentElement.outerHTML, location.href])',
+  )
+  t.notMatch(kept, /eyJ|bailiwick=/)
+  t.equal(faults.filter((text) => !text.includes('401')).join('\n'), '')
+  const [cookie] = await own.cookies()
+  t.match(cookie, { name: 'bailiwick', httpOnly: true, sameSite: 'Strict' })
+  t.throws(() => claimsOf(cookie!.value), 'the cookie is no token')
+})
+
+t.test('every page is sound, also at 360 px and in the dark', { skip }, async (t) => {
+  const person = await service.signUp({ first_name: '<b>Ada</b>', last_name: 'Love\u202elace' })
+  const { page, faults, own } = await openPage(t)
+  await go(page, '/')
+  await signIn(page, person)
+  await heading(page, 'Profile').waitFor()
+  t.equal(await page.getByText('<b>Ada</b> Love').count(), 1, 'markup in a name is text')
+  for (const path of ['/account', '/account/security', '/account/sessions', '/nowhere']) {
+    await go(page, path)
+    await page.waitForLoadState('networkidle')
+    await assertSound(t, page, path)
+  }
+  const { page: small } = await openPage(t, { context: own })
+  await small.setViewportSize({ width: 360, height: 740 })
+  await small.emulateMedia({ colorScheme: 'dark' })
+  for (const path of ['/account', '/account/sessions']) {
+    await go(small, path)
+    await assertSound(t, small, `${path} at 360 px`)
+  }
+  await small.getByRole('button', { name: 'Open the menu' }).click()
+  await small.getByRole('link', { name: 'Security' }).click()
+  await heading(small, 'Security').waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test(
+  'a sign-out reaches other tabs, and a session that ended elsewhere the next click',
+  { skip },
+  async (t) => {
+    const person = await service.signUp()
+    const { page, own } = await openPage(t)
+    await go(page, '/account')
+    await signIn(page, person)
+    await heading(page, 'Profile').waitFor()
+    const { page: other } = await openPage(t, { context: own })
+    await go(other, '/account/sessions')
+    await heading(other, 'Sessions').waitFor()
+    await page.getByRole('button', { name: person.email }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    for (const tab of [page, other]) await heading(tab, 'Sign in').waitFor()
+    await page.goBack().catch(() => undefined)
+    await page.goForward().catch(() => undefined)
+    await heading(page, 'Sign in').waitFor()
+    await signIn(other, person)
+    await heading(other, 'Sessions').waitFor()
+    await person.post('/api/v1/auth/logout-all/')
+    await other.getByRole('link', { name: 'Security' }).click()
+    await other.getByText('Your session has ended').waitFor()
+    await signIn(other, person)
+    await heading(other, 'Security').waitFor()
+    t.pass('and goes on where it was')
+  },
+)
+
+t.test(
+  'a service that answers 503 is shown as a page that tries again, and forms keep what was typed',
+  { skip },
+  async (t) => {
+    const person = await service.signUp()
+    const { page } = await openPage(t)
+    await go(page, '/account')
+    await signIn(page, person)
+    await heading(page, 'Profile').waitFor()
+    await page.route('**/console/api/**', (route) =>
+      route.fulfill({ status: 503, body: '{"detail":"Come again."}' }),
+    )
+    await page.getByLabel('First name').fill('Grace')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').getByText('Come again.').waitFor()
+    t.equal(await page.getByLabel('First name').inputValue(), 'Grace')
+    await page.unroute('**/console/api/**')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Your name is saved').waitFor()
+    await page.route('**/console/session/', (route) =>
+      route.fulfill({ status: 503, headers: { 'retry-after': '1' }, body: '{}' }),
+    )
+    await page.reload()
+    await page.getByRole('heading', { level: 2, name: 'This could not be loaded' }).waitFor()
+    await page.unroute('**/console/session/')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await heading(page, 'Profile').waitFor()
+    t.equal(await page.getByLabel('First name').inputValue(), 'Grace')
+  },
+)
