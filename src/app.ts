@@ -22,6 +22,7 @@ import { passkeyRoutes } from './identity/passkeys/routes.ts'
 import { authContextLoader } from './identity/sessions/load-auth-context.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
+import { applicationFeedRoutes } from './installation/feed/routes.ts'
 import { serviceLists, serviceObjects } from './objects.ts'
 import { docsPages } from './pages/api-docs.ts'
 import { linkPages } from './pages/link-pages.ts'
@@ -65,6 +66,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...auditLogRoutes(deps),
   ...feedRoutes(deps),
   ...webhookRoutes(deps),
+  ...applicationFeedRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),
 ]

@@ -7,6 +7,7 @@ import {
   listDeletedWebhooks,
 } from '../src/events/webhooks/delivery-store.ts'
 import { deleteErasure, deletePlacesBefore, listErasures } from '../src/identity/expiry-store.ts'
+import { deleteFeedEntriesBefore } from '../src/installation/feed/store.ts'
 import { deleteAuditBefore } from '../src/platform/audit/append-audit.ts'
 import {
   type PageEnd,
@@ -39,6 +40,7 @@ const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   decisions: ['DECISION_RETENTION_DAYS', deleteDecisionsBefore],
   deliveries: ['WEBHOOK_DELIVERY_RETENTION_DAYS', deleteEndedBefore],
   events: ['EVENT_RETENTION_DAYS', deleteEventsBefore],
+  feed_entries: ['EVENT_RETENTION_DAYS', deleteFeedEntriesBefore],
   audit_rows: ['AUDIT_RETENTION_DAYS', deleteAuditBefore],
   approval_bodies: ['APPROVAL_BODY_RETENTION_DAYS', dropBodiesBefore],
   dead_letters: [

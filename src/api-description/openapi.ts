@@ -45,11 +45,18 @@ export function openapiDocument(
       tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
       security: [{ bearerAuth: [] }],
       paths: pathsOf(routes),
-      components: { securitySchemes: { bearerAuth } },
+      components: { securitySchemes: { bearerAuth, applicationToken } },
     },
     { override: simplify },
   )
 }
+
+const applicationToken = {
+  type: 'http',
+  scheme: 'bearer',
+  description:
+    'The token of an application, in no tenant. An operator issues it: `npm run cli -- app:token`.',
+} as const
 
 const bearerAuth = {
   type: 'http',
@@ -86,6 +93,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   summary: route.summary,
   ...descriptionOf(route),
   ...(route.action === 'public' ? { security: [] } : { 'x-action': route.action }),
+  ...(route.applicationToken && { security: [{ applicationToken: [] }] }),
   ...(route.anonymous && { security: [{}, { bearerAuth: [] }] }),
   ...parametersOf(route),
   ...requestBodyOf(route),

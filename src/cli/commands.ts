@@ -1,5 +1,6 @@
 import type { Command } from './command.ts'
 import { adminCreate } from './commands/admin-create.ts'
+import { appRevoke, appToken, appTokens } from './commands/app-tokens.ts'
 import { deadLetters, deadLettersPurge, deadLettersReplay } from './commands/dead-letters.ts'
 import { doctor } from './commands/doctor.ts'
 import { eventsReplay } from './commands/events-replay.ts'
@@ -30,6 +31,9 @@ export const commands: readonly Command[] = [
   manifestDiff,
   manifestApply,
   manifestList,
+  appToken,
+  appTokens,
+  appRevoke,
   mailsRetry,
   mailsDiscard,
   deadLetters,

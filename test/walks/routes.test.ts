@@ -31,6 +31,7 @@ t.test('only these routes need no token', async (t) => {
   t.same(open.sort(), [
     'GET /.well-known/authzen-configuration',
     'GET /.well-known/jwks.json',
+    'GET /api/v1/application/events',
     'GET /healthz',
     'GET /readyz',
     'POST /api/v1/auth/email/undo',

@@ -16,6 +16,7 @@ const ofNothing = {
   decisions: 0,
   deliveries: 0,
   events: 0,
+  feed_entries: 0,
   audit_rows: 0,
   approval_bodies: 0,
   dead_letters: 0,

@@ -3,31 +3,8 @@ import type { Deps } from '../../deps.ts'
 import { listQuery } from '../../platform/db/list.ts'
 import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
-import { timestamp } from '../../platform/http/schemas.ts'
+import { cloudEvent } from '../envelope-schema.ts'
 import { readFeed } from './read-feed.ts'
-
-const cloudEvent = z
-  .object({
-    specversion: z.literal('1.0'),
-    id: z
-      .uuid()
-      .meta({ description: 'Unique. An event can be sent more than once: ignore ids that you have seen' }),
-    type: z.string().meta({ example: 'identity.user_created' }),
-    event_type: z.string().meta({ description: 'As `type`' }),
-    source: z.string().meta({ description: '`urn:bailiwick:tenant:` and the id of the tenant' }),
-    subject: z.string().meta({ description: 'Id of the object of the event' }),
-    time: timestamp,
-    datacontenttype: z.literal('application/json'),
-    tenantid: z.uuid(),
-    sequence: z
-      .int()
-      .nullable()
-      .meta({ description: 'Position among the events of the tenant, from 1, without gaps' }),
-    actorid: z.uuid().nullable().meta({ description: 'Who did it; null for the service itself' }),
-    traceparent: z.string().nullable(),
-    data: z.record(z.string(), z.unknown()),
-  })
-  .meta({ id: 'Event', description: 'CloudEvents 1.0 in JSON' })
 
 const badAfter = 'after must be a whole number from 0: the sequence of the last event you have seen.'
 

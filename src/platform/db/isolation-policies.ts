@@ -9,6 +9,7 @@
 export const frozenPolicies = [
   "approval_requests worker_expires: all to bailiwick_worker using (status = ANY (ARRAY['pending'::text, 'approved'::text, 'expired'::text])) check (status = 'expired'::text)",
   'account_attempts system_all: all to bailiwick_system using true check true',
+  'application_tokens system_all: all to bailiwick_system using true check true',
   'approval_requests worker_erases: update to bailiwick_worker using true check true',
   'approval_requests worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'approval_requests worker_reads: select to bailiwick_worker using true',
@@ -30,9 +31,12 @@ export const frozenPolicies = [
   'departments worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'erasures system_inserts: insert to bailiwick_system check true',
   'erasures worker_all: all to bailiwick_worker using true check true',
+  'event_sequences system_feeds: all to bailiwick_system using true check true',
   'event_sequences worker_all: all to bailiwick_worker using true check true',
   'events system_inserts: insert to bailiwick_system check true',
   'events worker_all: all to bailiwick_worker using true check true',
+  'feed_entries system_all: all to bailiwick_system using true check true',
+  'feed_entries worker_all: all to bailiwick_worker using true check true',
   'installation system_all: all to bailiwick_system using true check true',
   'invitations system_erases: delete to bailiwick_system using true',
   'invitations system_reads: select to bailiwick_system using true',
@@ -122,6 +126,7 @@ export const globalKeys: Record<string, string> = {
 /** The run-time roles that can read columns with password hashes, token hashes and encrypted secrets. */
 export const secretReaders: Record<string, string[]> = {
   'console_sessions.cookie_hash': ['bailiwick_system'],
+  'application_tokens.token_hash': ['bailiwick_system'],
   'invitations.token_hash': ['bailiwick_system'],
   'link_tokens.token_hash': ['bailiwick_system'],
   'mails.content_sealed': ['bailiwick_worker'],

@@ -8,6 +8,7 @@ import { preconditionFailed, readIfMatch } from './etag.ts'
 import { bodyReader, bodyText } from './read-body.ts'
 import type { Input } from './request-context.ts'
 import type { Route } from './route.ts'
+import { bearerToken } from './verify-token.ts'
 
 /** The validated input, or its first fault. */
 export type Received = { input: Input } | { fault: ApiError }
@@ -26,8 +27,18 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
       const approvalId = namedApproval(http, route)
       const { params } = http
       const text = () => bodyText(http)
+      const bearer = () => bearerToken(http)
       return {
-        input: { params, body, query, ifMatch, approvalId, text, requestInfo: http.state.requestInfo },
+        input: {
+          params,
+          body,
+          query,
+          ifMatch,
+          approvalId,
+          text,
+          bearer,
+          requestInfo: http.state.requestInfo,
+        },
       }
     } catch (error) {
       if (error instanceof ApiError) return { fault: error }

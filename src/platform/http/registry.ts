@@ -17,6 +17,8 @@ const withoutToken: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/passkeys/login',
   'POST /api/v1/invitations/accept',
   'POST /api/v1/tenants/leave',
+  // Its token is that of an application.
+  'GET /api/v1/application/events',
   'POST /api/v1/auth/password/reset',
   'POST /api/v1/auth/password/reset/confirm',
   'GET /.well-known/jwks.json',

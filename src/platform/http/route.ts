@@ -19,6 +19,8 @@ export interface RouteInput<Body, Query, C> {
   requestInfo: RequestInfo
   /** From `If-Match`: the versions that can be changed. Make them a condition of the changing statement. */
   ifMatch: Versions
+  /** The token of the Authorization header. Throws 401 without one. Only for routes that check it themselves. */
+  bearer: () => string
   /** The body as it was sent, to report the position of a fault. */
   text: () => string
 }
@@ -55,6 +57,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   answer: R | null
   /** Error statuses beyond those of every route, for the OpenAPI document. */
   refusals?: number[]
+  /** The route checks the token of an application itself. */
+  applicationToken?: boolean
   /** The answer contains a token, code or secret. */
   secret?: boolean
   /**

@@ -61,8 +61,8 @@ function tokenType(token: string): unknown {
   }
 }
 
-/** RFC 6750 §2.1; the scheme in any case. */
-function bearerToken(http: Context): string {
+/** The token of the Authorization header (RFC 6750 §2.1; the scheme in any case). Throws 401. */
+export function bearerToken(http: Context): string {
   const [, token] = /^bearer +([\w.~+/=-]+)$/i.exec(http.get('authorization').trim()) ?? []
   if (token) return token
   throw http.get('authorization') === ''

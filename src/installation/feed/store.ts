@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const lockKey = 0x0bad5
+const maxTenants = 1_000
+
+/**
+ * Adds the events that were numbered since the last call, of up to 1,000 tenants, to the feed over all tenants. `at` in ms
+ * since 1970. As the system role.
+ */
+export async function extendFeed(tx: Tx, at: number): Promise<void> {
+  await tx.query(sql.unsafe`select pg_advisory_xact_lock(${lockKey})`)
+  await tx.query(sql.unsafe`
+    with fresh as (
+      select tenant_id, greatest(fed, deleted_up_to) as fed, last from event_sequences
+      where fed < last order by tenant_id limit ${maxTenants} for update skip locked
+    ), entry as (
+      insert into feed_entries (tenant_id, first_sequence, last_sequence, created_at)
+      select tenant_id, fed + 1, last, ${sql.timestamp(new Date(at))} from fresh where fed < last
+    )
+    update event_sequences s set fed = f.last from fresh f where s.tenant_id = f.tenant_id`)
+}
+
+const entryRow = z.object({
+  tenant_id: z.uuid(),
+  first_sequence: z.number(),
+  last_sequence: z.number(),
+  position: z.number(),
+  created_at: z.number(),
+})
+
+/** A range of a tenant's events, at its position in the feed. */
+export type FeedEntry = z.infer<typeof entryRow>
+
+/** Up to `limit` entries from a position on, that of the position included, in order. As the system role. */
+export function listFeedEntries(tx: Tx, position: number, limit: number): Promise<readonly FeedEntry[]> {
+  return tx.any(sql.type(entryRow)`
+    select tenant_id, first_sequence, last_sequence, position, created_at from feed_entries
+    where position >= ${position} order by position limit ${limit}`)
+}
+
+/** Deletes up to `limit` entries that were made before `before` (ms since 1970): their events are gone. As the worker role. */
+export async function deleteFeedEntriesBefore(tx: Tx, before: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    delete from feed_entries where (tenant_id, first_sequence) in (
+      select tenant_id, first_sequence from feed_entries where created_at < ${sql.timestamp(new Date(before))}
+      order by created_at limit ${limit})`)
+  return rowCount
+}
