@@ -19,20 +19,23 @@ const requestResource = (request: RequestRow) => ({
 
 /** Finds the objects of this context as resources of decisions. */
 export const authorizationObjects: ObjectFinders = {
-  async policy(tx, { tenantId }, id) {
-    const row = await findPolicy(tx, tenantId, id)
-    return row && policyResource({ row, schema: await readPolicySchema(tx, tenantId) })
+  async policy(read, { tenantId }, id) {
+    const [row, schema] = await Promise.all([
+      findPolicy(read, tenantId, id),
+      readPolicySchema(read, tenantId),
+    ])
+    return row && policyResource({ row, schema })
   },
-  async attribute_definition(tx, { tenantId }, id) {
-    const definition = await findAnyDefinition(tx, tenantId, id)
+  async attribute_definition(read, { tenantId }, id) {
+    const definition = await findAnyDefinition(read, tenantId, id)
     return definition && definitionResource(definition)
   },
-  async approval_request(tx, { tenantId, now }, id) {
-    const request = await findRequest(tx, tenantId, id, now)
+  async approval_request(read, { tenantId, now }, id) {
+    const request = await findRequest(read, tenantId, id, now)
     return request && requestResource(request)
   },
-  async decision(tx, { tenantId }, id) {
-    const row = await findDecision(tx, tenantId, id)
+  async decision(read, { tenantId }, id) {
+    const row = await findDecision(read, tenantId, id)
     return row && decisionResource({ row, whole: true })
   },
 }

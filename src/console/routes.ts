@@ -76,8 +76,8 @@ const stateRoute = (profile: Route): Route =>
   ({
     ...profile,
     versioned: false,
-    async handle(input: AnyInput) {
-      const answer = profile.kind === 'handle' && (await profile.handle(input))
+    async handle(input: AnyInput, loaded: unknown) {
+      const answer = profile.kind === 'handle' && (await profile.handle(input, loaded))
       const user = answer instanceof Versioned ? answer.body : answer
       return { authenticated: true, user }
     },

@@ -9,16 +9,16 @@ import { webhookResource } from './webhooks/webhook-schemas.ts'
 
 /** Loads the objects of this context as resources for decisions. */
 export const eventObjects: ObjectFinders = {
-  async webhook(tx, { tenantId }, id) {
-    const webhook = await findWebhook(tx, tenantId, id)
+  async webhook(read, { tenantId }, id) {
+    const webhook = await findWebhook(read, tenantId, id)
     return webhook && webhookResource(webhook)
   },
-  async event(tx, { tenantId }, id) {
-    const event = await findEvent(tx, tenantId, id)
+  async event(read, { tenantId }, id) {
+    const event = await findEvent(read, tenantId, id)
     return event && { fields: { ...envelopeOf(event) } }
   },
-  async audit(tx, { tenantId }, id) {
-    const entry = await findAuditEntry(tx, tenantId, id)
+  async audit(read, { tenantId }, id) {
+    const entry = await findAuditEntry(read, tenantId, id)
     return entry && { fields: showEntry(entry) }
   },
 }

@@ -10,8 +10,8 @@ import { findSessionOf, listSessionsOf, sessionList } from './sessions/store.ts'
 import { findUserOf, listUsersOf } from './users/store.ts'
 import { userResource } from './users/user-schemas.ts'
 
-const person: FindObject = async (tx, { tenantId }, id) => {
-  const user = await findUserOf(tx, tenantId, id)
+const person: FindObject = async (read, { tenantId }, id) => {
+  const user = await findUserOf(read, tenantId, id)
   return user && userResource(user)
 }
 
@@ -27,21 +27,21 @@ export const identityObjects: ObjectFinders = {
   otp: person,
   // The object of a question about access is the person whose access it asks about.
   access: person,
-  async session(tx, { userId, now }, id) {
-    const session = await findSessionOf(tx, userId, now, id)
+  async session(read, { userId, now }, id) {
+    const session = await findSessionOf(read, userId, now, id)
     return session && { ownerId: userId, fields: toJsonSession(session, '') }
   },
-  async passkey(tx, { userId }, id) {
-    const passkey = await findPasskey(tx, userId, id)
+  async passkey(read, { userId }, id) {
+    const passkey = await findPasskey(read, userId, id)
     return passkey && { ownerId: userId, fields: toJsonPasskey(passkey) }
   },
-  async otp_device(tx, { userId, now }, id) {
-    const device = await findDevice(tx, userId, id)
+  async otp_device(read, { userId, now }, id) {
+    const device = await findDevice(read, userId, id)
     return device && { ownerId: userId, fields: toJsonDevice(device, now) }
   },
 }
 
-const people = listing(userList, (tx, { tenantId }, page) => listUsersOf(tx, tenantId, page, 0), userResource)
+const people = listing(userList, (tx, { tenantId }, page) => listUsersOf(tx, tenantId, page), userResource)
 
 /** Lists the objects of this context, for searches. Sessions, devices and passkeys are those of the searching person. */
 export const identityLists: ObjectListers = {

@@ -1,5 +1,5 @@
 import type { Resource } from '../policy-engine/evaluate/query.ts'
-import type { Tx } from './db/transaction.ts'
+import type { Read } from './db/read.ts'
 
 /** An object of the service as decisions see it: its owner, and its fields as the API answers them. */
 export type FoundObject = Pick<Partial<Resource>, 'ownerId' | 'fields'>
@@ -11,8 +11,11 @@ export interface ObjectScope {
   now: number
 }
 
-/** Finds an object of the tenant by its id, a UUID; null when there is none. */
-export type FindObject = (tx: Tx, scope: ObjectScope, id: string) => Promise<FoundObject | null>
+/**
+ * Finds an object of the tenant by its id, a UUID; null when there is none. It asks for all its statements before its
+ * first await.
+ */
+export type FindObject = (read: Read, scope: ObjectScope, id: string) => Promise<FoundObject | null>
 
 /** Finders by resource type. */
 export type ObjectFinders = Readonly<Record<string, FindObject>>

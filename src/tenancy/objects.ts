@@ -13,24 +13,24 @@ import { tenantResource } from './tenants/tenant-schemas.ts'
 
 /** Loads the objects of this context as resources for decisions. */
 export const tenancyObjects: ObjectFinders = {
-  async tenant(tx, { tenantId, userId }, id) {
-    const tenant = id === tenantId ? await findTenant(tx, tenantId, userId) : null
+  async tenant(read, { tenantId, userId }, id) {
+    const tenant = id === tenantId ? await findTenant(read, tenantId, userId) : null
     return tenant && tenantResource(tenant)
   },
-  async member(tx, { tenantId }, id) {
-    const member = await findMember(tx, tenantId, id)
+  async member(read, { tenantId }, id) {
+    const member = await findMember(read, tenantId, id)
     return member && memberResource(member)
   },
-  async role(tx, { tenantId }, id) {
-    const role = await findRole(tx, tenantId, id)
+  async role(read, { tenantId }, id) {
+    const role = await findRole(read, tenantId, id)
     return role && roleResource(role)
   },
-  async department(tx, { tenantId }, id) {
-    const department = await findDepartment(tx, tenantId, id)
+  async department(read, { tenantId }, id) {
+    const department = await findDepartment(read, tenantId, id)
     return department && departmentResource(department)
   },
-  async invitation(tx, { tenantId, now }, id) {
-    const invitation = await findInvitation(tx, tenantId, id, now)
+  async invitation(read, { tenantId, now }, id) {
+    const invitation = await findInvitation(read, tenantId, id, now)
     return invitation && invitationResource(invitation)
   },
 }
@@ -41,7 +41,7 @@ export const tenancyLists: ObjectListers = {
     const tenant = await findTenant(tx, tenantId, userId)
     return tenant ? [tenantResource(tenant)] : []
   }),
-  member: listing(memberList, (tx, { tenantId }, page) => listMembers(tx, tenantId, page, 0), memberResource),
+  member: listing(memberList, (tx, { tenantId }, page) => listMembers(tx, tenantId, page), memberResource),
   role: listing(roleList, (tx, { tenantId }, page) => listRoles(tx, tenantId, page), roleResource),
   department: listing(
     departmentList,

@@ -42,10 +42,7 @@ const lists: [string, List, Load, Load, ListQuery[]][] = [
   [
     'members',
     members.memberList,
-    async (tx, tenantId, page) => {
-      await members.listMembers(tx, tenantId, page, 100_000)
-      await members.listMembers(tx, tenantId, page, 10)
-    },
+    members.listMembers,
     members.countMembers,
     [
       { role: 'admin' },

@@ -1,15 +1,15 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { readInTenant } from '../../platform/db/read.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { answerPage } from '../../platform/http/lists.ts'
+import { answerPage, pageAndCount } from '../../platform/http/lists.ts'
 import { showRequest } from './show-request.ts'
 import {
   canDecide,
   countRequests,
-  findRequest,
   listRequests,
   type Reader,
+  type RequestRow,
   requestList,
   type View,
 } from './store.ts'
@@ -34,21 +34,22 @@ function pageOf(deps: Deps, caller: Caller, query: ListQuery, { path, view }: { 
   const reader = readerOf(caller)
   const now = deps.clock()
   const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listRequests(tx, reader, { view, now, page }),
-      count: await countRequests(tx, reader, { view, now, page }),
-    }))
+    readInTenant(deps.db, caller, (read) =>
+      pageAndCount(
+        listRequests(read, reader, { view, now, page }),
+        countRequests(read, reader, { view, now, page }),
+      ),
+    )
   return answerPage(deps, caller, requestList, { path, query }, load, showRequest)
 }
 
-/** One request that the caller can read; null otherwise. To the policies it is the caller's own if they can decide it. */
-export async function loadReadable(deps: Deps, caller: Caller, id: string) {
-  const now = deps.clock()
-  const reader = readerOf(caller)
-  const { row, decides } = await inTenant(deps.db, caller, async (tx) => ({
-    row: await findRequest(tx, caller.tenantId, id, now),
-    decides: await canDecide(tx, reader, id),
-  }))
-  if (!row || !(row.requester_id === caller.userId || decides || readsAll(caller))) return null
-  return { row, ownerId: decides ? caller.userId : row.requester_id }
+/**
+ * A request as a resource of policies. It is the caller's own also if they can decide it. Null for callers who can
+ * neither, and who cannot read all.
+ */
+export function readableRequest(row: RequestRow, { caller }: { caller: Caller }) {
+  const decides = canDecide(row, readerOf(caller))
+  if (!(row.requester_id === caller.userId || decides || readsAll(caller))) return null
+  const ownerId = decides ? caller.userId : row.requester_id
+  return { type: 'approval_request', id: row.id, ownerId, fields: showRequest(row) }
 }

@@ -5,7 +5,7 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
 import { cancelRequest } from './cancel-request.ts'
-import { loadReadable, pageOfPending, pageOfRequests } from './read-requests.ts'
+import { pageOfPending, pageOfRequests, readableRequest } from './read-requests.ts'
 import { requestSchema, showRequest } from './show-request.ts'
 import { findRequest, type RequestRow, requestList } from './store.ts'
 import { lockRequest } from './transition-store.ts'
@@ -67,14 +67,9 @@ export function approvalRoutes(deps: Deps): Route[] {
       summary: 'Read an approval request',
       status: 200,
       answer: requestSchema,
-      load: ({ caller, params }) => loadReadable(deps, caller, pathId(params.id)),
-      resource: ({ row, ownerId }) => ({
-        type: 'approval_request',
-        id: row.id,
-        ownerId,
-        fields: showRequest(row),
-      }),
-      handle: ({ row }) => showRequest(row),
+      load: (read, { caller, params }) => findRequest(read, caller.tenantId, pathId(params.id), deps.clock()),
+      resource: readableRequest,
+      handle: showRequest,
     }),
     ...(['approve', 'reject'] as const).map((decision) =>
       changeRoute({

@@ -2,6 +2,7 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 // pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
@@ -119,7 +120,7 @@ function visible(view: View, reader: Reader): FragmentSqlToken {
 
 /** A page of the requests that the reader can see. */
 export function listRequests(
-  tx: Tx,
+  tx: Read,
   reader: Reader,
   { view, now, page }: { view: View; now: number; page: ListPage },
 ): Promise<readonly RequestRow[]> {
@@ -130,7 +131,7 @@ export function listRequests(
 
 /** How many requests the reader can see with these filters. */
 export function countRequests(
-  tx: Tx,
+  tx: Read,
   reader: Reader,
   { view, now, page }: { view: View; now: number; page: ListPage },
 ): Promise<number> {
@@ -141,16 +142,14 @@ export function countRequests(
 }
 
 /** One request of the tenant with its status at `now` (ms), or null. */
-export function findRequest(tx: Tx, tenantId: string, id: string, now: number): Promise<RequestRow | null> {
+export function findRequest(tx: Read, tenantId: string, id: string, now: number): Promise<RequestRow | null> {
   return tx.maybeOne(sql.type(requestRow)`
     select ${columns} from ${requests(tenantId, now)} r where r.id = ${id}`)
 }
 
-/** Whether the reader has the roles to decide the request and is not its requester. */
-export function canDecide(tx: Tx, reader: Reader, id: string): Promise<boolean> {
-  return tx.exists(sql.unsafe`
-    select from approval_requests r where r.tenant_id = ${reader.tenantId} and r.id = ${id} and ${decidable(reader)}`)
-}
+/** Whether the reader has the roles to decide the request and is not its requester. As {@link decidable}. */
+export const canDecide = ({ requester_id, approvers }: RequestRow, { userId, roleIds }: Reader): boolean =>
+  requester_id !== userId && approvers.every((needed) => needed.some((role) => roleIds.includes(role)))
 
 /** Two calls with the same key are the same call. */
 export interface CallKey {

@@ -34,7 +34,7 @@ export async function vote(
   const { tenantId } = caller
   const { id } = request
   const at = deps.clock()
-  await assertCanVote(tx, caller, request)
+  assertCanVote(caller, request)
   if (repeats(request, caller, cast)) return request
   if (request.status !== 'pending') throw invalidState(`This request is ${request.status}.`, request.status)
   const approver = { id: caller.userId, email: caller.auth.user.email }
@@ -43,9 +43,9 @@ export async function vote(
   return (await findRequest(tx, tenantId, id, at)) ?? request
 }
 
-async function assertCanVote(tx: Tx, caller: Caller, request: RequestRow): Promise<void> {
+function assertCanVote(caller: Caller, request: RequestRow): void {
   if (request.requester_id === caller.userId) throw selfApproval()
-  if (!(await canDecide(tx, readerOf(caller), request.id))) throw notEligible()
+  if (!canDecide(request, readerOf(caller))) throw notEligible()
 }
 
 /** Whether the caller has voted the same before; throws 409 if they voted the opposite. */

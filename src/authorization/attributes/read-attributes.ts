@@ -1,8 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { answerPage } from '../../platform/http/lists.ts'
+import type { Read } from '../../platform/db/read.ts'
+import { listing, pageAndCount } from '../../platform/http/lists.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { builtInDefinitions, isBuiltIn } from './built-in.ts'
 import {
@@ -21,24 +19,21 @@ export const showDefinition = (row: DefinitionRow) => ({
 })
 
 /** A page of the built-in attributes, then the tenant's own. */
-export function listAttributes(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const asked = { path: '/api/v1/attribute-definitions', query }
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await pageOfDefinitions(tx, tenantId, builtInDefinitions, page),
-      count: await countListed(tx, tenantId, builtInDefinitions, page),
-    }))
-  return answerPage(deps, caller, definitionList, asked, load, showDefinition)
-}
+export const attributes = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/attribute-definitions',
+    list: definitionList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(
+        pageOfDefinitions(read, tenantId, builtInDefinitions, page),
+        countListed(read, tenantId, builtInDefinitions, page),
+      ),
+    show: showDefinition,
+  })
 
-/** One definition, built in or the tenant's own. */
-export const loadDefinition = (deps: Deps, caller: Caller, id: string): Promise<DefinitionRow | null> =>
-  inTenant(deps.db, caller, (tx) => findAnyDefinition(tx, caller.tenantId, id))
-
-/** As {@link loadDefinition}, in a transaction. */
+/** One definition, built in or the tenant's own; or null. */
 export const findAnyDefinition = async (
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   id: string,
 ): Promise<DefinitionRow | null> =>

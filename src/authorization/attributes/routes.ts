@@ -7,14 +7,8 @@ import { managedBy, timestamp } from '../../platform/http/schemas.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { defineAttribute, removeDefinition } from './define-attribute.ts'
 import { newDefinition, scalar } from './definition-body.ts'
-import {
-  definitionResource,
-  findAnyDefinition,
-  listAttributes,
-  loadDefinition,
-  showDefinition,
-} from './read-attributes.ts'
-import { categories, definitionList } from './store.ts'
+import { attributes, definitionResource, findAnyDefinition, showDefinition } from './read-attributes.ts'
+import { categories } from './store.ts'
 
 const definitionSchema = z
   .object({
@@ -38,14 +32,12 @@ const one = '/api/v1/attribute-definitions/:id'
 export const attributeRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
-    path: '/api/v1/attribute-definitions',
     action: 'attribute_definition:list',
     tag,
     summary: 'List the attributes that policies can name',
-    query: definitionList.query,
     status: 200,
     answer: pageOf(definitionSchema),
-    handle: ({ caller, query }) => listAttributes(deps, caller, query),
+    ...attributes(deps),
   }),
   changeRoute({
     method: 'POST',
@@ -68,7 +60,7 @@ export const attributeRoutes = (deps: Deps): Route[] => [
     summary: 'Read the definition of an attribute',
     status: 200,
     answer: definitionSchema,
-    load: ({ caller, params }) => loadDefinition(deps, caller, pathId(params.id)),
+    load: (read, { caller, params }) => findAnyDefinition(read, caller.tenantId, pathId(params.id)),
     resource: definitionResource,
     handle: showDefinition,
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
@@ -26,7 +27,7 @@ const columns = sql.fragment`
   created_at`
 
 /** All attributes that a tenant has defined, oldest first; 500 at most. */
-export function listDefinitions(tx: Tx, tenantId: string): Promise<readonly DefinitionRow[]> {
+export function listDefinitions(tx: Read, tenantId: string): Promise<readonly DefinitionRow[]> {
   return tx.any(sql.type(definitionRow)`
     select ${columns} from attribute_definitions where tenant_id = ${tenantId} order by created_at, id`)
 }
@@ -64,7 +65,7 @@ function allDefinitions(tenantId: string, builtIn: readonly DefinitionRow[]) {
 
 /** A page of `builtIn` and the tenant's own definitions. */
 export function pageOfDefinitions(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   builtIn: readonly DefinitionRow[],
   page: ListPage,
@@ -76,7 +77,7 @@ export function pageOfDefinitions(
 
 /** The number of definitions, `builtIn` and the tenant's own, that pass the filters. */
 export function countListed(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   builtIn: readonly DefinitionRow[],
   page: ListPage,
@@ -92,7 +93,7 @@ export function countOwnDefinitions(tx: Tx, tenantId: string): Promise<number> {
 }
 
 /** One of the tenant's own definitions, or null. */
-export function findDefinition(tx: Tx, tenantId: string, id: string): Promise<DefinitionRow | null> {
+export function findDefinition(tx: Read, tenantId: string, id: string): Promise<DefinitionRow | null> {
   return tx.maybeOne(sql.type(definitionRow)`
     select ${columns} from attribute_definitions where tenant_id = ${tenantId} and id = ${id}`)
 }

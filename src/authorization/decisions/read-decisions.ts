@@ -1,9 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { type Read, readInTenant } from '../../platform/db/read.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { answerPage } from '../../platform/http/lists.ts'
+import { answerPage, uncounted } from '../../platform/http/lists.ts'
 import { toJsonReason } from '../../platform/http/refusal.ts'
+import type { LoadTarget } from '../../platform/http/route.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { type DecisionRow, decisionList, findDecision, listDecisions } from './store.ts'
 
@@ -30,12 +32,12 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
 /** A page of decisions, newest first; members see those about themselves. */
 export function pageOfDecisions(deps: Deps, caller: Caller, query: ListQuery) {
   const { tenantId, userId } = caller
-  const whole = caller.may({ type: 'decision' })
+  const whole = readsAll(caller)
   const asked = { path: '/api/v1/decisions', query }
   const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listDecisions(tx, tenantId, whole ? null : userId, page),
-    }))
+    readInTenant(deps.db, caller, (read) =>
+      uncounted(listDecisions(read, tenantId, whole ? null : userId, page)),
+    )
   return answerPage(deps, caller, decisionList, asked, load, (row) => showDecision(row, whole))
 }
 
@@ -45,11 +47,17 @@ export interface LoadedDecision {
   whole: boolean
 }
 
-/** Loads a decision; null if there is none, and for callers who cannot read it, so that ids are not confirmed. */
-export async function loadDecision(deps: Deps, caller: Caller, id: string): Promise<LoadedDecision | null> {
-  const row = await inTenant(deps.db, caller, (tx) => findDecision(tx, caller.tenantId, id))
-  const whole = caller.may({ type: 'decision' })
-  return row && (whole || row.subject_id === caller.userId) ? { row, whole } : null
+/** Loads the decision of the path, or null. */
+export const loadDecision = (read: Read, { caller, params }: LoadTarget): Promise<DecisionRow | null> =>
+  findDecision(read, caller.tenantId, pathId(params.id))
+
+/** True when the caller can read all decisions of the tenant. Other members read those about themselves. */
+export const readsAll = (caller: Caller): boolean => caller.may({ type: 'decision' })
+
+/** A decision as a resource of policies; null for callers who cannot read it, so that ids are not confirmed. */
+export const readableDecision = (row: DecisionRow, { caller }: { caller: Caller }) => {
+  const whole = readsAll(caller)
+  return whole || row.subject_id === caller.userId ? decisionResource({ row, whole }) : null
 }
 
 /** A decision as a resource of policies. */

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { pathId } from '../../platform/http/authenticate.ts'
 import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
 import { effectSchema, hintsShape, matchedSchema, obligationSchema, reasonSchema } from './answer-schemas.ts'
 import { explainDecision } from './explain-decision.ts'
-import { decisionResource, loadDecision, pageOfDecisions, showDecision } from './read-decisions.ts'
+import { loadDecision, pageOfDecisions, readableDecision, readsAll, showDecision } from './read-decisions.ts'
 import { decisionList } from './store.ts'
 
 const decisionSchema = z
@@ -62,9 +61,9 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     summary: 'Read a decision',
     status: 200,
     answer: decisionSchema,
-    load: ({ caller, params }) => loadDecision(deps, caller, pathId(params.id)),
-    resource: decisionResource,
-    handle: ({ row, whole }) => showDecision(row, whole),
+    load: loadDecision,
+    resource: readableDecision,
+    handle: (row, { caller }) => showDecision(row, readsAll(caller)),
   }),
   resourceRoute({
     method: 'GET',
@@ -74,8 +73,8 @@ export const decisionRoutes = (deps: Deps): Route[] => [
     summary: 'Explain a decision',
     status: 200,
     answer: explained,
-    load: ({ caller, params }) => loadDecision(deps, caller, pathId(params.id)),
-    resource: decisionResource,
-    handle: (loaded, { caller }) => explainDecision(deps, caller, loaded),
+    load: loadDecision,
+    resource: readableDecision,
+    handle: (row, { caller }) => explainDecision(deps, caller, { row, whole: readsAll(caller) }),
   }),
 ]

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { deleteOld } from '../../platform/db/delete-old.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Obligation, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
@@ -118,7 +119,7 @@ export const decisionList = defineList({
 
 /** A page of the tenant's decisions, or of those about one subject. */
 export function listDecisions(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   subjectId: string | null,
   page: ListPage,
@@ -135,7 +136,7 @@ export function listNewest(tx: Tx, tenantId: string, limit: number): Promise<rea
 }
 
 /** One decision of the tenant, or null. */
-export function findDecision(tx: Tx, tenantId: string, id: string): Promise<DecisionRow | null> {
+export function findDecision(tx: Read, tenantId: string, id: string): Promise<DecisionRow | null> {
   return tx.maybeOne(sql.type(decisionRow)`
     select ${columns} from decisions where tenant_id = ${tenantId} and id = ${id}`)
 }

@@ -1,31 +1,14 @@
 import type { Deps } from '../../deps.ts'
 import type { FieldError } from '../../platform/errors.ts'
-import type { ObjectFinders } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { Item, Semantic } from './batch-question.ts'
 import { accessResource, type Evaluated, evaluator } from './evaluate.ts'
-import { type LoadedQuestion, type LoadedQuestions, loadQuestions } from './load-questions.ts'
+import { type LoadedQuestion, loadQuestions, type QuestionParts } from './load-questions.ts'
+import type { Question } from './question.ts'
 
-/** The items of a batch, each with its loaded question or its faults. */
-export interface LoadedBatch extends LoadedQuestions {
-  items: ({ loaded: LoadedQuestion } | { faults: FieldError[] })[]
-}
-
-/** Loads what the valid items of a batch are about, in one transaction. */
-export async function loadBatch(
-  deps: Deps,
-  objects: ObjectFinders,
-  caller: Caller,
-  items: readonly Item[],
-): Promise<LoadedBatch> {
-  const valid = items.flatMap((item) => ('question' in item ? [item.question] : []))
-  const loaded = await loadQuestions(deps, objects, caller, valid)
-  const questions = loaded.questions.values()
-  return {
-    ...loaded,
-    items: items.map((item) => ('faults' in item ? item : { loaded: questions.next().value! })),
-  }
-}
+/** The valid questions among the items of a batch. */
+export const questionsOf = (items: readonly Item[]): Question[] =>
+  items.flatMap((item) => ('question' in item ? [item.question] : []))
 
 /** A batch as a resource of policies. A member can ask a batch; its items are decided one by one. */
 export const batchResource = (caller: Caller) => ({ type: 'access', ownerId: caller.userId })
@@ -37,20 +20,23 @@ export const batchResource = (caller: Caller) => ({ type: 'access', ownerId: cal
 export async function evaluateBatch(
   deps: Deps,
   caller: Caller,
-  batch: LoadedBatch,
-  semantic: Semantic,
+  parts: QuestionParts,
+  { items, semantic }: { items: readonly Item[]; semantic: Semantic },
 ): Promise<{ evaluations: Answer[] }> {
-  const answerTo = evaluator(deps, caller, batch)
+  const loaded = await loadQuestions(deps, caller, parts, questionsOf(items))
+  const questions = loaded.questions.values()
+  const answerTo = evaluator(deps, caller, loaded)
   const mayAsk = rememberingOwners(caller)
   const pace = deps.newPace()
   const answers: Answer[] = []
   const records: Evaluated['record'][] = []
-  for (const item of batch.items) {
+  for (const item of items) {
+    const question = 'faults' in item ? undefined : questions.next().value
     if ('faults' in item) answers.push(faulty(item.faults))
-    else if (!mayAsk(item.loaded)) answers.push(notAsked())
+    else if (!question || !mayAsk(question)) answers.push(notAsked())
     else {
       await pace.next()
-      const { answer, record } = answerTo(item.loaded)
+      const { answer, record } = answerTo(question)
       answers.push(answer)
       records.push(record)
     }

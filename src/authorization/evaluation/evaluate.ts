@@ -6,11 +6,16 @@ import { toJsonReason } from '../../platform/http/refusal.ts'
 import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { type Hints, hintsOf } from '../decisions/answer-schemas.ts'
-import type { LoadedQuestion, LoadedQuestions } from './load-questions.ts'
-import { queryOf } from './question.ts'
+import {
+  type LoadedQuestion,
+  type LoadedQuestions,
+  loadQuestions,
+  type QuestionParts,
+} from './load-questions.ts'
+import { type Question, queryOf } from './question.ts'
 
 /** A question as a resource of policies. Members own the questions about themselves. */
-export const accessResource = (known: LoadedQuestion['known'] | undefined) => ({
+export const accessResource = (known: LoadedQuestion['known']) => ({
   type: 'access',
   ownerId: known?.id ?? null,
 })
@@ -46,9 +51,9 @@ export function evaluator(
  * Answers one question in the tenant of the token (AuthZEN 1.0 §6.2). A denial is an answer, with its reasons in
  * `context`.
  */
-export async function evaluate(deps: Deps, caller: Caller, loaded: LoadedQuestions) {
-  const [question] = loaded.questions
-  if (!question) throw new Error('There is no question')
+export async function evaluate(deps: Deps, caller: Caller, parts: QuestionParts, asked: Question) {
+  const loaded = await loadQuestions(deps, caller, parts, [asked])
+  const question = loaded.questions[0]!
   const { answer, record } = evaluator(deps, caller, loaded)(question)
   await deps.recordDecision(record)
   return answer

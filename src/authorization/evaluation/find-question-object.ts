@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../platform/db/read.ts'
 import type { FoundObject, ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import {
@@ -34,20 +34,21 @@ export function objectWithoutLookup(
   return service && meansCollection(action) ? { ownerId: subjectId, fields: {} } : 'missing'
 }
 
-/** Finds the objects of the service with these types and ids, each once. The keys are those of `objectKey`. */
+/** Finds the objects of the service with these types and ids, each once and all together. The keys are those of `objectKey`. */
 export async function findObjects(
-  tx: Tx,
+  read: Read,
   finders: ObjectFinders,
   scope: ObjectScope,
   asked: readonly Pick<Asked, 'type' | 'id'>[],
 ): Promise<Map<string, QuestionObject>> {
-  const found = new Map<string, QuestionObject>()
-  for (const one of asked) {
-    const key = objectKey(one)
-    if (!found.has(key))
-      found.set(key, (await finders[one.type]?.(tx, scope, one.id.toLowerCase())) ?? 'missing')
-  }
-  return found
+  const each = new Map(asked.map((one) => [objectKey(one), one] as const))
+  const found = [...each].map(
+    async ([key, { type, id }]): Promise<[string, QuestionObject]> => [
+      key,
+      (await finders[type]?.(read, scope, id.toLowerCase())) ?? 'missing',
+    ],
+  )
+  return new Map(await Promise.all(found))
 }
 
 export const objectKey = ({ type, id }: Pick<Asked, 'type' | 'id'>): string => `${type} ${id.toLowerCase()}`

@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import type { ObjectFinders } from '../../platform/find-object.ts'
+import type { Read } from '../../platform/db/read.ts'
+import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { type ActionName, type ApplicationAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
@@ -25,59 +24,77 @@ export interface LoadedQuestions {
   questions: LoadedQuestion[]
 }
 
-/**
- * Loads the subjects and objects of questions, each once and in one transaction. Nothing is read for the caller and for
- * objects of an application.
- */
-export async function loadQuestions(
-  deps: Deps,
-  objects: ObjectFinders,
+/** What questions are about, as it was read: members, objects by `objectKey`, and what permissions of roles name. */
+export interface QuestionParts {
+  subjects: KnownSubject[]
+  objects: Map<string, QuestionObject>
+  named: Set<string>
+}
+
+/** Asks for the parts of questions, each once and all together. The caller and objects of an application are not read. */
+export async function findParts(
+  read: Read,
+  finders: ObjectFinders,
+  scope: ObjectScope,
+  questions: readonly Question[],
+): Promise<QuestionParts> {
+  const { tenantId, userId } = scope
+  const others = questions
+    .filter(({ subject: { type, id } }) => isMemberType(type) && subjectKey(id) !== userId)
+    .map(({ subject }) => subject.id)
+  const lookups = questions
+    .filter((one) => objectWithoutLookup({ ...one.resource, action: validAction(one) }, '') === undefined)
+    .map(({ resource }) => resource)
+  const [subjects, objects, named] = await Promise.all([
+    others.length > 0 ? findSubjects(read, tenantId, others) : [],
+    findObjects(read, finders, scope, lookups),
+    namesInRoles(read, tenantId, questions),
+  ])
+  return { subjects, objects, named }
+}
+
+/** The member that a question is about, or null. */
+export function knownSubject(
+  parts: QuestionParts,
   caller: Caller,
+  { subject }: Pick<Question, 'subject'>,
+): KnownSubject | null {
+  return (isMemberType(subject.type) && membersByName(parts, caller).get(subjectKey(subject.id))) || null
+}
+
+/** The caller's policies, at the revision of the request. */
+export const policiesOf = async ({ loadPolicies }: Pick<Deps, 'loadPolicies'>, caller: Caller) =>
+  loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
+
+/** Completes questions with their parts, and with the tenant's policies. */
+export async function loadQuestions(
+  deps: Pick<Deps, 'loadPolicies'>,
+  caller: Caller,
+  parts: QuestionParts,
   questions: readonly Question[],
 ): Promise<LoadedQuestions> {
-  const policies = await deps.loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
-  const asked = questions.map((question) => ({ question, action: validAction(question) }))
-  const self = knownCaller(caller)
-  const others = questions
-    .filter(({ subject }) => isMemberType(subject.type) && !isNamed(self, subject.id))
-    .map(({ subject }) => subject.id)
-  const lookups = asked
-    .filter(({ question, action }) => objectWithoutLookup({ ...question.resource, action }, '') === undefined)
-    .map(({ question }) => question.resource)
-  const misspelt = asked.filter(({ question, action }) => {
-    const named = policies.names(action, question.resource.type)
-    return !named.action || !named.resourceType
-  })
-  const scope = { tenantId: caller.tenantId, userId: caller.userId, now: deps.clock() }
-  const load = async (tx: Tx) => ({
-    subjects: others.length > 0 ? await findSubjects(tx, caller.tenantId, others) : [],
-    found: await findObjects(tx, objects, scope, lookups),
-    named: await namesInRoles(tx, caller.tenantId, misspelt),
-  })
-  const onlySubjects = lookups.length + misspelt.length === 0
-  const { subjects, found, named } = onlySubjects
-    ? { subjects: await readSubjects(deps, caller, others), ...nothingElse }
-    : await inTenant(deps.db, caller, load)
-  const members = byName([...subjects, ...(self ? [self] : [])])
+  const policies = await policiesOf(deps, caller)
+  const members = membersByName(parts, caller)
   return {
     policies,
-    questions: asked.map(({ question, action }) => {
+    questions: questions.map((question) => {
       const { subject, resource } = question
+      const action = validAction(question)
       const known = (isMemberType(subject.type) && members.get(subjectKey(subject.id))) || null
       const object =
         objectWithoutLookup({ ...resource, action }, known?.id ?? '') ??
-        found.get(objectKey(resource)) ??
+        parts.objects.get(objectKey(resource)) ??
         'missing'
-      const unknown = unknownWords(policies, named, action, resource.type)
+      const unknown = unknownWords(policies, parts.named, action, resource.type)
       return { question, action, known, object, unknown }
     }),
   }
 }
 
-const nothingElse = { found: new Map<string, QuestionObject>(), named: new Set<string>() }
-
-const readSubjects = async ({ db }: Deps, caller: Caller, others: readonly string[]) =>
-  others.length === 0 ? [] : readInTenant(db, caller, (read) => findSubjects(read, caller.tenantId, others))
+function membersByName({ subjects }: QuestionParts, caller: Caller): Map<string, KnownSubject> {
+  const self = knownCaller(caller)
+  return byName(self ? [...subjects, self] : subjects)
+}
 
 /** The action of a validated question. */
 export function validAction({
@@ -97,9 +114,6 @@ function knownCaller({ userId, auth: { user, membership } }: Caller): KnownSubje
   return membership && { id: userId, email: user.email, emailVerified: user.emailVerified, membership }
 }
 
-const isNamed = (known: KnownSubject | null, idOrEmail: string) =>
-  known !== null && namesOf(known).includes(subjectKey(idOrEmail))
-
 /** An unverified address names no one, because anyone can register with it. */
 const namesOf = ({ id, email, emailVerified }: KnownSubject) => (emailVerified ? [id, email] : [id])
 
@@ -108,14 +122,14 @@ const byName = (subjects: readonly KnownSubject[]): Map<string, KnownSubject> =>
 
 /** The permissions and resource types that roles name, of those that these questions use. */
 async function namesInRoles(
-  tx: Tx,
+  read: Read,
   tenantId: string,
-  asked: readonly { question: Question; action: string }[],
+  questions: readonly Question[],
 ): Promise<Set<string>> {
-  if (asked.length === 0) return new Set()
-  const permissions = await listPermissionsNaming(tx, tenantId, {
-    actions: [...new Set(asked.map(({ action }) => action))],
-    types: [...new Set(asked.map(({ question }) => question.resource.type))],
+  if (questions.length === 0) return new Set()
+  const permissions = await listPermissionsNaming(read, tenantId, {
+    actions: [...new Set(questions.map(validAction))],
+    types: [...new Set(questions.map(({ resource }) => resource.type))],
   })
   return new Set(permissions.flatMap((name) => [name, name.slice(0, name.indexOf(':'))]))
 }

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import type { Read } from '../../platform/db/read.ts'
 import type { ObjectFinders } from '../../platform/find-object.ts'
-import { publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
+import { type Bearer, publicRoute, type Route, resourceRoute } from '../../platform/http/route.ts'
 import { effectSchema, hintsShape, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { batchSchema, isBatch, itemsOf } from './batch-question.ts'
 import { accessResource, evaluate } from './evaluate.ts'
-import { batchResource, evaluateBatch, loadBatch } from './evaluate-batch.ts'
-import { loadQuestions } from './load-questions.ts'
-import { questionSchema } from './question.ts'
+import { batchResource, evaluateBatch, questionsOf } from './evaluate-batch.ts'
+import { findParts, knownSubject } from './load-questions.ts'
+import { type Question, questionSchema } from './question.ts'
 
 const answer = z
   .object({
@@ -56,54 +57,63 @@ const metadata = z.object({
 
 const tag = 'Evaluation'
 
-export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] => [
-  resourceRoute({
-    method: 'POST',
-    path: endpoints.access_evaluation_endpoint,
-    action: 'access:evaluate',
-    tag,
-    summary: 'Ask whether a subject is permitted to do something',
-    description:
-      'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id or verified e-mail address; others are denied. Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant.',
-    body: questionSchema,
-    status: 200,
-    answer,
-    load: ({ caller, body }) => loadQuestions(deps, objects, caller, [body]),
-    resource: ({ questions: [loaded] }) => accessResource(loaded?.known),
-    handle: (loaded, { caller }) => evaluate(deps, caller, loaded),
-  }),
-  resourceRoute({
-    method: 'POST',
-    path: endpoints.access_evaluations_endpoint,
-    action: 'access:evaluate',
-    tag,
-    summary: 'Ask up to 1,000 questions at once',
-    description:
-      'AuthZEN 1.0. The members at the top are defaults; a `subject`, `action`, `resource` or `context` of an item replaces the default as a whole, except that its `type` can come from there. `deny_on_first_deny` and `permit_on_first_permit` stop early, so the answer can be shorter. A faulty item, and one that you may not ask, is `decision: false` with an `error` in its context. Without `evaluations`, this is one question, as at `/access/v1/evaluation`.',
-    body: batchSchema,
-    status: 200,
-    answer: batchAnswer,
-    load: ({ caller, body }) => loadBatch(deps, objects, caller, itemsOf(body)),
-    resource: ({ questions: [first] }, { caller, body }) =>
-      isBatch(body) ? batchResource(caller) : accessResource(first?.known),
-    handle: (batch, { caller, body }) =>
-      isBatch(body)
-        ? evaluateBatch(deps, caller, batch, body.options.evaluations_semantic)
-        : evaluate(deps, caller, batch),
-  }),
-  publicRoute({
-    method: 'GET',
-    path: '/.well-known/authzen-configuration',
-    tag,
-    summary: 'Read where the endpoints of evaluation are',
-    description: 'AuthZEN 1.0 metadata',
-    status: 200,
-    answer: metadata,
-    handle: async () => ({
-      policy_decision_point: deps.publicUrl(),
-      ...(Object.fromEntries(
-        Object.entries(endpoints).map(([name, path]) => [name, `${deps.publicUrl()}${path}`]),
-      ) as Record<keyof typeof endpoints, string>),
+export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] => {
+  const partsOf = (read: Read, { tenantId, userId }: Bearer, questions: readonly Question[]) =>
+    findParts(read, objects, { tenantId, userId, now: deps.clock() }, questions)
+  return [
+    resourceRoute({
+      method: 'POST',
+      path: endpoints.access_evaluation_endpoint,
+      action: 'access:evaluate',
+      tag,
+      summary: 'Ask whether a subject is permitted to do something',
+      description:
+        'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id or verified e-mail address; others are denied. Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant.',
+      body: questionSchema,
+      status: 200,
+      answer,
+      load: (read, { caller, body }) => partsOf(read, caller, [body]),
+      resource: (parts, { caller, body }) => accessResource(knownSubject(parts, caller, body)),
+      handle: (parts, { caller, body }) => evaluate(deps, caller, parts, body),
     }),
-  }),
-]
+    resourceRoute({
+      method: 'POST',
+      path: endpoints.access_evaluations_endpoint,
+      action: 'access:evaluate',
+      tag,
+      summary: 'Ask up to 1,000 questions at once',
+      description:
+        'AuthZEN 1.0. The members at the top are defaults; a `subject`, `action`, `resource` or `context` of an item replaces the default as a whole, except that its `type` can come from there. `deny_on_first_deny` and `permit_on_first_permit` stop early, so the answer can be shorter. A faulty item, and one that you may not ask, is `decision: false` with an `error` in its context. Without `evaluations`, this is one question, as at `/access/v1/evaluation`.',
+      body: batchSchema,
+      status: 200,
+      answer: batchAnswer,
+      load: async (read, { caller, body }) => {
+        const items = itemsOf(body)
+        const questions = questionsOf(items)
+        const single = isBatch(body) ? undefined : questions[0]
+        return { items, single, parts: await partsOf(read, caller, questions) }
+      },
+      resource: ({ parts, single }, { caller }) =>
+        single ? accessResource(knownSubject(parts, caller, single)) : batchResource(caller),
+      handle: ({ parts, single, items }, { caller, body }) =>
+        single
+          ? evaluate(deps, caller, parts, single)
+          : evaluateBatch(deps, caller, parts, { items, semantic: body.options.evaluations_semantic }),
+    }),
+    publicRoute({
+      method: 'GET',
+      path: '/.well-known/authzen-configuration',
+      tag,
+      summary: 'Read where the endpoints of evaluation are',
+      description: 'AuthZEN 1.0 metadata',
+      status: 200,
+      answer: metadata,
+      handle: async () => ({
+        policy_decision_point: deps.publicUrl(),
+        ...(Object.fromEntries(
+          Object.entries(endpoints).map(([name, path]) => [name, `${deps.publicUrl()}${path}`]),
+        ) as Record<keyof typeof endpoints, string>),
+      }),
+    }),
+  ]
+}

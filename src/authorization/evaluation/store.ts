@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { sql } from '../../platform/db/transaction.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership } from '../../policy-engine/evaluate/query.ts'
@@ -74,7 +74,7 @@ export const subjectKey = (idOrEmail: string): string => idOrEmail.trim().toLowe
 
 /** The permissions of the tenant's roles that name one of these actions (themselves, or as `resource:*`) or types. */
 export async function listPermissionsNaming(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   { actions, types }: { actions: readonly string[]; types: readonly string[] },
 ): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { AttributeCatalogue, DataType } from '../../policy-engine/compile/conditions.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
@@ -14,12 +14,16 @@ export interface PolicySchema {
 }
 
 /** Reads the tenant's policy schema, built-in attributes included. */
-export async function readPolicySchema(tx: Tx, tenantId: string): Promise<PolicySchema> {
-  const revision = await readRevision(tx, tenantId)
+export async function readPolicySchema(read: Read, tenantId: string): Promise<PolicySchema> {
+  const [revision, definitions, roles] = await Promise.all([
+    readRevision(read, tenantId),
+    listDefinitions(read, tenantId),
+    listRoleNames(read, tenantId),
+  ])
   const attributes = new Map<string, { type: DataType }>(builtInAttributes)
-  for (const { category, key, data_type } of await listDefinitions(tx, tenantId))
+  for (const { category, key, data_type } of definitions)
     attributes.set(`${category}.${key}`, { type: data_type })
-  return { revision, roles: await listRoleNames(tx, tenantId), attributes }
+  return { revision, roles, attributes }
 }
 
 /** Whether policies compile to the same with both schemas. */

@@ -1,10 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { answerPage } from '../../platform/http/lists.ts'
-import type { Target } from '../../platform/http/route.ts'
+import { listing } from '../../platform/http/lists.ts'
+import type { LoadTarget } from '../../platform/http/route.ts'
 import { type PolicySchema, readPolicySchema } from './policy-schema.ts'
 import { showPolicy, showVersion } from './show-policy.ts'
 import {
@@ -25,9 +23,15 @@ export interface PolicyTarget {
 }
 
 /** Finds the policy of the path, or null. */
-export async function findTarget(tx: Tx, { caller, params }: Target): Promise<PolicyTarget | null> {
-  const row = await findPolicy(tx, caller.tenantId, pathId(params.id))
-  return row && { row, schema: await readPolicySchema(tx, caller.tenantId) }
+export async function findTarget(
+  read: Read,
+  { caller: { tenantId }, params }: LoadTarget,
+): Promise<PolicyTarget | null> {
+  const [row, schema] = await Promise.all([
+    findPolicy(read, tenantId, pathId(params.id)),
+    readPolicySchema(read, tenantId),
+  ])
+  return row && { row, schema }
 }
 
 /** A policy as a resource of policies. */
@@ -38,37 +42,35 @@ export const policyResource = ({ row, schema }: PolicyTarget) => ({
   fields: showPolicy(row, schema.roles),
 })
 
-/** {@link findTarget} in a transaction of its own. */
-export const loadPolicy = (deps: Deps, target: Target): Promise<PolicyTarget | null> =>
-  inTenant(deps.db, target.caller, (tx) => findTarget(tx, target))
-
-/** A page of the tenant's policies. */
-export async function pageOfPolicies(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const names = await inTenant(deps.db, caller, (tx) => listRoleNames(tx, tenantId))
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listPolicies(tx, tenantId, page),
-      count: await countPolicies(tx, tenantId, page),
-    }))
-  const asked = { path: '/api/v1/policies', query }
-  return answerPage(deps, caller, policyList, asked, load, (row) => showPolicy(row, names))
-}
+/** The tenant's policies. Each row comes with the names of the roles, which it shows. */
+export const policies = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/policies',
+    list: policyList,
+    rows: async (read, { caller: { tenantId } }, page) => {
+      const [rows, count, roles] = await Promise.all([
+        listPolicies(read, tenantId, page),
+        countPolicies(read, tenantId, page),
+        listRoleNames(read, tenantId),
+      ])
+      return { rows: rows.map((row) => ({ ...row, roles })), count }
+    },
+    show: ({ roles, ...row }) => showPolicy(row, roles),
+  })
 
 /** The versions of a policy, newest first. */
-export function pageOfVersions(
-  deps: Deps,
-  caller: Caller,
-  { row, schema: { roles } }: PolicyTarget,
-  query: ListQuery,
-) {
-  const { tenantId } = caller
-  const { id } = row
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listVersions(tx, tenantId, id, page),
-      count: row.version,
-    }))
-  const asked = { path: `/api/v1/policies/${id}/versions`, query }
-  return answerPage(deps, caller, versionList, asked, load, (version) => showVersion(version, roles))
-}
+export const versions = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/policies/:id/versions',
+    list: versionList,
+    rows: async (read, { caller: { tenantId }, params }, page) => {
+      const id = pathId(params.id)
+      const [rows, policy, roles] = await Promise.all([
+        listVersions(read, tenantId, id, page),
+        findPolicy(read, tenantId, id),
+        listRoleNames(read, tenantId),
+      ])
+      return { rows: rows.map((row) => ({ ...row, roles })), count: policy?.version ?? 0 }
+    },
+    show: ({ roles, ...version }) => showVersion(version, roles),
+  })

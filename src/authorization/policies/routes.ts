@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { pageOf } from '../../platform/http/lists.ts'
+import { pageOf, together } from '../../platform/http/lists.ts'
 import {
   changeRoute,
   overtaken,
@@ -17,9 +17,9 @@ import { removePolicy } from './delete-policy.ts'
 import { changeReason, newPolicy, policyChange } from './policy-body.ts'
 import { readPolicySchema } from './policy-schema.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
-import { findTarget, loadPolicy, pageOfPolicies, pageOfVersions, policyResource } from './read-policy.ts'
+import { findTarget, policies, policyResource, versions } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
-import { policyList, versionList } from './store.ts'
+import { versionList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
 import { type Plan, writePolicy } from './write-policy.ts'
 
@@ -77,14 +77,12 @@ export const policyRoutes = (deps: Deps): Route[] => {
   return [
     route({
       method: 'GET',
-      path: '/api/v1/policies',
       action: 'policy:list',
       tag,
       summary: 'List the policies of your tenant',
-      query: policyList.query,
       status: 200,
       answer: pageOf(policySchema),
-      handle: ({ caller, query }) => pageOfPolicies(deps, caller, query),
+      ...policies(deps),
     }),
     changeRoute({
       method: 'POST',
@@ -111,7 +109,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: policySchema,
       versioned: true,
-      load: (input) => loadPolicy(deps, input),
+      load: findTarget,
       resource: policyResource,
       handle: ({ row, schema: { roles } }) => new Versioned(row.version, showPolicy(row, roles)),
     }),
@@ -158,9 +156,9 @@ export const policyRoutes = (deps: Deps): Route[] => {
       query: versionList.query,
       status: 200,
       answer: pageOf(versionSchema),
-      load: (input) => loadPolicy(deps, input),
-      resource: policyResource,
-      handle: (target, { caller, query }) => pageOfVersions(deps, caller, target, query),
+      load: (read, input) => together(findTarget(read, input), versions(deps).load(read, input)),
+      resource: ({ found }) => policyResource(found),
+      handle: ({ page }, input) => versions(deps).handle(input, page),
     }),
     changeRoute({
       method: 'POST',
@@ -189,7 +187,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: testAnswer,
       refusals: [422],
-      load: (input) => loadPolicy(deps, input),
+      load: findTarget,
       resource: policyResource,
       handle: (target, { caller, body, text }) => testPolicy(deps, caller, target, body, text),
     }),
@@ -203,7 +201,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: previewAnswer,
       refusals: [422],
-      load: (input) => loadPolicy(deps, input),
+      load: findTarget,
       resource: policyResource,
       handle: (target, { caller, body, text }) => previewPolicy(deps, caller, target, body, text),
     }),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
@@ -74,13 +75,13 @@ export const policyList = defineList({
 })
 
 /** A page of the tenant's policies. */
-export function listPolicies(tx: Tx, tenantId: string, page: ListPage): Promise<readonly PolicyRow[]> {
+export function listPolicies(tx: Read, tenantId: string, page: ListPage): Promise<readonly PolicyRow[]> {
   return tx.any(sql.type(policyRow)`
     select ${columns} from policies where tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** The number of policies that pass the filters. */
-export function countPolicies(tx: Tx, tenantId: string, page?: ListPage): Promise<number> {
+export function countPolicies(tx: Read, tenantId: string, page?: ListPage): Promise<number> {
   if (!page?.filtered) return countRows(tx, tenantId, 'policies')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from policies where tenant_id = ${tenantId} ${page.conditions}`)
@@ -99,7 +100,7 @@ export function listManagedPolicies(tx: Tx, tenantId: string): Promise<readonly 
 }
 
 /** One policy of the tenant, or null. */
-export function findPolicy(tx: Tx, tenantId: string, id: string): Promise<PolicyRow | null> {
+export function findPolicy(tx: Read, tenantId: string, id: string): Promise<PolicyRow | null> {
   return tx.maybeOne(sql.type(policyRow)`
     select ${columns} from policies where tenant_id = ${tenantId} and id = ${id}`)
 }
@@ -225,13 +226,13 @@ const roleName = z.object({ id: z.uuid(), name: z.string() })
 export type RoleName = z.infer<typeof roleName>
 
 /** The tenant's roles by id and name. */
-export function listRoleNames(tx: Tx, tenantId: string): Promise<readonly RoleName[]> {
+export function listRoleNames(tx: Read, tenantId: string): Promise<readonly RoleName[]> {
   return tx.any(sql.type(roleName)`
     select id, name from roles where tenant_id = ${tenantId} order by created_at, id`)
 }
 
 /** The tenant's current policy revision. */
-export function readRevision(tx: Tx, tenantId: string): Promise<number> {
+export function readRevision(tx: Read, tenantId: string): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
     select policy_revision from tenants where id = ${tenantId}`)
 }
@@ -275,7 +276,7 @@ export const versionList = defineList({
 
 /** A page of the versions of a policy. */
 export function listVersions(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   policyId: string,
   page: ListPage,

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import type { ObjectFinders } from '../../platform/find-object.ts'
+import type { Read } from '../../platform/db/read.ts'
+import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import {
@@ -10,60 +10,57 @@ import {
   isApplicationAction,
 } from '../../policy-engine/catalogue/actions.ts'
 import { isAbout } from '../evaluation/find-question-object.ts'
-import { type LoadedQuestion, type LoadedQuestions, loadQuestions } from '../evaluation/load-questions.ts'
+import { findParts, loadQuestions, policiesOf, type QuestionParts } from '../evaluation/load-questions.ts'
 import { queryOf } from '../evaluation/question.ts'
 import { listPermissionsNaming } from '../evaluation/store.ts'
 import { answerSearch } from './search.ts'
 import type { ActionSearch } from './search-question.ts'
 
-/** A question for each action, and the subject of all of them. */
-interface LoadedActionSearch extends LoadedQuestions {
-  known: LoadedQuestion['known']
+/** What a search for actions is about, and the permissions of roles on its type. */
+interface FoundActionSearch {
+  parts: QuestionParts
+  permissions: readonly string[]
 }
 
-// Names the subject where no action is known.
-const anyAction = 'application:any'
+// Stands for the action while none is examined.
+const anyAction = { name: 'application:any' }
 
-/**
- * Loads the questions of a search for actions, one for each: the service's actions on the type, and those of the
- * application that policies or roles name.
- */
-export async function loadActionSearch(
-  deps: Deps,
+/** Asks for the subject, the object, and the permissions of roles on the type, together. */
+export async function findActionSearch(
+  read: Read,
   objects: ObjectFinders,
-  caller: Caller,
+  scope: ObjectScope,
   body: ActionSearch,
-): Promise<LoadedActionSearch> {
-  const policies = await deps.loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
-  const names = await actionsOn(deps, caller, policies, body.resource.type)
-  const asked = [...names, anyAction].map((name) => ({ ...body, action: { name } }))
-  const { questions, ...loaded } = await loadQuestions(deps, objects, caller, asked)
-  return { ...loaded, questions: questions.slice(0, -1), known: questions.at(-1)?.known ?? null }
+): Promise<FoundActionSearch> {
+  const [parts, permissions] = await Promise.all([
+    findParts(read, objects, scope, [{ ...body, action: anyAction }]),
+    listPermissionsNaming(read, scope.tenantId, { actions: [], types: [body.resource.type] }),
+  ])
+  return { parts, permissions }
 }
 
-async function actionsOn(
-  { db }: Deps,
-  caller: Caller,
+/** The service's actions on the type, and those of the application that policies or roles name. */
+function actionsOn(
   policies: PoliciesInForce,
+  permissions: readonly string[],
   type: string,
-): Promise<(ActionName | ApplicationAction)[]> {
-  const { tenantId } = caller
-  const permissions = await inTenant(db, caller, (tx) =>
-    listPermissionsNaming(tx, tenantId, { actions: [], types: [type] }),
-  )
+): (ActionName | ApplicationAction)[] {
   const named = [...policies.actionsOn(type), ...permissions].filter(isApplicationAction)
   return [...new Set([...actionNames.filter((name) => isAbout(name, type)), ...named])].sort()
 }
 
 /** The actions that the subject may do on the resource, by name. An action of its type is named by its verb. */
-export function searchActions(
+export async function searchActions(
   deps: Deps,
   caller: Caller,
-  { policies, questions }: LoadedQuestions,
+  { parts, permissions }: FoundActionSearch,
   body: ActionSearch,
 ) {
   const now = deps.clock()
   const { type } = body.resource
+  const policies = await policiesOf(deps, caller)
+  const asked = actionsOn(policies, permissions, type).map((name) => ({ ...body, action: { name } }))
+  const { questions } = await loadQuestions(deps, caller, parts, asked)
   async function* actions(after: string | null) {
     yield questions
       .filter(({ action }) => after === null || action > after)

@@ -5,21 +5,20 @@ import type { ListedObject, ObjectListers, ObjectPosition } from '../../platform
 import { isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
 import { isAbout } from '../evaluation/find-question-object.ts'
-import { type LoadedQuestions, loadQuestions, validAction } from '../evaluation/load-questions.ts'
+import { knownSubject, policiesOf, type QuestionParts, validAction } from '../evaluation/load-questions.ts'
 import { type Question, queryOf } from '../evaluation/question.ts'
 import { candidatesAfter } from './named-candidates.ts'
 import { answerSearch } from './search.ts'
 import type { ResourceSearch } from './search-question.ts'
 
-/** Loads the subject of a search for resources. */
-export const loadResourceSearch = (
-  deps: Deps,
-  caller: Caller,
-  body: ResourceSearch,
-): Promise<LoadedQuestions> => loadQuestions(deps, {}, caller, [{ ...body, resource: nothing(body) }])
-
-/** Stands for the resource while none is examined. It is not looked up, because it is not a UUID. */
-const nothing = ({ resource: { type } }: ResourceSearch) => ({ type, id: 'any' })
+/**
+ * The question of a search for resources, while none is examined. Its resource is not looked up, because its id is not a
+ * UUID.
+ */
+export const withoutResource = (body: ResourceSearch): Question => ({
+  ...body,
+  resource: { type: body.resource.type, id: 'any' },
+})
 
 type Result = { type: string; id: string }
 
@@ -27,17 +26,18 @@ type Result = { type: string; id: string }
  * The resources of a type on which the subject may do the action: of a type of the service, the tenant's own objects; of
  * a type of the application, the candidates that the question names, and the ids that policies name.
  */
-export function searchResources(
+export async function searchResources(
   deps: Deps,
   lists: ObjectListers,
   caller: Caller,
-  { policies, questions }: LoadedQuestions,
+  parts: QuestionParts,
   body: ResourceSearch,
 ) {
   const now = deps.clock()
   const { type, properties, candidates = [] } = body.resource
   const action = validAction(body)
-  const known = questions[0]?.known ?? null
+  const known = knownSubject(parts, caller, body)
+  const policies = await policiesOf(deps, caller)
   const slice = policies.slice(type, action, now)
   const ask = (id: string, own: Question['context'], object?: ListedObject['object']) => {
     const question: Question = { ...body, resource: { type, id, properties: own ?? properties } }

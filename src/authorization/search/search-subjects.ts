@@ -1,9 +1,7 @@
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import type { ObjectFinders } from '../../platform/find-object.ts'
+import { type Read, readInTenant } from '../../platform/db/read.ts'
+import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
 import {
   findObjects,
@@ -11,7 +9,7 @@ import {
   objectWithoutLookup,
   type QuestionObject,
 } from '../evaluation/find-question-object.ts'
-import { validAction } from '../evaluation/load-questions.ts'
+import { policiesOf, validAction } from '../evaluation/load-questions.ts'
 import { isMemberType, type Question, queryOf } from '../evaluation/question.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
@@ -19,43 +17,33 @@ import { answerSearch, type Candidates } from './search.ts'
 import type { SubjectSearch } from './search-question.ts'
 import { listMembersAsSubjects, listRolesOfSubjects } from './store.ts'
 
-/** A search with its policies and the object that it names. */
-interface LoadedSearch {
-  policies: PoliciesInForce
-  action: ReturnType<typeof validAction>
-  /** undefined: without a lookup, so it depends on the subject */
-  object: QuestionObject | undefined
-}
-
-/** Loads the object of a search for subjects. */
-export async function loadSubjectSearch(
-  deps: Deps,
-  objects: ObjectFinders,
-  caller: Caller,
-  body: SubjectSearch,
-): Promise<LoadedSearch> {
-  const policies = await deps.loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
-  const action = validAction(body)
-  const { resource } = body
-  if (objectWithoutLookup({ ...resource, action }, '') !== undefined)
-    return { policies, action, object: undefined }
-  const scope = { tenantId: caller.tenantId, userId: caller.userId, now: deps.clock() }
-  const found = await inTenant(deps.db, caller, (tx) => findObjects(tx, objects, scope, [resource]))
-  return { policies, action, object: found.get(objectKey(resource)) ?? 'missing' }
+/** The object of a search for subjects; undefined without a lookup, so it depends on the subject. */
+export async function findSearchedObject(
+  read: Read,
+  finders: ObjectFinders,
+  scope: ObjectScope,
+  { action, resource }: SubjectSearch,
+): Promise<{ object: QuestionObject | undefined }> {
+  const asked = { ...resource, action: validAction({ action, resource }) }
+  if (objectWithoutLookup(asked, '') !== undefined) return { object: undefined }
+  const found = await findObjects(read, finders, scope, [resource])
+  return { object: found.get(objectKey(resource)) ?? 'missing' }
 }
 
 /**
  * The subjects of a type who may do the action: of type `user`, the members; of a type of the application, the candidates
  * that the question names, and the ids that policies name.
  */
-export function searchSubjects(
+export async function searchSubjects(
   deps: Deps,
   caller: Caller,
-  { policies, action, object }: LoadedSearch,
+  object: QuestionObject | undefined,
   body: SubjectSearch,
 ) {
   const now = deps.clock()
   const { type, properties, candidates = [] } = body.subject
+  const action = validAction(body)
+  const policies = await policiesOf(deps, caller)
   const slice = policies.slice(body.resource.type, action, now)
   const examine = (known: KnownSubject | null, { id, properties: own }: NamedCandidate) => {
     const question: Question = { ...body, subject: { type, id, properties: own ?? properties } }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { byId, byText, defineList, type ListPage } from '../../platform/db/list.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../platform/db/read.ts'
+import { sql } from '../../platform/db/transaction.ts'
 
 const auditRow = z.object({
   id: z.uuid(),
@@ -41,13 +42,13 @@ export const auditList = defineList({
 })
 
 /** A page of the tenant's audit log. */
-export function listAuditLog(tx: Tx, tenantId: string, page: ListPage): Promise<readonly AuditLogRow[]> {
+export function listAuditLog(tx: Read, tenantId: string, page: ListPage): Promise<readonly AuditLogRow[]> {
   return tx.any(sql.type(auditRow)`
     select ${columns} from audit_log a where a.tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** One row of the tenant's audit log, or null. */
-export function findAuditEntry(tx: Tx, tenantId: string, id: string): Promise<AuditLogRow | null> {
+export function findAuditEntry(tx: Read, tenantId: string, id: string): Promise<AuditLogRow | null> {
   return tx.maybeOne(sql.type(auditRow)`
     select ${columns} from audit_log a where a.tenant_id = ${tenantId} and a.id = ${id}`)
 }

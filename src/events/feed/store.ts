@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
-import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { sql } from '../../platform/db/transaction.ts'
 import { type EventRow, eventColumns, eventRow } from '../envelope.ts'
 
 const deletedUpTo = z.object({ deleted_up_to: z.number() })
@@ -39,7 +39,7 @@ export async function listEventsAfter(
 }
 
 /** One event of the tenant, or null. */
-export function findEvent(tx: Tx, tenantId: string, id: string): Promise<EventRow | null> {
+export function findEvent(tx: Read, tenantId: string, id: string): Promise<EventRow | null> {
   return tx.maybeOne(sql.type(eventRow)`
     select ${eventColumns} from events e where e.tenant_id = ${tenantId} and e.id = ${id}`)
 }

@@ -2,6 +2,7 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { earliestId, timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -225,7 +226,7 @@ export const deliveryList = defineList({
 
 /** A page of the deliveries of a webhook. */
 export function listDeliveries(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   webhookId: string,
   page: ListPage,

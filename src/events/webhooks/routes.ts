@@ -1,12 +1,25 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Read } from '../../platform/db/read.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { answerPage, pageOf, uncountedPageOf } from '../../platform/http/lists.ts'
-import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
+import {
+  listing,
+  pageAndCount,
+  pageOf,
+  together,
+  uncounted,
+  uncountedPageOf,
+} from '../../platform/http/lists.ts'
+import {
+  changeRoute,
+  type LoadTarget,
+  type Route,
+  resourceRoute,
+  route,
+  type Target,
+} from '../../platform/http/route.ts'
 import { createWebhook } from './create-webhook.ts'
 import { removeWebhook } from './delete-webhook.ts'
 import { deliveryList, listDeliveries } from './delivery-store.ts'
@@ -44,26 +57,26 @@ const one = `${all}/:id`
 const withOriginOnly = <Body extends { url?: string | undefined }>(body: Body): Body =>
   body.url === undefined ? body : { ...body, url: new URL(body.url).origin }
 
-const loadWebhook = (deps: Deps, caller: Caller, id: string): Promise<WebhookRow | null> =>
-  inTenant(deps.db, caller, (tx) => findWebhook(tx, caller.tenantId, id))
+const loadWebhook = (read: Read, { caller, params }: LoadTarget): Promise<WebhookRow | null> =>
+  findWebhook(read, caller.tenantId, pathId(params.id))
 
-function pageOfWebhooks(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listWebhooks(tx, tenantId, page),
-      count: await countMatching(tx, tenantId, page),
-    }))
-  return answerPage(deps, caller, webhookList, { path: '/api/v1/webhooks', query }, load, showWebhook)
-}
+const webhooks = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/webhooks',
+    list: webhookList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(listWebhooks(read, tenantId, page), countMatching(read, tenantId, page)),
+    show: showWebhook,
+  })
 
-function pageOfDeliveries(deps: Deps, caller: Caller, id: string, query: ListQuery) {
-  const { tenantId } = caller
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({ rows: await listDeliveries(tx, tenantId, id, page) }))
-  const request = { path: `/api/v1/webhooks/${id}/deliveries`, query }
-  return answerPage(deps, caller, deliveryList, request, load, showDelivery)
-}
+const deliveries = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/webhooks/:id/deliveries',
+    list: deliveryList,
+    rows: (read, { caller: { tenantId }, params }, page) =>
+      uncounted(listDeliveries(read, tenantId, pathId(params.id), page)),
+    show: showDelivery,
+  })
 
 /** Loads the webhook of the path and locks it until the transaction ends. */
 const lockedWebhook = (tx: Tx, { caller, params }: Target): Promise<WebhookRow | null> =>
@@ -74,14 +87,12 @@ export const webhookRoutes = (deps: Deps): Route[] => {
   return [
     route({
       method: 'GET',
-      path: all,
       action: 'webhook:list',
       tag,
       summary: 'List the webhooks of your tenant',
-      query: webhookList.query,
       status: 200,
       answer: pageOf(webhookSchema),
-      handle: ({ caller, query }) => pageOfWebhooks(deps, caller, query),
+      ...webhooks(deps),
     }),
     changeRoute({
       method: 'POST',
@@ -110,7 +121,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       status: 200,
       answer: webhookSchema,
       versioned: true,
-      load: ({ caller, params }) => loadWebhook(deps, caller, pathId(params.id)),
+      load: loadWebhook,
       resource: webhookResource,
       handle: (row) => new Versioned(row.version, showWebhook(row)),
     }),
@@ -184,9 +195,9 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       query: deliveryList.query,
       status: 200,
       answer: uncountedPageOf(deliverySchema),
-      load: ({ caller, params }) => loadWebhook(deps, caller, pathId(params.id)),
-      resource: webhookResource,
-      handle: ({ id }, { caller, query }) => pageOfDeliveries(deps, caller, id, query),
+      load: (read, input) => together(loadWebhook(read, input), deliveries(deps).load(read, input)),
+      resource: ({ found }) => webhookResource(found),
+      handle: ({ page }, input) => deliveries(deps).handle(input, page),
     }),
     changeRoute({
       method: 'POST',

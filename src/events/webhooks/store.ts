@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { asWorker, type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Sample } from '../../platform/metrics/read-sources.ts'
 import { openAfter } from './next-attempt.ts'
@@ -38,24 +39,24 @@ export const webhookList = defineList({
 })
 
 /** A page of the tenant's webhooks. */
-export function listWebhooks(tx: Tx, tenantId: string, page: ListPage): Promise<readonly WebhookRow[]> {
+export function listWebhooks(tx: Read, tenantId: string, page: ListPage): Promise<readonly WebhookRow[]> {
   return tx.any(sql.type(webhookRow)`
     select ${columns} from webhooks where tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** Counts the webhooks that match the filters. Without filters the count comes from `row_counts`. */
-export function countMatching(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+export function countMatching(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countWebhooks(tx, tenantId)
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from webhooks where tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** Counts the tenant's webhooks. Reliable once the transaction has inserted one, which locks the counter. */
-export const countWebhooks = (tx: Tx, tenantId: string): Promise<number> =>
+export const countWebhooks = (tx: Read, tenantId: string): Promise<number> =>
   countRows(tx, tenantId, 'webhooks')
 
 /** One webhook of the tenant, or null. */
-export function findWebhook(tx: Tx, tenantId: string, id: string): Promise<WebhookRow | null> {
+export function findWebhook(tx: Read, tenantId: string, id: string): Promise<WebhookRow | null> {
   return tx.maybeOne(sql.type(webhookRow)`
     select ${columns} from webhooks where tenant_id = ${tenantId} and id = ${id}`)
 }

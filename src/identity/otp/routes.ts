@@ -1,11 +1,8 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { confirmBody, repeatedPassword, verifyBody } from './bodies.ts'
 import { confirmTotp } from './confirm-totp.ts'
@@ -14,7 +11,7 @@ import { deviceSchema, pair, toJsonDevice, verifiedSchema } from './device-schem
 import { generateRecoveryCodes } from './generate-recovery-codes.ts'
 import { sendEmailCode } from './send-email-code.ts'
 import { setUpTotp } from './setup-totp.ts'
-import { countDevices, type DeviceRow, deviceList, listDevices } from './store.ts'
+import { countDevices, deviceList, listDevices } from './store.ts'
 import { undoEnrolment } from './undo-enrolment.ts'
 import { verifyCode } from './verify-code.ts'
 
@@ -28,17 +25,14 @@ const deviceName = z
 
 const tag = 'Second factors'
 
-function pageOfDevices(deps: Deps, caller: Caller, query: ListQuery) {
-  const { userId } = caller
-  const now = deps.clock()
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listDevices(tx, userId, page),
-      count: await countDevices(tx, userId, page),
-    }))
-  const toJson = (row: DeviceRow) => toJsonDevice(row, now)
-  return answerPage(deps, caller, deviceList, { path: '/api/v1/auth/otp/devices', query }, load, toJson)
-}
+const devices = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/auth/otp/devices',
+    list: deviceList,
+    rows: (read, { caller: { userId } }, page) =>
+      pageAndCount(listDevices(read, userId, page), countDevices(read, userId, page)),
+    show: (row) => toJsonDevice(row, deps.clock()),
+  })
 
 export const otpRoutes = (deps: Deps): Route[] => [
   route({
@@ -130,14 +124,12 @@ export const otpRoutes = (deps: Deps): Route[] => [
   }),
   route({
     method: 'GET',
-    path: '/api/v1/auth/otp/devices',
     action: 'otp_device:list',
     tag,
     summary: 'List your second factors',
-    query: deviceList.query,
     status: 200,
     answer: pageOf(deviceSchema),
-    handle: ({ caller, query }) => pageOfDevices(deps, caller, query),
+    ...devices(deps),
   }),
   route({
     method: 'DELETE',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { deviceTypes } from './channels.ts'
 
@@ -42,19 +43,19 @@ export const deviceList = defineList({
 })
 
 /** A page of a person's devices. */
-export function listDevices(tx: Tx, userId: string, page: ListPage): Promise<readonly DeviceRow[]> {
+export function listDevices(tx: Read, userId: string, page: ListPage): Promise<readonly DeviceRow[]> {
   return tx.any(sql.type(deviceRow)`
     select ${columns} from ${devices} where d.user_id = ${userId} and ${listed} ${page.tail}`)
 }
 
 /** How many devices {@link listDevices} lists over all pages. */
-export function countDevices(tx: Tx, userId: string, page: ListPage): Promise<number> {
+export function countDevices(tx: Read, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from ${devices} where d.user_id = ${userId} and ${listed} ${page.conditions}`)
 }
 
 /** One of a person's listed devices, or null. */
-export function findDevice(tx: Tx, userId: string, id: string): Promise<DeviceRow | null> {
+export function findDevice(tx: Read, userId: string, id: string): Promise<DeviceRow | null> {
   return tx.maybeOne(sql.type(deviceRow)`
     select ${columns} from ${devices} where d.user_id = ${userId} and d.id = ${id} and ${listed}`)
 }

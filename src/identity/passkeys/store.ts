@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 // Times are in ms since 1970. What passkeys share with other second factors is in otp/factor-store.ts.
@@ -37,7 +38,7 @@ export function countPasskeys(tx: Tx, userId: string, page: ListPage): Promise<n
 }
 
 /** One of a person's passkeys, or null. */
-export function findPasskey(tx: Tx, userId: string, id: string): Promise<PasskeyRow | null> {
+export function findPasskey(tx: Read, userId: string, id: string): Promise<PasskeyRow | null> {
   return tx.maybeOne(sql.type(passkeyRow)`
     select ${columns} from passkeys where user_id = ${userId} and id = ${id}`)
 }

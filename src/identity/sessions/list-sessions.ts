@@ -1,9 +1,6 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { answerPage } from '../../platform/http/lists.ts'
+import { listing, pageAndCount } from '../../platform/http/lists.ts'
 import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { countSessionsOf, type ListedSession, listSessionsOf, sessionList } from './store.ts'
 
@@ -32,14 +29,13 @@ export const toJsonSession = (row: ListedSession, current: string) => ({
 })
 
 /** A page of the caller's live sessions, oldest first. */
-export function listSessions(deps: Deps, caller: Caller, query: ListQuery) {
-  const { userId, sessionId } = caller
-  const now = deps.clock()
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listSessionsOf(tx, userId, now, page),
-      count: await countSessionsOf(tx, userId, now, page),
-    }))
-  const listed = { path: '/api/v1/auth/sessions', query }
-  return answerPage(deps, caller, sessionList, listed, load, (row) => toJsonSession(row, sessionId))
-}
+export const sessions = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/auth/sessions',
+    list: sessionList,
+    rows(read, { caller: { userId } }, page) {
+      const now = deps.clock()
+      return pageAndCount(listSessionsOf(read, userId, now, page), countSessionsOf(read, userId, now, page))
+    },
+    show: (row, { sessionId }) => toJsonSession(row, sessionId),
+  })

@@ -1,16 +1,15 @@
 import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
 import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
 import { channelsOn } from '../otp/channels.ts'
 import { type AuthContextRow, findAuthContext, findPendingAuthContext } from './store.ts'
 
-/** Reads the context of a token's bearer, in the scope of exactly that tenant and person. */
+/** Reads the context of a token's bearer. The scope of `read` is exactly that tenant and person. */
 export const authContextLoader =
-  ({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): LoadAuthContext =>
-  async (bearer) => {
+  ({ clock, config }: Pick<Deps, 'clock' | 'config'>): LoadAuthContext =>
+  async (read, bearer) => {
     const find = bearer.token === 'otp_pending' ? findPendingAuthContext : findAuthContext
-    const row = await readInTenant(db, bearer, (read) => find(read, { ...bearer, now: clock() }))
+    const row = await find(read, { ...bearer, now: clock() })
     return row && authContextOf(row, config)
   }
 

@@ -3,20 +3,17 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { pageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { endOwnSession } from './end-session.ts'
-import { listSessions, sessionSchema } from './list-sessions.ts'
-import { sessionList } from './store.ts'
+import { sessionSchema, sessions } from './list-sessions.ts'
 
 export const sessionRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
-    path: '/api/v1/auth/sessions',
     action: 'session:list',
     tag: 'Sign-in',
     summary: 'List your sessions',
-    query: sessionList.query,
     status: 200,
     answer: pageOf(sessionSchema),
-    handle: ({ caller, query }) => listSessions(deps, caller, query),
+    ...sessions(deps),
   }),
   route({
     method: 'DELETE',

@@ -298,7 +298,7 @@ const live = (userId: string, now: number) =>
 
 /** A page of a person's live sessions. */
 export function listSessionsOf(
-  tx: Tx,
+  tx: Read,
   userId: string,
   now: number,
   page: ListPage,
@@ -309,7 +309,7 @@ export function listSessionsOf(
 
 /** One of a person's live sessions, or null. */
 export function findSessionOf(
-  tx: Tx,
+  tx: Read,
   userId: string,
   now: number,
   id: string,
@@ -319,7 +319,7 @@ export function findSessionOf(
 }
 
 /** How many live sessions match the filters. A person has few, so counting them is cheap. */
-export function countSessionsOf(tx: Tx, userId: string, now: number, page: ListPage): Promise<number> {
+export function countSessionsOf(tx: Read, userId: string, now: number, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) as count from sessions where ${live(userId, now)} ${page.conditions}`)
 }

@@ -1,39 +1,39 @@
 import type { Deps } from '../../deps.ts'
-import { readAsSystem, readInTenant } from '../../platform/db/read.ts'
+import { readInTenant } from '../../platform/db/read.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { permissionsOf } from '../../policy-engine/catalogue/actions.ts'
-import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
+import { listOwnMemberships, type OwnMembership } from '../../tenancy/members/store.ts'
 import { findUser, type UserRow } from './store.ts'
 import { toJsonUser } from './user-schemas.ts'
 
 /** The caller's own profile: the person, their permissions in this tenant, and their memberships. */
-export function readProfile(deps: Deps, caller: Caller) {
+export function showProfile(caller: Caller, memberships: readonly OwnMembership[]) {
   const { user } = caller.auth
-  return profileOf(deps, caller, {
+  const person = {
     ...user,
     first_name: user.firstName,
     last_name: user.lastName,
     is_active: user.isActive,
     email_verified: user.emailVerified,
     date_joined: user.dateJoined,
-  })
+  }
+  return profileOf(caller, person, memberships)
 }
 
 /** The same after a change of the person, which the request's auth context does not include. */
-export async function rereadProfile(deps: Deps, caller: Caller) {
-  const user = await readInTenant(deps.db, caller, (read) => findUser(read, caller.userId))
+export async function rereadProfile(deps: Pick<Deps, 'db'>, caller: Caller) {
+  const [user, memberships] = await readInTenant(deps.db, caller, (read) =>
+    Promise.all([findUser(read, caller.userId), listOwnMemberships(read)]),
+  )
   if (!user) throw notFound()
-  return profileOf(deps, caller, { ...user, email_verified: user.email_verified_at !== null })
+  return profileOf(caller, { ...user, email_verified: user.email_verified_at !== null }, memberships)
 }
 
 type Person = Omit<UserRow, 'updated_at' | 'email_verified_at'> & { email_verified: boolean }
 
-async function profileOf({ db }: Deps, caller: Caller, user: Person) {
-  const memberships = await readAsSystem(db, 'a person has memberships in many tenants', (read) =>
-    listMembershipsOf(read, caller.userId),
-  )
+function profileOf(caller: Caller, user: Person, memberships: readonly OwnMembership[]) {
   const here = memberships.find((membership) => membership.tenant_id === caller.tenantId)
   if (!here) throw notFound()
   return new Versioned(user.version, {
@@ -51,7 +51,7 @@ async function profileOf({ db }: Deps, caller: Caller, user: Person) {
   })
 }
 
-const brief = (membership: Membership) => ({
+const brief = (membership: OwnMembership) => ({
   id: membership.tenant_id,
   name: membership.tenant_name,
   slug: membership.tenant_slug,

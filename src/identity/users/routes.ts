@@ -1,20 +1,17 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
 import { readInTenant } from '../../platform/db/read.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
 import { notFound, sessionRevoked } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
-import { countMembers, userList } from '../../tenancy/members/store.ts'
+import { countMembers, listOwnMemberships, userList } from '../../tenancy/members/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { emailAddress, personName, presentedPassword } from '../person.ts'
 import { assertStrongSession } from '../sessions/fresh-authentication.ts'
 import { eraseUser } from './erase-user.ts'
-import { readProfile, rereadProfile } from './read-profile.ts'
+import { rereadProfile, showProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
 import { updateProfile } from './update-profile.ts'
 import { memberUserSchema, profileSchema, toJsonMemberUser, userResource } from './user-schemas.ts'
@@ -34,15 +31,14 @@ const erasure = z.object({
     .meta({ description: 'Required unless you showed a second factor in the last 10 minutes' }),
 })
 
-function pageOfUsers(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => {
-      const count = await countMembers(tx, tenantId, page)
-      return { rows: await listUsersOf(tx, tenantId, page, count), count }
-    })
-  return answerPage(deps, caller, userList, { path: '/api/v1/users', query }, load, toJsonMemberUser)
-}
+const users = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/users',
+    list: userList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(listUsersOf(read, tenantId, page), countMembers(read, tenantId, page)),
+    show: toJsonMemberUser,
+  })
 
 const versionedUser = (user: MemberUserRow) => new Versioned(user.version, toJsonMemberUser(user))
 
@@ -53,19 +49,15 @@ function withEmail(profile: Awaited<ReturnType<typeof rereadProfile>>, email: st
 }
 
 export function userRoutes(deps: Deps): Route[] {
-  const loadUser = (caller: Caller, id: string) =>
-    readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
   return [
     route({
       method: 'GET',
-      path: '/api/v1/users',
       action: 'user:list',
       tag: 'Users',
       summary: 'List the people of your tenant',
-      query: userList.query,
       status: 200,
       answer: pageOf(memberUserSchema),
-      handle: ({ caller, query }) => pageOfUsers(deps, caller, query),
+      ...users(deps),
     }),
     route({
       method: 'GET',
@@ -76,7 +68,8 @@ export function userRoutes(deps: Deps): Route[] {
       status: 200,
       answer: profileSchema,
       versioned: true,
-      handle: ({ caller }) => readProfile(deps, caller),
+      load: (read) => listOwnMemberships(read),
+      handle: ({ caller }, memberships) => showProfile(caller, memberships),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
       route({
@@ -125,7 +118,7 @@ export function userRoutes(deps: Deps): Route[] {
       status: 200,
       answer: memberUserSchema,
       versioned: true,
-      load: ({ caller, params }) => loadUser(caller, pathId(params.id)),
+      load: (read, { caller, params }) => findUserOf(read, caller.tenantId, pathId(params.id)),
       resource: userResource,
       handle: versionedUser,
     }),
@@ -141,11 +134,11 @@ export function userRoutes(deps: Deps): Route[] {
         answer: memberUserSchema,
         versioned: true,
         // The policy engine refuses a change of another person's profile, whether that person exists or not.
-        load: async ({ params }) => pathId(params.id),
+        load: async (_read, { params }) => pathId(params.id),
         resource: (id) => ({ type: 'user', id, ownerId: id }),
         handle: async (id, { caller, body, ifMatch }) => {
           const { shownEmail } = await updateProfile(deps, caller, body, ifMatch)
-          const user = await loadUser(caller, id)
+          const user = await readInTenant(deps.db, caller, (read) => findUserOf(read, caller.tenantId, id))
           if (!user) throw notFound()
           return versionedUser(shownEmail === null ? user : { ...user, email: shownEmail })
         },

@@ -149,14 +149,9 @@ const memberColumns = sql.fragment`
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
-/** A page of the people of a tenant; `count` of them match the filters. */
-export function listUsersOf(
-  tx: Tx,
-  tenantId: string,
-  page: ListPage,
-  count: number,
-): Promise<readonly MemberUserRow[]> {
-  return tx.any(sql.type(memberUserRow)`select ${memberColumns} from ${pageOfMembers(tenantId, page, count)}`)
+/** A page of the people of a tenant. */
+export function listUsersOf(read: Read, tenantId: string, page: ListPage): Promise<readonly MemberUserRow[]> {
+  return read.any(sql.type(memberUserRow)`${pageOfMembers(memberColumns, tenantId, page)}`)
 }
 
 /** One person of a tenant, or null. */

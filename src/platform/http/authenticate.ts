@@ -4,6 +4,7 @@ import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNo
 import { isUuid } from '../uuid.ts'
 import type { AuthContext, Caller } from './caller.ts'
 import { evaluate, resourceIn } from './decide.ts'
+import type { Loading } from './load-request.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { viewRows } from './row-view.ts'
@@ -18,17 +19,17 @@ export interface CallBudget {
 }
 
 /**
- * Loads the caller's auth context and the tenant's policies. Throws 401 and 429, and for the path of another tenant 403
- * `tenant_mismatch` or 404.
+ * Judges the caller's auth context, and gives it with the tenant's policies. Throws 401 and 429, and for the path of
+ * another tenant 403 `tenant_mismatch` or 404.
  */
 export async function authenticate(
   deps: PathDeps,
   http: Context,
   route: DecidedRoute,
   claims: Claims,
+  { tenantId, auth: loading }: Pick<Loading, 'tenantId' | 'auth'>,
 ): Promise<RequestContext> {
-  const tenantId = scopeOf(route, claims.tenantId, http.params)
-  const auth = await deps.loadAuthContext({ ...claims, tenantId })
+  const auth = await loading
   assertAlive(claims.token, auth)
   if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
   // Count only now: the token of an ended session must not use up its owner's calls.
@@ -53,8 +54,8 @@ export async function authenticate(
     viewOfRows,
   }
   const { tenant } = auth
-  const loading = tenant && deps.loadPolicies(caller, tenant.policyRevision)
-  const policies = loading instanceof Promise ? await loading : loading
+  const inForce = tenant && deps.loadPolicies(caller, tenant.policyRevision)
+  const policies = inForce instanceof Promise ? await inForce : inForce
   const request: RequestContext = { http, route, caller, policies, now: deps.clock(), decided: null }
   return request
 }
@@ -72,9 +73,6 @@ export function pathId(text: string | undefined): string {
   if (!isUuid(id)) throw notFound()
   return id
 }
-
-const scopeOf = (route: Route, tokenTenantId: string, params: Record<string, string>) =>
-  route.scope === 'token' ? tokenTenantId : pathId(params.id)
 
 function assertInside(route: Route, tokenTenantId: string, tenantId: string, auth: AuthContext) {
   // A caller who left the tenant of the token gets the engine's denial, as on every other route.

@@ -1,5 +1,6 @@
 import type { TokenKind } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership, TenantFacts } from '../../policy-engine/evaluate/query.ts'
+import type { Read } from '../db/read.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { ResourceOf } from './route.ts'
 import type { RowView } from './row-view.ts'
@@ -41,12 +42,10 @@ export interface AuthContext {
  * Loads the auth context of a user's session in a tenant; for a temporary token, that of its pending sign-in. Null when
  * there is no such session.
  */
-export type LoadAuthContext = (bearer: {
-  userId: string
-  sessionId: string
-  tenantId: string
-  token: TokenKind
-}) => Promise<AuthContext | null>
+export type LoadAuthContext = (
+  read: Read,
+  bearer: { userId: string; sessionId: string; tenantId: string; token: TokenKind },
+) => Promise<AuthContext | null>
 
 /** The authenticated caller of a request. It is also a valid scope of a transaction. */
 export interface Caller {

@@ -32,20 +32,24 @@ export function sealCursor(
   return sealer.seal('cursor', text + padding, contextOf(scope)).toString('base64url')
 }
 
-/** Decrypts a cursor. Throws 400 for a cursor of another list, caller, filter or ordering. */
-export function openCursor(sealer: Sealer, scope: CursorScope, cursor: string): CursorPosition {
+/** Decrypts a cursor; null for one of another list, caller, filter or ordering. */
+export function openCursor(sealer: Sealer, scope: CursorScope, cursor: string): CursorPosition | null {
   try {
     const sealed = Buffer.from(cursor, 'base64url')
     if (sealed.toString('base64url') !== cursor) throw new Error('not canonical base64url')
     const [backwards, at, id] = JSON.parse(sealer.open('cursor', sealed, contextOf(scope)))
     return { backwards, at, id }
   } catch {
-    throw invalidField(
-      'cursor',
-      'This cursor does not belong to this list and these filters. Start again without a cursor.',
-    )
+    return null
   }
 }
+
+/** 400 for a cursor that does not open. */
+export const invalidCursor = () =>
+  invalidField(
+    'cursor',
+    'This cursor does not belong to this list and these filters. Start again without a cursor.',
+  )
 
 function contextOf({ path, tenantId, userId, query }: CursorScope): string {
   const { page_size: _size, cursor: _cursor, ...filters } = query

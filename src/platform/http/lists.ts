@@ -2,9 +2,13 @@ import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
 import type { Keyset } from '../db/keyset.ts'
 import type { List, ListPage, ListQuery } from '../db/list.ts'
+import { type Read, readInTenant } from '../db/read.ts'
+import type { Databases } from '../db/transaction.ts'
+import { pathId } from './authenticate.ts'
 import type { Caller } from './caller.ts'
-import { type CursorPosition, openCursor, sealCursor } from './cursors.ts'
+import { invalidCursor, openCursor, sealCursor } from './cursors.ts'
 import { fillPage } from './fill-page.ts'
+import type { Bearer } from './route.ts'
 
 /** The schema of a page without a count, for append-only lists. */
 export const uncountedPageOf = <T extends z.ZodType>(item: T) =>
@@ -38,26 +42,94 @@ interface Deps {
   clock: () => number
 }
 
+/** The rows of one page, and the count if the list has one. */
+interface Page {
+  rows: readonly object[]
+}
+
+/** A list that is read together with the caller's auth context. */
+interface Listing<Found extends Page, T> {
+  /** The route's path. */
+  path: string
+  list: List
+  /** Asks for all its statements before its first await. */
+  rows(read: Read, input: { caller: Bearer; params: Record<string, string> }, page: ListPage): Promise<Found>
+  show(row: Found['rows'][number], caller: Bearer): T
+}
+
+/** A page and its count, asked for together. */
+export async function pageAndCount<Row extends object>(
+  page: Promise<readonly Row[]>,
+  total: Promise<number>,
+): Promise<{ rows: readonly Row[]; count: number }> {
+  const [rows, count] = await Promise.all([page, total])
+  return { rows, count }
+}
+
+/** A page of a list without a count. */
+export const uncounted = async <Row extends object>(page: Promise<readonly Row[]>) => ({ rows: await page })
+
+/** An object and the first page of a list of it, asked for together; null without the object. */
+export async function together<Found, First>(object: Promise<Found | null>, first: Promise<First>) {
+  const [found, page] = await Promise.all([object, first])
+  return found && { found, page }
+}
+
+/** What the functions of a route need to answer a list: `load` asks for the first page, `handle` answers. */
+export function listing<Found extends Page, T>(
+  deps: Deps & { db: Pick<Databases, 'api'> },
+  { path, list, rows, show }: Listing<Found, T>,
+) {
+  type Input = { caller: Bearer; params: Record<string, string>; query: ListQuery }
+  const askedOf = ({ params, query }: Input): Asked => ({
+    path: path.replace(/:(\w+)/g, (_, name) => pathId(params[name])),
+    query,
+  })
+  return {
+    path,
+    query: list.query,
+    async load(read: Read, input: Input): Promise<{ first: Found | null }> {
+      const keyset = keysetOf(deps, input.caller, askedOf(input))
+      if (!keyset) return { first: null }
+      return { first: await rows(read, input, list.page(input.query, keyset, deps.clock())) }
+    },
+    handle(input: Input & { caller: Caller }, { first }: { first: Found | null }) {
+      const { caller } = input
+      const load = (page: ListPage) => readInTenant(deps.db, caller, (read) => rows(read, input, page))
+      return answerPage(deps, caller, list, askedOf(input), load, (row) => show(row, caller), first)
+    },
+  }
+}
+
 /**
- * Answers a page of a list with the rows that the caller may see. `load` gives the rows of `page`, one more when there
+ * Answers a page of a list with the rows that the caller may see. `first`: the first page, if it is loaded already with
+ * a search in all fields. `load` gives the rows of `page`, one more when there
  * is a next page, and the count if the list has one. `show` converts a row to its answer. Throws 400 for a cursor of
  * another list, and 403 for a filter or ordering by a field that is masked for the caller.
  */
-export async function answerPage<Found extends { rows: readonly object[] }, T>(
-  { sealer, publicUrl, clock }: Deps,
+export async function answerPage<Found extends Page, T>(
+  deps: Deps,
   caller: Pick<Caller, 'tenantId' | 'userId' | 'viewOfRows'>,
   list: List,
   { path, query }: Asked,
   load: (page: ListPage) => Promise<Found>,
   show: (row: Found['rows'][number]) => T,
+  first: Found | null = null,
 ) {
+  const { sealer, publicUrl, clock } = deps
   const view = caller.viewOfRows()
   const revealing = list.parameterRevealing(query, view.masked)
   if (revealing !== null) throw view.refuse(revealing)
   const scope = { path, tenantId: caller.tenantId, userId: caller.userId, query }
-  const keyset = keysetOf(query, (cursor) => openCursor(sealer, scope, cursor))
+  const keyset = keysetOf(deps, caller, { path, query })
+  if (!keyset) throw invalidCursor()
   const now = clock()
-  const loadFrom = (from: Keyset['from']) => load(list.page(query, { ...keyset, from }, now, view.masked))
+  let loaded = view.masked.length > 0 && query.search !== undefined ? null : first
+  const loadFrom = async (from: Keyset['from']) => {
+    const found = loaded ?? (await load(list.page(query, { ...keyset, from }, now, view.masked)))
+    loaded = null
+    return found
+  }
   const positionOf = (row: object): NonNullable<Keyset['from']> => ({
     at: valueIn(row, list.orderedBy(query).field),
     id: String(valueIn(row, list.id.field)),
@@ -77,10 +149,18 @@ export async function answerPage<Found extends { rows: readonly object[] }, T>(
   })
 }
 
-function keysetOf({ page_size, cursor }: ListQuery, open: (cursor: string) => CursorPosition): Keyset {
+/** The position that a query asks for; null if its cursor does not open. */
+function keysetOf(
+  { sealer }: Pick<Deps, 'sealer'>,
+  { tenantId, userId }: Pick<Bearer, 'tenantId' | 'userId'>,
+  { path, query }: Asked,
+): Keyset | null {
+  const { page_size, cursor } = query
   const size = Number(page_size)
   if (typeof cursor !== 'string') return { size, from: null, backwards: false }
-  const { backwards, ...from } = open(cursor)
+  const position = openCursor(sealer, { path, tenantId, userId, query }, cursor)
+  if (!position) return null
+  const { backwards, ...from } = position
   return { size, from, backwards }
 }
 

@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { authenticate } from './authenticate.ts'
 import { decideRoute, logDecision } from './decide.ts'
+import { loadRequest } from './load-request.ts'
 import { measuredAs } from './measure-requests.ts'
 import { receiver, validInput } from './receive.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
@@ -28,7 +29,7 @@ export function requestPath(
     http.state.action = route.action
     if (isAnonymous(http, route, credentials)) {
       const input = validInput(await receive(http)) //                        400, 412, 413, 415
-      const answer = await route.handle({ ...input, caller: null })
+      const answer = await route.handle({ ...input, caller: null }, undefined)
       respond(http, route, await credentials.keepTokens(http, answer))
       return
     }
@@ -40,11 +41,18 @@ export function requestPath(
     let decided: RequestContext | null = null
     try {
       await deps.semaphores.perTenant(claims.tenantId, async () => {
-        const request = await authenticate(deps, http, route as DecidedRoute, claims) // 401, 403, 404, 429
+        const loading = loadRequest(
+          deps,
+          route,
+          claims,
+          http.params,
+          'input' in received ? received.input : null,
+        )
+        const request = await authenticate(deps, http, route as DecidedRoute, claims, loading) // 401, 403, 404, 429
         decided = request
         decideRoute(deps, request) //                                         403: could it be permitted at all?
         const input = validInput(received) //                                 400, 412, 413, 415
-        const answer = await runRoute(deps, request, input) //                404, 403, 409
+        const answer = await runRoute(deps, request, input, loading.loaded) // 404, 403, 409
         const shown = await showAnswer(deps, request, answer) //              obligations: mask, step up (401)
         respond(http, route, await credentials.keepTokens(http, shown))
       })

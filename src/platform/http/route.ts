@@ -1,6 +1,7 @@
 import type { ZodObject, ZodType, z } from 'zod'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { Resource } from '../../policy-engine/evaluate/query.ts'
+import type { Read } from '../db/read.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { Versions } from '../db/version.ts'
 import type { Caller } from './caller.ts'
@@ -76,12 +77,29 @@ export type Target = Pick<RouteInput<unknown, unknown, Caller>, 'caller' | 'para
 
 type InputOf<B extends ZodType, Q extends ZodObject, C = Caller> = RouteInput<z.output<B>, z.output<Q>, C>
 
+/** The caller as the token names it, before the session is read. */
+export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token'>
+
+/**
+ * What a load knows. It asks for all its statements before its first await: they go out with the one that reads the
+ * caller's auth context. Their rows are used only if the decision allows, and row-level security confines them before.
+ */
+type LoadInput<B extends ZodType, Q extends ZodObject> = Omit<
+  RouteInput<z.output<B>, z.output<Q>, Bearer>,
+  'requestInfo'
+>
+
+/** What most loads need: the caller and the parameters of the path. */
+export type LoadTarget = Pick<AnyLoadInput, 'caller' | 'params'>
+
 /** Decided before it runs, on the route and on what was sent. Its action cannot require an approval. */
-export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType>
+export interface RouteSpec<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>
   extends Common<B, Q, R> {
   action: ActionName
   scope?: TenantScope
-  handle(input: InputOf<B, Q>): Promise<Answered<R>>
+  /** Loads what `handle` shows; null is 404. */
+  load?(read: Read, input: LoadInput<B, Q>): Promise<L | null>
+  handle(input: InputOf<B, Q>, loaded: NoInfer<L>): Promised<Answered<R>>
 }
 
 /** Decided on the loaded resource, before it runs. Its action cannot require an approval. */
@@ -90,8 +108,9 @@ export interface ResourceSpec<B extends ZodType, Q extends ZodObject, R extends 
   action: ActionName
   scope?: TenantScope
   /** Loads the resource; null is 404. */
-  load(input: InputOf<B, Q>): Promise<L | null>
-  resource(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf
+  load(read: Read, input: LoadInput<B, Q>): Promise<L | null>
+  /** The object as policies see it; null, which is 404, for callers who must not learn that it exists. */
+  resource(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf | null
   handle(loaded: NoInfer<L>, input: InputOf<B, Q>): Promised<Answered<R>>
 }
 
@@ -154,12 +173,13 @@ export type Route = Omit<Common<ZodType, ZodObject, ZodType>, 'body' | 'query' |
 /** The functions of a route without the types of its body, query and rows. */
 export interface Handled {
   kind: 'handle'
-  handle(input: AnyInput): Promise<unknown>
+  load?(read: Read, input: AnyLoadInput): Promise<unknown>
+  handle(input: AnyInput, loaded: unknown): Promised<unknown>
 }
 export interface OnResource {
   kind: 'resource'
-  load(input: AnyInput): Promise<unknown>
-  resource(loaded: unknown, input: AnyInput): ResourceOf
+  load(read: Read, input: AnyLoadInput): Promise<unknown>
+  resource(loaded: unknown, input: AnyInput): ResourceOf | null
   handle(loaded: unknown, input: AnyInput): Promised<unknown>
 }
 export interface Changing {
@@ -174,12 +194,13 @@ export interface Changing {
   act(tx: Tx, input: AnyInput, loaded: unknown, prepared: unknown): Promise<unknown>
 }
 export type AnyInput = RouteInput<unknown, unknown, Caller | null>
+export type AnyLoadInput = Omit<RouteInput<unknown, unknown, Bearer>, 'requestInfo'>
 
 const defaults = { body: undefined, query: undefined, scope: 'token', anonymous: false } as const
 
 /** A route that is decided before it runs. */
-export function route<B extends ZodType, Q extends ZodObject, R extends ZodType>(
-  spec: RouteSpec<B, Q, R>,
+export function route<B extends ZodType, Q extends ZodObject, R extends ZodType, L = undefined>(
+  spec: RouteSpec<B, Q, R, L>,
 ): Route {
   return { ...defaults, kind: 'handle', ...spec } as unknown as Route
 }

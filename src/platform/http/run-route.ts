@@ -1,5 +1,6 @@
 import { notFound } from '../errors.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
+import type { Loading } from './load-request.ts'
 import { assertAllowed, type Permit, permit } from './permit.ts'
 import type { Input, PathDeps, RequestContext } from './request-context.ts'
 import type { AnyInput } from './route.ts'
@@ -9,18 +10,26 @@ import { runChange } from './run-change.ts'
  * Runs the functions of a route, each after the decision it needs, and gives their answer. Throws the decision's
  * refusal (401, 403, 404) and the errors of the functions.
  */
-export async function runRoute(deps: PathDeps, request: RequestContext, input: Input): Promise<unknown> {
+export async function runRoute(
+  deps: PathDeps,
+  request: RequestContext,
+  input: Input,
+  load: Loading['loaded'],
+): Promise<unknown> {
   const { route } = request
   const routeInput: AnyInput = { ...input, caller: request.caller }
   switch (route.kind) {
-    case 'handle':
+    case 'handle': {
       assertAllowed(permitSent(deps, request, input.body))
-      return route.handle(routeInput)
-    case 'resource': {
-      const loaded = await route.load(routeInput)
+      const loaded = route.load ? await load() : undefined
       if (loaded === null) throw notFound()
-      const resource = resourceIn(request, route.resource(loaded, routeInput))
-      assertAllowed(permit(request, decide(deps, request, 'resource', resource)))
+      return route.handle(routeInput, loaded)
+    }
+    case 'resource': {
+      const loaded = await load()
+      const resource = loaded === null ? null : route.resource(loaded, routeInput)
+      if (!resource) throw notFound()
+      assertAllowed(permit(request, decide(deps, request, 'resource', resourceIn(request, resource))))
       return route.handle(loaded, routeInput)
     }
     case 'change':

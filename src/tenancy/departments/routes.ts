@@ -1,11 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { createDepartment } from './create-department.ts'
@@ -27,22 +24,14 @@ import {
 } from './store.ts'
 import { updateDepartment } from './update-department.ts'
 
-function pageOfDepartments(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const request = { path: `/api/v1/tenants/${tenantId}/departments`, query }
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listDepartments(tx, tenantId, page),
-      count: await countListed(tx, tenantId, page),
-    }))
-  return answerPage(deps, caller, departmentList, request, load, showDepartment)
-}
-
-async function readDepartment(deps: Deps, caller: Caller, id: string) {
-  const department = await inTenant(deps.db, caller, (tx) => findDepartment(tx, caller.tenantId, id))
-  if (!department) throw notFound()
-  return new Versioned(department.version, showDepartment(department))
-}
+const departments = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/tenants/:id/departments',
+    list: departmentList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(listDepartments(read, tenantId, page), countListed(read, tenantId, page)),
+    show: showDepartment,
+  })
 
 /**
  * Loads the department of the path and locks it: until the transaction ends no member can be assigned to it. The lock
@@ -58,15 +47,13 @@ async function lockedDepartment(tx: Tx, { caller, params }: Target): Promise<Dep
 export const departmentRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
-    path: '/api/v1/tenants/:id/departments',
     action: 'department:list',
     scope: 'inside',
     tag: 'Departments',
     summary: 'List the departments of your tenant',
-    query: departmentList.query,
     status: 200,
     answer: pageOf(departmentSchema),
-    handle: ({ caller, query }) => pageOfDepartments(deps, caller, query),
+    ...departments(deps),
   }),
   changeRoute({
     method: 'POST',
@@ -91,7 +78,8 @@ export const departmentRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: departmentSchema,
     versioned: true,
-    handle: ({ caller, params }) => readDepartment(deps, caller, pathId(params.did)),
+    load: (read, { caller, params }) => findDepartment(read, caller.tenantId, pathId(params.did)),
+    handle: (_input, row) => new Versioned(row.version, showDepartment(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     changeRoute({

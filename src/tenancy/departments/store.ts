@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byId, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const departmentRow = z.object({
@@ -34,24 +35,28 @@ export const departmentList = defineList({
 })
 
 /** A page of the tenant's departments. */
-export function listDepartments(tx: Tx, tenantId: string, page: ListPage): Promise<readonly DepartmentRow[]> {
+export function listDepartments(
+  tx: Read,
+  tenantId: string,
+  page: ListPage,
+): Promise<readonly DepartmentRow[]> {
   return tx.any(sql.type(departmentRow)`
     select ${columns} from departments d where d.tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** Counts the departments that match the filters. Without filters the count comes from `row_counts`. */
-export function countListed(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+export function countListed(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countDepartments(tx, tenantId)
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from departments d where d.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** Counts all departments of the tenant, from `row_counts`. */
-export const countDepartments = (tx: Tx, tenantId: string): Promise<number> =>
+export const countDepartments = (tx: Read, tenantId: string): Promise<number> =>
   countRows(tx, tenantId, 'departments')
 
 /** One department of the tenant, or null. */
-export function findDepartment(tx: Tx, tenantId: string, id: string): Promise<DepartmentRow | null> {
+export function findDepartment(tx: Read, tenantId: string, id: string): Promise<DepartmentRow | null> {
   return tx.maybeOne(sql.type(departmentRow)`
     select ${columns} from departments d where d.tenant_id = ${tenantId} and d.id = ${id}`)
 }

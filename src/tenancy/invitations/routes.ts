@@ -1,11 +1,11 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
+import { readAsSystem } from '../../platform/db/read.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { answerPage, listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { cancelInvitation } from './cancel-invitation.ts'
 import { createInvitation } from './create-invitation.ts'
@@ -28,23 +28,17 @@ import {
   ownInvitationList,
 } from './store.ts'
 
-function pageOfInvitations(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const request = { path: `/api/v1/tenants/${tenantId}/invitations`, query }
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listInvitations(tx, tenantId, page, deps.clock()),
-      count: await countInvitations(tx, tenantId, page),
-    }))
-  return answerPage(deps, caller, invitationList, request, load, showInvitation)
-}
-
-async function readInvitation(deps: Deps, caller: Caller, id: string) {
-  const { tenantId } = caller
-  const invitation = await inTenant(deps.db, caller, (tx) => findInvitation(tx, tenantId, id, deps.clock()))
-  if (!invitation) throw notFound()
-  return new Versioned(invitation.version, showInvitation(invitation))
-}
+const invitations = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/tenants/:id/invitations',
+    list: invitationList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(
+        listInvitations(read, tenantId, page, deps.clock()),
+        countInvitations(read, tenantId, page),
+      ),
+    show: showInvitation,
+  })
 
 /** The invitations to the caller's address; none while it is unverified, since the caller only claims it. */
 function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
@@ -53,10 +47,9 @@ function pageOfOwn(deps: Deps, caller: Caller, query: ListQuery) {
   const load = async (page: ListPage) => {
     if (!emailVerified) return { rows: [], count: 0 }
     const now = deps.clock()
-    return asSystem(deps.db, 'invitations to a person come from many tenants', async (tx) => ({
-      rows: await listInvitationsTo(tx, email, page, now),
-      count: await countInvitationsTo(tx, email, page, now),
-    }))
+    return readAsSystem(deps.db, 'invitations to a person come from many tenants', (read) =>
+      pageAndCount(listInvitationsTo(read, email, page, now), countInvitationsTo(read, email, page, now)),
+    )
   }
   return answerPage(deps, caller, ownInvitationList, request, load, showReceived)
 }
@@ -79,15 +72,13 @@ export function invitationRoutes(deps: Deps): Route[] {
     }),
     route({
       method: 'GET',
-      path: '/api/v1/tenants/:id/invitations',
       action: 'invitation:list',
       scope: 'inside',
       tag: 'Invitations',
       summary: 'List the invitations of your tenant',
-      query: invitationList.query,
       status: 200,
       answer: pageOf(invitationSchema),
-      handle: ({ caller, query }) => pageOfInvitations(deps, caller, query),
+      ...invitations(deps),
     }),
     changeRoute({
       method: 'POST',
@@ -114,7 +105,9 @@ export function invitationRoutes(deps: Deps): Route[] {
       status: 200,
       answer: invitationSchema,
       versioned: true,
-      handle: ({ caller, params }) => readInvitation(deps, caller, pathId(params.iid)),
+      load: (read, { caller, params }) =>
+        findInvitation(read, caller.tenantId, pathId(params.iid), deps.clock()),
+      handle: (_input, row) => new Versioned(row.version, showInvitation(row)),
     }),
     changeRoute({
       method: 'POST',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
@@ -60,7 +61,7 @@ export const invitationList = defineList({
 
 /** A page of the tenant's invitations. */
 export function listInvitations(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   page: ListPage,
   now: number,
@@ -70,7 +71,7 @@ export function listInvitations(
 }
 
 /** Counts the invitations that match the filters. Without filters the count comes from `row_counts`. */
-export function countInvitations(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+export function countInvitations(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'invitations')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from invitations i where i.tenant_id = ${tenantId} ${page.conditions}`)
@@ -78,7 +79,7 @@ export function countInvitations(tx: Tx, tenantId: string, page: ListPage): Prom
 
 /** One invitation of the tenant, or null. */
 export function findInvitation(
-  tx: Tx,
+  tx: Read,
   tenantId: string,
   invitationId: string,
   now: number,
@@ -104,7 +105,7 @@ const received = (email: string, now: number) => sql.fragment`
 
 /** A page of the invitations to an address, from all tenants. As the system role. */
 export function listInvitationsTo(
-  tx: Tx,
+  tx: Read,
   email: string,
   page: ListPage,
   now: number,
@@ -115,7 +116,7 @@ export function listInvitationsTo(
 }
 
 /** Counts the invitations that {@link listInvitationsTo} lists on all pages. */
-export function countInvitationsTo(tx: Tx, email: string, page: ListPage, now: number): Promise<number> {
+export function countInvitationsTo(tx: Read, email: string, page: ListPage, now: number): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) ${received(email, now)} ${page.conditions}`)
 }

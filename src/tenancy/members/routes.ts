@@ -1,12 +1,9 @@
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { linkRoute } from '../../platform/http/link-route.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { addMember, personToAdd } from './add-member.ts'
@@ -18,22 +15,14 @@ import { removeMember } from './remove-member.ts'
 import { countMembers, findMember, listMembers, type MemberRow, memberList } from './store.ts'
 import { updateMember } from './update-member.ts'
 
-function pageOfMembers(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const request = { path: `/api/v1/tenants/${tenantId}/members`, query }
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => {
-      const count = await countMembers(tx, tenantId, page)
-      return { rows: await listMembers(tx, tenantId, page, count), count }
-    })
-  return answerPage(deps, caller, memberList, request, load, showMember)
-}
-
-async function readMember(deps: Deps, caller: Caller, memberId: string) {
-  const member = await inTenant(deps.db, caller, (tx) => findMember(tx, caller.tenantId, memberId))
-  if (!member) throw notFound()
-  return new Versioned(member.version, showMember(member))
-}
+const members = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/tenants/:id/members',
+    list: memberList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(listMembers(read, tenantId, page), countMembers(read, tenantId, page)),
+    show: showMember,
+  })
 
 /** Loads the member of the path. The lock on the tenant lets its members change one at a time, so an owner remains. */
 async function lockedMember(tx: Tx, { caller, params }: Target): Promise<MemberRow | null> {
@@ -44,15 +33,13 @@ async function lockedMember(tx: Tx, { caller, params }: Target): Promise<MemberR
 export const memberRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
-    path: '/api/v1/tenants/:id/members',
     action: 'member:list',
     scope: 'inside',
     tag: 'Members',
     summary: 'List the members of your tenant',
-    query: memberList.query,
     status: 200,
     answer: pageOf(memberSchema),
-    handle: ({ caller, query }) => pageOfMembers(deps, caller, query),
+    ...members(deps),
   }),
   changeRoute({
     method: 'POST',
@@ -83,7 +70,8 @@ export const memberRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: memberSchema,
     versioned: true,
-    handle: ({ caller, params }) => readMember(deps, caller, pathId(params.mid)),
+    load: (read, { caller, params }) => findMember(read, caller.tenantId, pathId(params.mid)),
+    handle: (_input, row) => new Versioned(row.version, showMember(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     changeRoute({

@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import {
@@ -71,7 +72,7 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
 }
 
 /** One member of the tenant, or null. */
-export function findMember(tx: Tx, tenantId: string, memberId: string): Promise<MemberRow | null> {
+export function findMember(tx: Read, tenantId: string, memberId: string): Promise<MemberRow | null> {
   return tx.maybeOne(sql.type(memberRow)`
     select ${memberColumns} from memberships m join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
@@ -176,6 +177,23 @@ export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Me
       where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r
     where m.user_id = ${userId}
     order by m.last_entered_at desc nulls last, m.joined_at, m.id`)
+}
+
+const ownMembershipRow = membershipRow.pick({
+  tenant_id: true,
+  tenant_name: true,
+  tenant_slug: true,
+  tenant_status: true,
+  membership_status: true,
+  roles: true,
+})
+
+/** A membership as its person reads it. */
+export type OwnMembership = z.infer<typeof ownMembershipRow>
+
+/** The memberships of the scope's person, in the order of {@link listMembershipsOf}. */
+export function listOwnMemberships(read: Read): Promise<readonly OwnMembership[]> {
+  return read.any(sql.type(ownMembershipRow)`select * from own_memberships()`)
 }
 
 /** Records that a person entered a tenant (login, switch). The next login leads there. As the system role. */
@@ -321,27 +339,30 @@ export const userList = defineList({
 const maxSorted = 1_000
 
 /**
- * The rest of a list query after `from`, for `count` matching members. Without it the planner, which does not know how
- * rare a role or prefix is in one tenant, walks all 100,000 members to find one owner, or collects all to show 20.
+ * A page of a tenant's members as `columns` of memberships `m` and users `u`. The planner does not know how rare a role
+ * or prefix is in one tenant: left alone, it walks all 100,000 members to find one owner, or collects all to show 20. So
+ * the statement collects up to `maxSorted` matches and one more, and then runs one of its two halves.
  */
-export const pageOfMembers = (tenantId: string, page: ListPage, count: number) =>
-  page.filtered && count <= maxSorted
-    ? sql.fragment`(select * from memberships m where m.tenant_id = ${tenantId} ${page.conditions} offset 0) m
-        join users u on u.id = m.user_id where true ${page.end}`
-    : sql.fragment`memberships m join users u on u.id = m.user_id where m.tenant_id = ${tenantId} ${page.tail}`
+export function pageOfMembers(columns: FragmentSqlToken, tenantId: string, page: ListPage): FragmentSqlToken {
+  const all = sql.fragment`memberships m join users u on u.id = m.user_id where m.tenant_id = ${tenantId}`
+  if (!page.filtered) return sql.fragment`select ${columns} from ${all} ${page.tail}`
+  return sql.fragment`
+    with few as materialized (
+      select * from memberships m where m.tenant_id = ${tenantId} ${page.conditions} limit ${maxSorted + 1}
+    ), found as materialized (select count(*) <= ${maxSorted} as all_of_them from few)
+    (select ${columns} from few m join users u on u.id = m.user_id
+     where (select all_of_them from found) ${page.end})
+    union all
+    (select ${columns} from ${all} and not (select all_of_them from found) ${page.tail})`
+}
 
-/** A page of the tenant's members; `count` of them match the filters. */
-export function listMembers(
-  tx: Tx,
-  tenantId: string,
-  page: ListPage,
-  count: number,
-): Promise<readonly MemberRow[]> {
-  return tx.any(sql.type(memberRow)`select ${memberColumns} from ${pageOfMembers(tenantId, page, count)}`)
+/** A page of the tenant's members. */
+export function listMembers(read: Read, tenantId: string, page: ListPage): Promise<readonly MemberRow[]> {
+  return read.any(sql.type(memberRow)`${pageOfMembers(memberColumns, tenantId, page)}`)
 }
 
 /** Counts the members that match the filters. Without filters the count comes from `row_counts`. */
-export function countMembers(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+export function countMembers(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'memberships')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from memberships m where m.tenant_id = ${tenantId} ${page.conditions}`)

@@ -1,11 +1,8 @@
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { lockTenant } from '../tenants/store.ts'
 import { createRole } from './create-role.ts'
@@ -14,22 +11,14 @@ import { newRole, roleChange, roleResource, roleSchema, showRole } from './role-
 import { countRoles, findRole, listRoles, lockRole, type RoleDetailRow, roleList } from './store.ts'
 import { updateRole } from './update-role.ts'
 
-function pageOfRoles(deps: Deps, caller: Caller, query: ListQuery) {
-  const { tenantId } = caller
-  const request = { path: `/api/v1/tenants/${tenantId}/roles`, query }
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listRoles(tx, tenantId, page),
-      count: await countRoles(tx, tenantId, page),
-    }))
-  return answerPage(deps, caller, roleList, request, load, showRole)
-}
-
-async function readRole(deps: Deps, caller: Caller, roleId: string) {
-  const role = await inTenant(deps.db, caller, (tx) => findRole(tx, caller.tenantId, roleId))
-  if (!role) throw notFound()
-  return new Versioned(role.version, showRole(role))
-}
+const roles = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/tenants/:id/roles',
+    list: roleList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(listRoles(read, tenantId, page), countRoles(read, tenantId, page)),
+    show: showRole,
+  })
 
 /** Loads the role of the path and locks it: until the transaction ends no other one grants, changes or deletes it. */
 async function lockedRole(tx: Tx, { caller, params }: Target): Promise<RoleDetailRow | null> {
@@ -42,15 +31,13 @@ async function lockedRole(tx: Tx, { caller, params }: Target): Promise<RoleDetai
 export const roleRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
-    path: '/api/v1/tenants/:id/roles',
     action: 'role:list',
     scope: 'inside',
     tag: 'Roles',
     summary: 'List the roles of your tenant',
-    query: roleList.query,
     status: 200,
     answer: pageOf(roleSchema),
-    handle: ({ caller, query }) => pageOfRoles(deps, caller, query),
+    ...roles(deps),
   }),
   changeRoute({
     method: 'POST',
@@ -76,7 +63,8 @@ export const roleRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: roleSchema,
     versioned: true,
-    handle: ({ caller, params }) => readRole(deps, caller, pathId(params.rid)),
+    load: (read, { caller, params }) => findRole(read, caller.tenantId, pathId(params.rid)),
+    handle: (_input, row) => new Versioned(row.version, showRole(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     changeRoute({

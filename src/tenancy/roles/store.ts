@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -97,13 +98,13 @@ export const roleList = defineList({
 })
 
 /** A page of the tenant's roles. */
-export function listRoles(tx: Tx, tenantId: string, page: ListPage): Promise<readonly RoleDetailRow[]> {
+export function listRoles(tx: Read, tenantId: string, page: ListPage): Promise<readonly RoleDetailRow[]> {
   return tx.any(sql.type(roleDetailRow)`
     select ${columns} from roles r where r.tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** Counts the roles that match the filters. Without filters the count comes from `row_counts`. */
-export function countRoles(tx: Tx, tenantId: string, page: ListPage): Promise<number> {
+export function countRoles(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'roles')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from roles r where r.tenant_id = ${tenantId} ${page.conditions}`)
@@ -116,7 +117,7 @@ export function countCustomRoles(tx: Tx, tenantId: string): Promise<number> {
 }
 
 /** One role of the tenant, or null. */
-export function findRole(tx: Tx, tenantId: string, roleId: string): Promise<RoleDetailRow | null> {
+export function findRole(tx: Read, tenantId: string, roleId: string): Promise<RoleDetailRow | null> {
   return tx.maybeOne(sql.type(roleDetailRow)`
     select ${columns} from roles r where r.tenant_id = ${tenantId} and r.id = ${roleId}`)
 }

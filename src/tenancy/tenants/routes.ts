@@ -1,10 +1,10 @@
 import type { Deps } from '../../deps.ts'
 import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
-import { notFound } from '../../platform/errors.ts'
+import { readAsSystem } from '../../platform/db/read.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { answerPage, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
 import { changeStatus, deleteTenant } from './change-status.ts'
 import { createTenant } from './create-tenant.ts'
@@ -15,17 +15,10 @@ import { updateTenant } from './update-tenant.ts'
 function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
   const request = { path: '/api/v1/tenants', query }
   const load = (page: ListPage) =>
-    asSystem(deps.db, 'a person belongs to several tenants', async (tx) => ({
-      rows: await listTenantsOf(tx, caller.userId, page),
-      count: await countTenantsOf(tx, caller.userId, page),
-    }))
+    readAsSystem(deps.db, 'a person belongs to several tenants', (read) =>
+      pageAndCount(listTenantsOf(read, caller.userId, page), countTenantsOf(read, caller.userId, page)),
+    )
   return answerPage(deps, caller, tenantList, request, load, showTenant)
-}
-
-async function readTenant(deps: Deps, caller: Caller) {
-  const tenant = await inTenant(deps.db, caller, (tx) => findTenant(tx, caller.tenantId, caller.userId))
-  if (!tenant) throw notFound()
-  return new Versioned(tenant.version, showTenant(tenant))
 }
 
 /** Loads the tenant of the path and locks it. */
@@ -68,7 +61,8 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: tenantSchema,
     versioned: true,
-    handle: ({ caller }) => readTenant(deps, caller),
+    load: (read, { caller }) => findTenant(read, caller.tenantId, caller.userId),
+    handle: (_input, row) => new Versioned(row.version, showTenant(row)),
   }),
   ...(['PUT', 'PATCH'] as const).map((method) =>
     changeRoute({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
@@ -142,7 +143,7 @@ export function countTenantsBehind(tx: Tx, revision: number): Promise<number> {
 }
 
 /** The tenant as one of its members sees it. */
-export function findTenant(tx: Tx, tenantId: string, userId: string): Promise<TenantRow | null> {
+export function findTenant(tx: Read, tenantId: string, userId: string): Promise<TenantRow | null> {
   return tx.maybeOne(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
     from tenants t join memberships m on m.tenant_id = t.id and m.user_id = ${userId}
@@ -161,7 +162,7 @@ export const tenantList = defineList({
 })
 
 /** Tenants in which a person has an active membership. As the system role. */
-export function listTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<readonly TenantRow[]> {
+export function listTenantsOf(tx: Read, userId: string, page: ListPage): Promise<readonly TenantRow[]> {
   return tx.any(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
     from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
@@ -169,7 +170,7 @@ export function listTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<r
 }
 
 /** Counts the tenants that {@link listTenantsOf} lists on all pages. */
-export function countTenantsOf(tx: Tx, userId: string, page: ListPage): Promise<number> {
+export function countTenantsOf(tx: Read, userId: string, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where m.user_id = ${userId} and m.status = 'active' ${page.conditions}`)

@@ -173,6 +173,15 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     "create function all_names() returns setof text language sql security definer as 'select name from roles'",
   ],
   [
+    'a listed function with another body',
+    'definer_function',
+    /own_memberships/,
+    `create or replace function own_memberships()
+       returns table (tenant_id uuid, tenant_name text, tenant_slug text, tenant_status text, membership_status text, roles text[])
+       language plpgsql stable security definer set search_path = pg_catalog
+       as $$ begin return query select t.id, t.name, t.slug, t.status, '', '{}'::text[] from public.tenants t; end $$`,
+  ],
+  [
     'a trigger function that became security definer',
     'definer_function',
     /count_inserted_rows/,

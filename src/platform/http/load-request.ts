@@ -1,0 +1,53 @@
+import { Batch } from '../db/batch.ts'
+import { readInTenant } from '../db/read.ts'
+import { pathId } from './authenticate.ts'
+import type { AuthContext } from './caller.ts'
+import type { Input, PathDeps } from './request-context.ts'
+import type { Handled, OnResource, Route } from './route.ts'
+import type { Claims } from './verify-token.ts'
+
+/** The reads of a request, under way. */
+export interface Loading {
+  /** The tenant of the request: the token's, or the path's. */
+  tenantId: string
+  auth: Promise<AuthContext | null>
+  /** Gives what the route loads. It can reject with 404. */
+  loaded(): Promise<unknown>
+}
+
+/**
+ * Reads the caller's auth context and what the route loads, in one round trip. The tenant of a path is the caller's
+ * choice: what lies in another tenant than the token's is loaded only after the caller was found to be inside. Throws
+ * 404 for a malformed id of a tenant.
+ */
+export function loadRequest(
+  deps: PathDeps,
+  route: Route,
+  claims: Claims,
+  params: Params,
+  input: Input | null,
+): Loading {
+  const tenantId = route.scope === 'token' ? claims.tenantId : pathId(params.id)
+  const bearer = { ...claims, tenantId }
+  const batch = new Batch(deps.db.api, { scope: bearer, readOnly: true })
+  const auth = deps.loadAuthContext(batch, bearer)
+  const load =
+    input && 'load' in route && route.kind !== 'change' ? loadOf(route, { ...input, caller: bearer }) : null
+  const together = load && tenantId === claims.tenantId ? load(batch) : null
+  batch.send()
+  // The route's rows are asked for before the caller is known, so nobody can be waiting when they fail.
+  together?.catch(() => undefined)
+  return {
+    tenantId,
+    auth,
+    loaded: async () => together ?? (load && readInTenant(deps.db, bearer, load)),
+  }
+}
+
+type Params = Record<string, string>
+
+/** A load that rejects where it throws. */
+const loadOf =
+  ({ load }: Handled | OnResource, input: Parameters<OnResource['load']>[1]) =>
+  async (read: Parameters<OnResource['load']>[0]) =>
+    load?.(read, input)
