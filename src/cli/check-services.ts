@@ -1,11 +1,11 @@
-import { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import { describeError } from '../platform/describe-error.ts'
 import { isLoopbackHost } from '../platform/loopback.ts'
-import { smtpTransport } from '../platform/mail/smtp-transport.ts'
 import { check, type Finding } from './finding.ts'
 
 const connectTimeoutMs = 5_000
+
+// Each client is loaded only by its check: together with the queues they were half of the start of every command.
 
 /** Checks Redis and the mail server, where they are set, and in production the settings that are often wrong. */
 export async function checkServices(config: Config): Promise<Finding[]> {
@@ -18,6 +18,7 @@ export async function checkServices(config: Config): Promise<Finding[]> {
 
 const checkRedis = (url: string) =>
   check('redis', 'Check REDIS_URL, and that Redis runs with maxmemory-policy noeviction', async () => {
+    const { Redis } = await import('ioredis')
     const redis = new Redis(url, {
       lazyConnect: true,
       connectTimeout: connectTimeoutMs,
@@ -46,6 +47,7 @@ const checkRedis = (url: string) =>
 const checkMailServer = ({ MAIL_FROM, SMTP_REQUIRE_TLS }: Config, url: string) =>
   check('mail', 'Check SMTP_URL, its name and password, and that the mail server runs', async () => {
     const { hostname, host } = new URL(url)
+    const { smtpTransport } = await import('../platform/mail/smtp-transport.ts')
     const transport = smtpTransport(url, MAIL_FROM, SMTP_REQUIRE_TLS ?? !isLoopbackHost(hostname))
     try {
       await transport.verify()

@@ -9,9 +9,7 @@ const service = await startService(t, { env: { SECRET_KEYS: keys } })
 const env = settingsFor(service.databases, keys)
 
 const create = (args: string[], stdin?: string) =>
-  stdin === undefined
-    ? callCli(['admin:create', '--json', ...args], { env })
-    : runCli(['admin:create', '--json', ...args], { env, stdin })
+  callCli(['admin:create', '--json', ...args], { env, ...(stdin !== undefined && { stdin }) })
 
 let people = 0
 const freshEmail = () => `admin${++people}@example.com`
@@ -76,7 +74,8 @@ t.test('a password from stdin is used unchanged, and must meet the rules of regi
   t.match(await refusal(['--email', email, '--password-stdin'], `${email}\n`), {
     message: /must not be your address/,
   })
-  const ran = await create(['--email', email, '--password-stdin'], ' a quiet harbour \r\n')
+  const args = ['admin:create', '--json', '--email', email, '--password-stdin']
+  const ran = await runCli(args, { env, stdin: ' a quiet harbour \r\n' })
   t.equal(ran.code, 0, ran.said)
   t.notMatch(ran.out + ran.said, 'harbour')
   await service.logIn({ email, password: ' a quiet harbour ' })
@@ -155,9 +154,7 @@ t.test('a tenant that a stranger created under the address is not used', async (
 
 t.test('two runs at the same time create one person and one tenant', async (t) => {
   const email = freshEmail()
-  const both = await Promise.all(
-    [1, 2].map(() => runCli(['admin:create', '--json', '--email', email, '--tenant', 'Twice Ltd'], { env })),
-  )
+  const both = await Promise.all([1, 2].map(() => create(['--email', email, '--tenant', 'Twice Ltd'])))
   const [first, second] = both.map((ran) => ran.json())
   t.same([first.user.outcome, second.user.outcome].sort(), ['created', 'found'])
   t.equal(first.tenant.id, second.tenant.id)
@@ -172,7 +169,7 @@ t.test('an unknown id and a deactivated person are refused with an explanation',
 })
 
 t.test('without --json it prints person, tenant and password, one per line', async (t) => {
-  const { code, out, said } = await runCli(['admin:create', '--email', freshEmail()], { env })
+  const { code, out, said } = await callCli(['admin:create', '--email', freshEmail()], { env })
   t.equal(code, 0)
   t.equal(said, '')
   t.match(

@@ -4,7 +4,7 @@ import { startActors } from '../../workers/actors.ts'
 import { mailServer } from '../workers/mail-server.ts'
 import { emptyQueues } from '../workers/queue-content.ts'
 import { openStage, type Stage, until, usualBackends } from '../workers/stage.ts'
-import { callCli, runCli, settingsFor } from './run-cli.ts'
+import { callCli, settingsFor } from './run-cli.ts'
 
 const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
 
@@ -29,7 +29,7 @@ for (const { kind, skip } of usualBackends)
     t.test('a dead mail is listed, replayed, and arrives once, however many replays run', async (t) => {
       const { server, stage } = await withDeadMails(t, kind, 3)
       const env = envOf(stage)
-      const { dead_letters: dead, more } = (await runCli(['dead-letters', '--json'], { env })).json()
+      const { dead_letters: dead, more } = (await callCli(['dead-letters', '--json'], { env })).json()
       t.equal(more, false)
       t.equal(dead.length, 3)
       t.match(dead[0], {
@@ -44,7 +44,7 @@ for (const { kind, skip } of usualBackends)
 
       server.answer = () => null
       const one = dead[1].id
-      t.match(await runCli(['dead-letters:replay', '--id', one], { env }), {
+      t.match(await callCli(['dead-letters:replay', '--id', one], { env }), {
         code: 0,
         out: 'Replayed: 1\n',
       })
@@ -137,7 +137,7 @@ t.test('purging deletes dead letters from before the day, and the content of the
     "update dead_letters set failed_at = '2020-01-31T23:59:59.999Z' where id = (select min(id::text)::uuid from dead_letters)",
   )
   const purge = (before: string) =>
-    runCli(['dead-letters:purge', '--before', before, '--yes', '--json'], { env })
+    callCli(['dead-letters:purge', '--before', before, '--yes', '--json'], { env })
   t.same((await purge('2020-01-31')).json(), { purged: 0 })
   t.same((await purge('2020-02-01')).json(), { purged: 1 })
   t.equal(await stage.count('dead_letters'), 2)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startActors } from '../../workers/actors.ts'
 import { addWebhook, startReceiver } from '../workers/receiver.ts'
 import { openStage, until } from '../workers/stage.ts'
-import { callCli, runCli, settingsFor } from './run-cli.ts'
+import { callCli, settingsFor } from './run-cli.ts'
 
 const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n)
 
@@ -29,7 +29,7 @@ t.test(
 
     const env = settingsFor(stage.urls, stage.env.SECRET_KEYS)
     const replay = (...args: string[]) => ['events:replay', '--tenant', mine, ...args]
-    const ran = await runCli(replay('--from', '3', '--to', '6', '--json'), { env })
+    const ran = await callCli(replay('--from', '3', '--to', '6', '--json'), { env })
     t.same(ran.json(), { replayed: 8, from: 3, to: 6, webhooks: 3 }, ran.said)
     await until(async () => (await stage.count('outbox')) === 0)
     const sequencesOf = (path: string) =>

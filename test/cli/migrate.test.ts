@@ -22,7 +22,7 @@ const env = { ...settingsFor(empty), DATABASE_URL: empty.superuser }
 t.test(
   'migrate applies all missing migrations to an empty database, and --check names them before',
   async (t) => {
-    const before = await runCli(['migrate', '--check', '--json'], { env })
+    const before = await callCli(['migrate', '--check', '--json'], { env })
     t.equal(before.code, 1)
     const { missing } = before.json()
     t.match(missing[0], /^0001-/)

@@ -142,7 +142,7 @@ t.test(
     t.same(await ids('--search', '%'), [])
     t.match(await list('--limit', '1'), { tenants: { length: 1 }, more: true })
 
-    const { out, said } = await runCli(['tenants:list', '--search', 'zebra', '--limit', '1'], { env })
+    const { out, said } = await call('tenants:list', '--search', 'zebra', '--limit', '1')
     t.match(
       out,
       /^id +slug +name +status +members +created\n[\w-]{36} {2}zebra-one {2}Zebra One {2}active {2}1 +\S+Z\n$/,
@@ -166,7 +166,7 @@ t.test('control characters in the name of a tenant do not reach the terminal', a
 })
 
 t.test('keys are rotated and sealed again', async (t) => {
-  const { code, json } = await runCli(['keys:rotate', '--json'], { env })
+  const { code, json } = await call('keys:rotate', '--json')
   t.equal(code, 0)
   t.match(json(), { kid: String, signs_at: /Z$/ })
   t.match(await call('keys:rotate'), {
@@ -174,7 +174,7 @@ t.test('keys are rotated and sealed again', async (t) => {
     out: /^Key \S+ is published\. Running processes sign with it from \S+, or up to a minute later\n$/,
   })
   const fresh = { ...env, SECRET_KEYS: `${randomBytes(32).toString('base64url')},${keys}` }
-  const resealed = await runCli(['keys:reseal', '--json'], { env: fresh })
+  const resealed = await callCli(['keys:reseal', '--json'], { env: fresh })
   t.match(
     resealed.json().tables.find(({ table }: { table: string }) => table === 'signing_keys'),
     { lost: 0 },
@@ -213,7 +213,7 @@ t.test('sessions:end-all ends all sessions, and invalidates mailed links and cod
   const verify = '/api/v1/auth/email/verify/'
   await expect(200, ada.post(`${verify}send/`, {}))
   const token = tokenIn(await service.mailTo(ada.email, 'Confirm'))
-  const { code, json } = await runCli(['sessions:end-all', '--yes', '--json'], { env })
+  const { code, json } = await call('sessions:end-all', '--yes', '--json')
   t.equal(code, 0)
   t.match(json(), { sessions: Number, pending_sign_ins: Number, links: Number, codes: Number })
   t.ok(json().sessions >= 2 && json().links >= 1)
@@ -231,7 +231,7 @@ t.test('sessions:end-all ends all sessions, and invalidates mailed links and cod
 })
 
 t.test('doctor finds no fault in a running service', async (t) => {
-  const { code, json } = await runCli(['doctor', '--json'], { env })
+  const { code, json } = await call('doctor', '--json')
   t.equal(code, 0)
   t.equal(json().ok, true)
   t.match(await call('doctor'), { code: 0, out: /^(✓ .*\n)+$/ })
@@ -242,7 +242,7 @@ t.test('doctor finds no fault in a running service', async (t) => {
 })
 
 t.test('seed creates the demo once, and tenants with people who can log in', async (t) => {
-  const demo = await runCli(['seed', '--json'], { env })
+  const demo = await call('seed', '--json')
   const [admin] = demo.json().accounts
   t.match(admin, { email: 'admin@demo.test', role: 'owner' })
   t.equal((await logIn(admin)).status, 200)

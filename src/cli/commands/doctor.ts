@@ -1,4 +1,3 @@
-import { assertSchemaCompatibility, LATEST_SCHEMA_VERSION } from 'bullmq'
 import pg from 'pg'
 import { type Config, roleUrls } from '../../config.ts'
 import { createSealer } from '../../platform/crypto/seal.ts'
@@ -122,6 +121,7 @@ const checkKeys = ({ SECRET_KEYS }: Config, urls: RoleUrls) =>
 const checkQueues = ({ REDIS_URL }: Config, urls: RoleUrls) =>
   check('queues', 'npm run cli -- migrate', async () => {
     if (REDIS_URL) return 'The queues are on Redis; their tables in Postgres are not used'
+    const { assertSchemaCompatibility, LATEST_SCHEMA_VERSION } = await import('bullmq') // slow to load
     const version = await asRole(urls.worker, async (client) => {
       await assertSchemaCompatibility(client as never, 'bullmq')
       const { rows } = await client.query('select max(version) as version from bullmq.migration')

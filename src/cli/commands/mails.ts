@@ -1,4 +1,3 @@
-import { openQueueBackend } from '../../platform/jobs/queue-backend.ts'
 import { discardUnsent } from '../../platform/mail/mail-store.ts'
 import { defineCommand, Refused } from '../command.ts'
 import { assertConfirmed } from '../confirm.ts'
@@ -16,6 +15,7 @@ export const mailsRetry = defineCommand({
   roles,
   run: ({ config }) =>
     withPools(config, roles, async (_db, { DATABASE_WORKER_URL, REDIS_URL }) => {
+      const { openQueueBackend } = await import('../../platform/jobs/queue-backend.ts') // slow to load
       const backend = openQueueBackend({
         databaseUrl: DATABASE_WORKER_URL!,
         redisUrl: REDIS_URL,
