@@ -2,7 +2,7 @@ import t from 'tap'
 import { sharedService } from '../helpers/shared-service.ts'
 import { foundFirm } from '../tenancy/staff.ts'
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 
 t.test('unusual keys and times cause no failure', async (t) => {
   const { owner, path } = await foundFirm(service)

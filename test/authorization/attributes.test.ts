@@ -2,7 +2,7 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 const definitions = '/api/v1/attribute-definitions/'
 const policies = '/api/v1/policies/'
 const clearance = { key: 'clearance', category: 'subject', data_type: 'integer' }

@@ -9,7 +9,7 @@ import { sharedService } from '../helpers/shared-service.ts'
 // missing, and with a missing value a deny applies. So each deny is tried with the value of the resource, and with
 // another value.
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 const policies = '/api/v1/policies/'
 const owner = await service.signUp()
 const admin = await colleague(service, owner, 'admin')

@@ -8,7 +8,7 @@ import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { envelopeOf } from '../../src/events/envelope.ts'
 import { eventTypes } from '../../src/platform/outbox/event-types.ts'
-import { eventsOf, openDatabase } from '../helpers/event-log.ts'
+import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -91,9 +91,9 @@ for headers, body in json.loads(sys.argv[2]): print(is_genuine(sys.argv[1], head
 })
 
 t.test('the commands of the README give the answers in their comments', async (t) => {
-  const service = await startService(t)
+  const service = await startService(t, { actors: ['outbox-relay'] })
   const owner = await service.signUp()
-  await eventsOf(await openDatabase(t, service), owner.tenantId)
+  await numberedEventsOf(await openDatabase(t, service), owner.tenantId)
   const section = readme.split('\n## ').find((part) => part.startsWith('Events\n')) ?? ''
   const [block = '', start] = blocks(section, 'sh')
   t.equal(start, 'WEBHOOK_ALLOW_PRIVATE=true npm start\n')

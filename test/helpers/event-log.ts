@@ -21,14 +21,20 @@ export async function openDatabase(t: Test, service: Pick<Service, 'databases'>)
   return client
 }
 
-/** Waits until the relay has numbered all events of a tenant, and gives them in order. Throws after five minutes. */
+/** The events of a tenant in the order in which they were written. The relay need not run: `sequence` can be null. */
 export async function eventsOf(database: pg.Client, tenantId: string): Promise<LoggedEvent[]> {
+  const { rows } = await database.query(
+    'select type, subject, sequence::int, data, actor_id, request_id from events where tenant_id = $1 order by id',
+    [tenantId],
+  )
+  return rows
+}
+
+/** Waits until the relay has numbered all events of a tenant, and gives them in order. Throws after five minutes. */
+export async function numberedEventsOf(database: pg.Client, tenantId: string): Promise<LoggedEvent[]> {
   for (let tries = 0; tries < 12_000; tries++, await sleep(25)) {
-    const { rows } = await database.query(
-      'select type, subject, sequence::int, data, actor_id, request_id from events where tenant_id = $1 order by sequence, id',
-      [tenantId],
-    )
-    if (rows.length > 0 && rows.every((row) => row.sequence !== null)) return rows
+    const events = await eventsOf(database, tenantId)
+    if (events.length > 0 && events.every(({ sequence }) => sequence !== null)) return events
   }
   throw new Error(`The events of ${tenantId} were not numbered in time`)
 }

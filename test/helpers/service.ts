@@ -83,19 +83,21 @@ const sharedEngine = () => {
   return engine
 }
 
-/** The actors that handle the messages of requests. The others would only make the start slower. */
-const senders = ['outbox-relay', 'email', 'event-fanout']
+/** The actors that send mail. A queue without its actor only collects messages. */
+const senders = ['outbox-relay', 'email']
 
 /**
  * Starts the service in this process for one test file and stops it with the test. `env` are settings, `actors` the
- * actors to start (an empty list: all). Log lines go to `logTo` if given. `hashing: {}` hashes at production cost.
+ * actors to start (an empty list: all). Without `actors`, those that send mail start at the first call of `mailTo`:
+ * handling every message costs as much as the requests. Log lines go to `logTo` if given. `hashing: {}` hashes at
+ * production cost.
  */
 export async function startService(
   t: Pick<Test, 'teardown'>,
   {
     env = {},
     workers = true,
-    actors: named = senders,
+    actors: named,
     hashing = cheapHashing,
     logTo,
   }: {
@@ -130,9 +132,14 @@ export async function startService(
     engine: await sharedEngine(),
   })
   const workerDeps = workers ? await openWorkerDeps(config, log, clock, metrics) : undefined
-  const actors = workerDeps && (await startActors(workerDeps, named))
+  let actors: ReturnType<typeof startActors> | undefined
+  const startOnce = async (names: string[]) => {
+    if (workerDeps) actors ??= startActors(workerDeps, names)
+    await actors
+  }
+  if (named) await startOnce(named)
   t.teardown(async () => {
-    await actors?.stop()
+    await (await actors)?.stop()
     await workerDeps?.close()
     await serving.stop()
     await database.drop()
@@ -210,6 +217,8 @@ export async function startService(
     logIn,
     signUp: async (more) => logIn(await register(more)),
     async mailTo(email, about = '') {
+      if (!workerDeps) throw new Error('A service without workers sends no mail')
+      await startOnce(senders)
       for (let tries = 0; tries < 6_000; tries++) {
         const { results } = await succeed(
           call('GET', `/dev/mailbox?to=${encodeURIComponent(email)}`, {

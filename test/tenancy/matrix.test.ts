@@ -9,7 +9,7 @@ import { expect, foundFirm } from './staff.ts'
 // The access matrix: every route of tenancy, requested by every kind of caller. The answers are stored in matrix.txt, so
 // that a review shows every change of access. UPDATE_MATRIX=1 writes it again. Invitations have tests of their own.
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 const firm = await foundFirm(service)
 const { id, path, owner, hire } = firm
 const second = await hire('owner')

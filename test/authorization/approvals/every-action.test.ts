@@ -9,7 +9,7 @@ import { approvals, approve, policies } from './office.ts'
 // Each gated operation uses up its approval in the transaction of its effect. A write in another transaction shows here,
 // because then the transaction that uses up the approval contains no other write.
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 const owner = await service.signUp()
 const approver = await colleague(service, owner, 'admin')
 const tenant = `/api/v1/tenants/${owner.tenantId}/`

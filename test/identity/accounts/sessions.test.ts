@@ -3,7 +3,7 @@ import t from 'tap'
 import { claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 const superuser = new pg.Client({ connectionString: service.databases.superuser })
 await superuser.connect()
 t.teardown(() => superuser.end())

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createLogger } from '../../../src/platform/log.ts'
 import { serveApi } from '../../../src/serve.ts'
-import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
+import { numberedEventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { cheapHashing, claimsOf, startService, tokenIn } from '../../helpers/service.ts'
 
-const service = await startService(t)
+const service = await startService(t, { actors: ['outbox-relay', 'email'] })
 const database = await openDatabase(t, service)
 const path = '/api/v1/auth/refresh/'
 const refresh = (token: unknown, more = {}) =>
@@ -115,7 +115,7 @@ t.test('a replay after the grace time ends the session and nothing else, with on
   for (const token of [ada.access, rotated.body.access, elsewhere.access]) t.match(await me(token), revoked)
   t.equal((await me(other.access)).status, 200)
   t.equal((await refresh(other.refresh)).status, 200)
-  const events = await eventsOf(database, ada.tenantId)
+  const events = await numberedEventsOf(database, ada.tenantId)
   t.equal(events.filter(({ type }) => type === 'identity.session_compromised').length, 1)
   t.same(
     events.map(({ sequence }) => sequence),
@@ -143,7 +143,7 @@ t.test('50 parallel replays end the session once', async (t) => {
   service.advance(grace + 1)
   const answers = await Promise.all(Array.from({ length: 50 }, () => refresh(ada.refresh)))
   for (const answer of answers) t.match(answer, revoked)
-  const events = await eventsOf(database, ada.tenantId)
+  const events = await numberedEventsOf(database, ada.tenantId)
   t.equal(events.filter(({ type }) => type === 'identity.session_compromised').length, 1)
 })
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
+import { numberedEventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { claimsOf, startService } from '../../helpers/service.ts'
 
-const service = await startService(t)
+const service = await startService(t, { actors: ['outbox-relay', 'email'] })
 const database = await openDatabase(t, service)
 const path = '/api/v1/auth/register/'
 const register = (body: unknown) => service.call('POST', path, { body })
@@ -20,7 +20,7 @@ t.test(
     t.equal(headers.get('cache-control'), 'no-store')
     const { access } = await service.logIn({ email: 'NEW.PERSON@example.com', password: valid.password })
     const { tenant_id: tenantId, user_id: userId } = claimsOf(access)
-    const events = await eventsOf(database, tenantId)
+    const events = await numberedEventsOf(database, tenantId)
     t.same(
       events.map(({ sequence }) => sequence),
       events.map((_, i) => i + 1),

@@ -4,7 +4,7 @@ import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 const database = await openDatabase(t, service)
 const noMember = { status: 403, body: { code: 'no_active_membership' } }
 

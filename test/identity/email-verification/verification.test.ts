@@ -4,7 +4,7 @@ import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { type Client, startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm } from '../../tenancy/staff.ts'
 
-const service = await startService(t)
+const service = await startService(t, { actors: ['outbox-relay', 'email'] })
 const database = await openDatabase(t, service)
 const confirm = (token: unknown) =>
   service.call('POST', '/api/v1/auth/email/verify/confirm/', { body: { token } })

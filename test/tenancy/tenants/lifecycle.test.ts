@@ -3,7 +3,7 @@ import t from 'tap'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { eventsOf, expect, foundFirm } from '../staff.ts'
 
-const service = await sharedService(t)
+const service = await sharedService(t, { workers: false })
 const events = async (id: string) => (await eventsOf(service, id, 'tenant.tenant_')).slice(1)
 
 t.test(

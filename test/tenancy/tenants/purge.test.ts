@@ -11,9 +11,10 @@ import { catalogueTables, seedRows } from '../../platform/db/seed-rows.ts'
 import { expect, foundFirm, look } from '../staff.ts'
 
 const day = 86_400_000
+const SECRET_KEYS = randomBytes(32).toString('base64url')
 
 async function workerOf(t: Test, urls: DatabaseUrls, clock: () => number) {
-  const settings = { DATABASE_WORKER_URL: urls.worker, SECRET_KEYS: randomBytes(32).toString('base64url') }
+  const settings = { DATABASE_WORKER_URL: urls.worker, SECRET_KEYS }
   const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...settings })
   const deps = await openWorkerDeps(config, createLogger('silent', false), clock)
   t.teardown(() => deps.close())
@@ -21,7 +22,7 @@ async function workerOf(t: Test, urls: DatabaseUrls, clock: () => number) {
 }
 
 t.test('thirty days after its deletion no row of a tenant is left, but its people remain', async (t) => {
-  const service = await startService(t)
+  const service = await startService(t, { env: { SECRET_KEYS } })
   const { owner, path, id, hire, role } = await foundFirm(service)
   const clerk = await hire('member', await role('document:read'))
   let parent: string | null = null
