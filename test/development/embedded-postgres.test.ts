@@ -93,7 +93,8 @@ t.test(
 )
 
 t.test('a cluster is durable by default', async (t) => {
-  const { superuserUrl } = await startEmbeddedPostgres({ dataDir: await dataFolder(t) })
+  const { superuserUrl, stop } = await startEmbeddedPostgres({ dataDir: common })
+  t.teardown(stop)
   t.equal(
     await ask(superuserUrl, "select string_agg(setting, ',') from pg_settings where name = 'fsync'"),
     'on',
@@ -101,7 +102,7 @@ t.test('a cluster is durable by default', async (t) => {
 })
 
 t.test('data, password and port stay after a stop; a second stop has no effect', async (t) => {
-  const dataDir = await dataFolder(t)
+  const dataDir = common
   const first = await startEmbeddedPostgres({ dataDir, settings })
   await ask(first.superuserUrl, 'create table kept as select 42 as n')
   const version = join(first.folder, 'data', 'PG_VERSION')
@@ -113,6 +114,7 @@ t.test('data, password and port stay after a stop; a second stop has no effect',
   const second = await startEmbeddedPostgres({ dataDir, settings })
   t.equal(second.superuserUrl, first.superuserUrl)
   t.equal((await stat(version)).mtimeMs, made, 'a second start creates no second cluster')
+  t.teardown(second.stop)
   t.equal(await ask(second.superuserUrl, 'select n from kept'), '42')
 })
 

@@ -8,9 +8,9 @@ import { type Client, claimsOf, startService, tokenIn } from '../../helpers/serv
 import { attemptLogin, changeRows, codeAt, codeIn, enrol } from './authenticator.ts'
 
 const otp = '/api/v1/auth/otp'
-const guarded = rounds(6, 20)
-const unguarded = rounds(3, 5)
-const parallel = 50
+const guarded = rounds(3, 20)
+const unguarded = rounds(2, 5)
+const parallel = rounds(25, 50)
 const service = await startService(t, { env: { DATABASE_POOL_SIZE: '8' } })
 const { call } = service
 

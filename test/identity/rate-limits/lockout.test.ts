@@ -140,12 +140,12 @@ t.test('a reset of the password lifts both locks', async (t) => {
   t.equal((await login({ ...ada, password: body.password }, '203.0.113.20')).status, 200)
 })
 
-t.test('of 200 parallel wrong passwords ten are compared', async (t) => {
+t.test('of 60 parallel wrong passwords ten are compared', async (t) => {
   const ada = await service.register()
-  const answers = await Promise.all(Array.from({ length: 200 }, () => wrong(ada.email)))
+  const answers = await Promise.all(Array.from({ length: 60 }, () => wrong(ada.email)))
   const counts = Map.groupBy(answers, (answer) => answer.status)
   t.equal(counts.get(401)?.length, 10)
-  t.equal(counts.get(429)?.length, 190)
+  t.equal(counts.get(429)?.length, 50)
   t.equal((await login(ada, '203.0.113.30')).status, 200, 'the owner at another address can still log in')
 })
 
