@@ -159,6 +159,9 @@ export async function openStage(
  * is not a failure.
  */
 export async function until(question: () => Promise<unknown> | unknown, limit = 300_000): Promise<void> {
-  for (const end = Date.now() + limit; !(await question()); await sleep(10))
+  let pause = 5
+  for (const end = Date.now() + limit; !(await question()); await sleep(pause)) {
     if (Date.now() > end) throw new Error(`Still false after ${limit} ms: ${question}`)
+    pause = Math.min(pause * 1.2, 50) // a question to Postgres costs more than the work that it waits for
+  }
 }
