@@ -1,11 +1,11 @@
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { crowd } from '../helpers/crowd.ts'
-import type { Client } from '../helpers/service.ts'
-import { sharedService } from '../helpers/shared-service.ts'
+import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
+import { type Client, startService } from '../helpers/service.ts'
 import { certified, customer, record } from './certification.ts'
 
-const service = await sharedService(t)
+const service = await startService(t, { actors: ['outbox-relay'] })
 const user = (id: string) => ({ type: 'user', id })
 const policies = '/api/v1/policies/'
 
@@ -195,6 +195,7 @@ t.test('a search for resources of the service goes through the objects of the te
   const more = ['audit', 'event', 'decision', 'approval_request', 'otp_device', 'profile']
   await owner.post('/api/v1/webhooks/', { url: 'https://receiver.example/', is_active: false })
   await owner.post(`/api/v1/tenants/${owner.tenantId}/invitations/`, { email: 'guest@example.com' })
+  await numberedEventsOf(await openDatabase(t, service), owner.tenantId)
   for (const type of [...types, ...more]) {
     const verbs = await page(owner, 'action', { subject: user(owner.id), resource: { type, id: 'new' } })
     t.ok(Array.isArray(verbs.results), type)

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import t from 'tap'
 import { deleteOutdated } from '../../workers/retention.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
-import { eventsOf, openDatabase } from '../helpers/event-log.ts'
+import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
 import { startService } from '../helpers/service.ts'
 
 // The feed over all tenants, as an application with a token from the command line reads it.
 
 const keys = randomBytes(32).toString('base64url')
-const service = await startService(t, { env: { SECRET_KEYS: keys } })
+const service = await startService(t, { env: { SECRET_KEYS: keys }, actors: ['outbox-relay'] })
 const env = settingsFor(service.databases, keys)
 const cli = (...args: string[]) => callCli(args, { env })
 const database = await openDatabase(t, service)
@@ -39,7 +39,7 @@ async function readAll(after: string | undefined, size: number) {
   }
 }
 const numbered = async () => {
-  for (const { tenantId } of [ada, grace]) await eventsOf(database, tenantId)
+  for (const { tenantId } of [ada, grace]) await numberedEventsOf(database, tenantId)
 }
 
 t.test('an application reads every event of every tenant once, in the order of each tenant', async (t) => {
