@@ -19,14 +19,19 @@ export const publishedMs = 90_000
 export async function loadKeyRing(deps: KeyDeps): Promise<KeyRing> {
   const { config } = deps
   const now = deps.clock()
-  const { rows, id } = await asSystem(deps.db, 'keys and issuer belong to no tenant', async (tx) => {
-    await lockKeys(tx)
-    const id = await installationId(tx, { id: timeOrderedId(now), at: now })
-    const rows = config.JWT_PRIVATE_KEYS ? [] : await listKeys(tx, now)
-    if (rows.length > 0 || config.JWT_PRIVATE_KEYS) return { rows, id }
-    await insertKey(tx, await makeKey(deps, now))
-    return { rows: await listKeys(tx, now), id }
-  })
+  const read = (fresh?: NewKey) =>
+    asSystem(deps.db, 'keys and issuer belong to no tenant', async (tx) => {
+      await lockKeys(tx)
+      const id = await installationId(tx, { id: timeOrderedId(now), at: now })
+      const rows = config.JWT_PRIVATE_KEYS ? [] : await listKeys(tx, now)
+      if (rows.length > 0 || !fresh) return { rows, id }
+      await insertKey(tx, fresh)
+      return { rows: await listKeys(tx, now), id }
+    })
+  const found = await read()
+  const lacksKey = found.rows.length === 0 && !config.JWT_PRIVATE_KEYS
+  // Generating a key takes up to seconds, so it happens outside of a transaction.
+  const { rows, id } = lacksKey ? await read(await makeKey(deps, now)) : found
   const keys = config.JWT_PRIVATE_KEYS
     ? await Promise.all(ownKeys(config.JWT_PRIVATE_KEYS).map((jwk) => signingKey(jwk, algorithmOf(jwk))))
     : await Promise.all(signerFirst(rows, now).map((row) => opened(deps, row)))

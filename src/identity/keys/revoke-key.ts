@@ -15,12 +15,13 @@ export async function revokeKey(
   if (deps.config.JWT_PRIVATE_KEYS)
     throw new Error('The keys come from JWT_PRIVATE_KEYS: remove the leaked key there, and restart.')
   const now = deps.clock()
+  // Generating a key takes up to seconds, so it happens before the transaction, even if the key is not needed then.
+  const fresh = await makeKey(deps, now)
   return asSystem(deps.db, 'keys belong to no tenant', async (tx) => {
     await lockKeys(tx)
     if (!(await deleteKey(tx, kid))) return null
     if ((await listKeys(tx, now)).some(({ retires_at }) => retires_at === null)) return { newKid: null }
-    const key = await makeKey(deps, now)
-    await insertKey(tx, key)
-    return { newKid: key.kid }
+    await insertKey(tx, fresh)
+    return { newKid: fresh.kid }
   })
 }

@@ -13,11 +13,14 @@ import { reseal } from '../../../src/cli/commands/keys.ts'
 import { readConfig } from '../../../src/config.ts'
 import { loadKeyRing } from '../../../src/identity/keys/key-ring.ts'
 import { watchKeyRing } from '../../../src/identity/keys/key-ring-watch.ts'
+import { revokeKey } from '../../../src/identity/keys/revoke-key.ts'
 import { rotateKeys } from '../../../src/identity/keys/rotate-keys.ts'
 import { openDeps } from '../../../src/open-deps.ts'
 import { createSealer } from '../../../src/platform/crypto/seal.ts'
 import { createTokenSigner } from '../../../src/platform/crypto/token-signer.ts'
-import { sealedColumns } from '../../../src/platform/db/reseal.ts'
+import { openPool } from '../../../src/platform/db/pool.ts'
+import { assertKeysOpen, sealedColumns } from '../../../src/platform/db/reseal.ts'
+import { assertOutside } from '../../../src/platform/db/transaction.ts'
 import { startService } from '../../helpers/service.ts'
 
 const second = 1_000
@@ -260,6 +263,34 @@ t.test('reseal knows every sealed column', async (t) => {
   )
 })
 
+t.test('looking for sealed mails does not read the many that were sent', async (t) => {
+  const { tenantId } = await service.signUp()
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  t.teardown(() => client.end())
+  await client.query(`
+    update mails set content_sealed = null;
+    insert into mails (tenant_id, id, template, status, created_at)
+      select '${tenantId}', gen_random_uuid(), 'password_changed', 'sent', now() from generate_series(1, 5000);`)
+  await client.query('vacuum analyze mails')
+  const scans = async () => {
+    const { rows } = await client.query(
+      "select seq_scan::int as scans from pg_stat_user_tables where relname = 'mails'",
+    )
+    return rows[0].scans
+  }
+  const before = await scans()
+  const worker = await openPool(service.databases.worker, {
+    size: 1,
+    prepared: false,
+    applicationName: 'test',
+  })
+  await assertKeysOpen({ worker }, deps.sealer)
+  await worker.end() // its last statistics are counted now
+  while ((await client.query("select from pg_stat_activity where application_name = 'test'")).rowCount) {}
+  t.equal(await scans(), before)
+})
+
 t.test('a refresh token survives a restart and a change of SECRET_KEYS that keeps the old key', async (t) => {
   const other = await startService(t, { workers: false })
   const ada = await other.signUp()
@@ -274,4 +305,23 @@ t.test('a refresh token survives a restart and a change of SECRET_KEYS that keep
   const restarted = await openDeps({ config, log: deps.log, publicUrl: () => '', clock: other.now })
   t.teardown(() => restarted.close())
   t.ok(await restarted.signer.verify('refresh', ada.refresh, other.now()))
+})
+
+t.test('keys are generated outside of transactions, because that takes up to seconds', async (t) => {
+  const sealer: typeof deps.sealer = {
+    ...deps.sealer,
+    seal(...args) {
+      assertOutside()
+      return deps.sealer.seal(...args)
+    },
+  }
+  const client = new pg.Client({ connectionString: service.databases.superuser })
+  await client.connect()
+  await client.query('delete from signing_keys')
+  await client.end()
+  const [first, ...others] = kids(await ringOf({ sealer }))
+  t.same(others, [])
+  const revoked = await revokeKey({ ...deps, sealer }, first!)
+  t.same(kids(await ringOf()), [revoked?.newKid])
+  t.equal(await revokeKey({ ...deps, sealer }, first!), null)
 })
