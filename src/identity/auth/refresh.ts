@@ -18,9 +18,11 @@ import {
   type TokenPair,
 } from '../sessions/issue-tokens.ts'
 import {
-  type Challenge,
-  checkSecondFactor,
+  type FactorDue,
+  findDueFactor,
   isChallenge,
+  isFactorDue,
+  openChallenge,
   otpRequired,
   signChallenge,
 } from '../sessions/second-factor.ts'
@@ -48,9 +50,9 @@ export async function refresh(deps: Deps, requestInfo: RequestInfo, token: strin
     const { family, session } = found
     const entitled = await entitlement(deps, tx, family, session, now)
     if (entitled instanceof ApiError) return entitled
-    if (isChallenge(entitled))
+    if (isFactorDue(entitled))
       return isLive(family, presented)
-        ? entitled
+        ? openChallenge(deps, tx, entitled, now)
         : judgeReplay(deps, tx, { presented, entitled: null, requestInfo, now })
     if (!deps.config.REFRESH_TOKEN_ROTATION) return keepToken(deps, presented, family, entitled)
     if (!(await lockSession(tx, { id: session.id, at: now }))) return sessionRevoked()
@@ -100,7 +102,7 @@ export async function entitlement(
   family: FamilyRow,
   session: SessionRow,
   now: number,
-): Promise<Entitled | Challenge | ApiError> {
+): Promise<Entitled | FactorDue | ApiError> {
   const { user_id: userId, tenant_id: tenantId } = family
   const { id: sessionId, email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
   const found = (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tenantId)
@@ -109,8 +111,8 @@ export async function entitlement(
   if (membership instanceof ApiError) return membership
   const tenantRequires = membership.requires_mfa
   const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
-  const settled = await checkSecondFactor(deps, tx, entry, now)
-  if (settled instanceof ApiError || isChallenge(settled)) return settled
+  const settled = await findDueFactor(deps, tx, entry, now)
+  if (settled instanceof ApiError || isFactorDue(settled)) return settled
   const { roles } = membership
   return { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
 }

@@ -3,7 +3,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, sessionRevoked } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { type Grant, renewFamily } from '../sessions/issue-tokens.ts'
-import { type Challenge, isChallenge } from '../sessions/second-factor.ts'
+import { type Challenge, isFactorDue, openChallenge } from '../sessions/second-factor.ts'
 import { lockSession, touchSession } from '../sessions/store.ts'
 import { entitlement, findLive } from './refresh.ts'
 
@@ -23,7 +23,8 @@ export function renewEntry(
     const found = await findLive(tx, entry, now)
     if (found instanceof ApiError) return found
     const entitled = await entitlement(deps, tx, found.family, found.session, now)
-    if (entitled instanceof ApiError || isChallenge(entitled)) return entitled
+    if (entitled instanceof ApiError) return entitled
+    if (isFactorDue(entitled)) return openChallenge(deps, tx, entitled, now)
     if (!(await lockSession(tx, { id: sessionId, at: now }))) return sessionRevoked()
     const renewed = await renewFamily(deps, tx, familyId, entitled, now)
     if (!renewed) return sessionRevoked()

@@ -38,11 +38,15 @@ interface Entry {
   authTime: number
 }
 
-/** A sign-in that waits for a second factor: stored in the database, its temporary token not signed yet. */
-export interface Challenge {
-  pendingId: string
+/** A second factor is due. No sign-in waits for it yet: {@link openChallenge} stores one. */
+export interface FactorDue {
   entry: Entry
   methods: DeviceType[]
+}
+
+/** A sign-in that waits for a second factor: stored in the database, its temporary token not signed yet. */
+export interface Challenge extends FactorDue {
+  pendingId: string
 }
 
 /** The answer in place of tokens. */
@@ -59,11 +63,22 @@ export interface OtpRequired {
  * weaken an account. As the system role.
  */
 export async function checkSecondFactor(
-  { config }: Pick<Deps, 'config'>,
+  deps: Pick<Deps, 'config'>,
   tx: Tx,
   entry: Entry,
   now: number,
 ): Promise<SecondFactorSettled | Challenge | ApiError> {
+  const found = await findDueFactor(deps, tx, entry, now)
+  return isFactorDue(found) ? openChallenge(deps, tx, found, now) : found
+}
+
+/** The same without storing a challenge. */
+export async function findDueFactor(
+  { config }: Pick<Deps, 'config'>,
+  tx: Tx,
+  entry: Entry,
+  now: number,
+): Promise<SecondFactorSettled | FactorDue | ApiError> {
   if (!config.OTP_ENABLED || entry.session?.acr === 'aal2') return settled
   const factors = await findFactors(tx, entry.userId, now)
   const enrolled = (factors.totp || factors.passkey) && config.OTP_REQUIRED_WHEN_ENROLLED
@@ -73,6 +88,16 @@ export async function checkSecondFactor(
   if (!demanded) return settled
   const methods = usableMethods(config, factors, counting)
   if (methods.length === 0 && !canEnrolFirst(config, factors)) return channelDisabled()
+  return { entry, methods }
+}
+
+/** Stores a sign-in that waits for the factor. As the system role. */
+export async function openChallenge(
+  { config }: Pick<Deps, 'config'>,
+  tx: Tx,
+  { entry, methods }: FactorDue,
+  now: number,
+): Promise<Challenge> {
   const pendingId = timeOrderedId(now)
   const { userId, tenantId, session, amr, authTime } = entry
   const expiresAt = now + config.OTP_TEMPORARY_TOKEN_VALIDITY_SECONDS * 1000
@@ -105,6 +130,8 @@ export async function demandsCountingFactor(
 ): Promise<boolean> {
   return membership.requires_mfa || demandsAtLogin(config, await findFactors(tx, userId, now))
 }
+
+export const isFactorDue = (outcome: object): outcome is FactorDue => 'methods' in outcome
 
 export const isChallenge = (outcome: object): outcome is Challenge => 'pendingId' in outcome
 

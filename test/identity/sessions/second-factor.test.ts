@@ -3,6 +3,7 @@ import { endSessionsOf } from '../../../src/identity/sessions/store.ts'
 import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
+import { look } from '../../tenancy/staff.ts'
 import {
   attemptLogin,
   changeRows,
@@ -156,7 +157,9 @@ t.test('a tenant that requires a second factor asks at login, switch and refresh
   const claims = claimsOf(verified.body.access)
   t.match(claims, { tenant_id: tenant.id, acr: 'aal2', sid: claimsOf(plain.access).sid })
 
-  const other = (await attemptLogin(service, person, { url, tenant_id: person.tenantId })).body
+  const { refresh: rotated } = (await attemptLogin(service, person, { url, tenant_id: person.tenantId })).body
+  const renewal = await call('POST', `${url}/api/v1/auth/refresh/`, { body: { refresh: rotated } })
+  const other = renewal.body
   await requireMfa(service, person.tenantId)
   t.match(
     await call('GET', `${url}${me}`, { token: other.access }),
@@ -164,6 +167,11 @@ t.test('a tenant that requires a second factor asks at login, switch and refresh
     'a token stays valid until it expires',
   )
   const refresh = (refresh: string) => call('POST', `${url}/api/v1/auth/refresh/`, { body: { refresh } })
+  const waiting = async () =>
+    (await look(service, `select from pending_sessions where user_id = '${person.id}'`)).length
+  const before = await waiting()
+  t.match(await refresh(rotated), { status: 401, body: { code: 'token_not_valid' } })
+  t.equal(await waiting(), before, 'a token that was used before starts no sign-in')
   const refused = await refresh(other.refresh)
   t.match(refused, { status: 401, body: { code: 'otp_required', temporary_token: String } })
   const pending = refused.body.temporary_token
