@@ -3,8 +3,8 @@ import type { MessageKey } from '../src/platform/outbox/acknowledge.ts'
 
 interface TenantState {
   running: number
-  /** Ids of messages that were delayed. */
-  delayed: Set<string>
+  /** Messages that were delayed, longest ago first, with the time of their last delay. */
+  delayed: Map<string, number>
 }
 
 const step = 250
@@ -12,15 +12,21 @@ const maxDelay = 60_000
 
 /**
  * Handles at most `max` messages of a tenant at a time in this process, so that a tenant whose messages take long leaves
- * room for others. Throws {@link DelayedError} for the rest; the more of them wait, the longer the delay.
+ * room for others. Throws {@link DelayedError} for the rest; the more of them wait, the longer the delay. A message that
+ * does not come back was handled by another process, and counts for two minutes. `clock` is in ms.
  */
-export function limitPerTenant(max: number) {
+export function limitPerTenant(max: number, clock = () => performance.now()) {
   const tenants = new Map<string, TenantState>()
   return async <T>({ id, tenantId }: MessageKey, work: () => Promise<T>): Promise<T> => {
-    const tenant = tenants.get(tenantId) ?? { running: 0, delayed: new Set() }
+    const tenant = tenants.get(tenantId) ?? { running: 0, delayed: new Map() }
     tenants.set(tenantId, tenant)
-    if (tenant.running >= max) throw new DelayedError(Math.min(step * tenant.delayed.add(id).size, maxDelay))
     tenant.delayed.delete(id)
+    if (tenant.running >= max) {
+      const now = clock()
+      forgetBefore(tenant.delayed, now - 2 * maxDelay)
+      tenant.delayed.set(id, now)
+      throw new DelayedError(Math.min(step * tenant.delayed.size, maxDelay))
+    }
     tenant.running++
     try {
       return await work()
@@ -28,4 +34,10 @@ export function limitPerTenant(max: number) {
       if (--tenant.running === 0) tenants.delete(tenantId)
     }
   }
+}
+
+function forgetBefore(delayed: Map<string, number>, before: number): void {
+  for (const [id, at] of delayed)
+    if (at < before) delayed.delete(id)
+    else return
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startRelay } from '../../workers/outbox-relay.ts'
+import { limitPerTenant } from '../../workers/tenant-concurrency.ts'
 import { webhookOnce } from '../../workers/webhook-once.ts'
 import { superuserUrl } from '../helpers/cluster.ts'
 import { addTest, addWebhook, startReceiver } from './receiver.ts'
@@ -34,3 +35,19 @@ for (const { kind, skip } of usualBackends)
       t.ok(silent.received.length < 20, `${silent.received.length} in progress or done`)
     },
   )
+
+t.test('messages that another process handles do not make the delay of later ones longer', async (t) => {
+  let now = 0
+  const limited = limitPerTenant(1, () => now)
+  let finish = () => {}
+  const running = limited({ id: '0', tenantId: 'a' }, () => new Promise<void>((done) => (finish = done)))
+  const delayOf = (id: string) =>
+    limited({ id, tenantId: 'a' }, async () => undefined).catch((error: { ms: number }) => error.ms)
+  const line = ['1', '2', '3', '4']
+  for (const [n, id] of line.entries()) t.equal(await delayOf(id), 250 * (n + 1))
+  t.equal(await delayOf('1'), 1_000, 'one that comes back is not counted twice')
+  now = 130_000
+  t.equal(await delayOf('5'), 250, 'the others did not come back')
+  finish()
+  await running
+})
