@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueName } from '../src/platform/jobs/queues.ts'
 import { type Actor, pollingEvery, type Running } from './actor.ts'
@@ -54,6 +55,48 @@ export function defineScheduled(definition: ScheduledDefinition): ScheduledActor
           await consumer.close(force)
         },
         isRunning: consumer.isRunning,
+      }
+    },
+  }
+}
+
+/** A job that each process runs at its start and at intervals, without a queue, which would need four connections. */
+export interface TimedDefinition {
+  name: string
+  /** ms between the end of a run and the next one */
+  every: number
+  /** Returns figures for the log. Runs of several processes must share the work. It ends early when `stopped`. */
+  run(deps: WorkerDeps, stopped: () => boolean): Promise<Record<string, number>>
+}
+
+/** Makes an actor from a definition. A run that found nothing to do is not logged. */
+export function defineTimed({ name, every, run }: TimedDefinition): Actor {
+  return {
+    name,
+    description: pollingEvery(every),
+    async start(deps) {
+      const log = deps.log.child({ actor: name })
+      const end = new AbortController()
+      const { signal } = end
+      const loop = async () => {
+        while (!signal.aborted) {
+          await measureJob(
+            deps.metrics,
+            name,
+            run(deps, () => signal.aborted),
+          ).then(
+            (figures) => Object.values(figures).some(Boolean) && log.info(figures, 'tidied up'),
+            (error) => log.warn({ error: describeError(error) }, 'not done; the next run tries again'),
+          )
+          await sleep(every, undefined, { signal, ref: false }).catch(() => undefined)
+        }
+      }
+      const running = loop()
+      return {
+        async stop() {
+          end.abort()
+          await running
+        },
       }
     },
   }

@@ -1,15 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { deleteTenantRows, listTenantTables } from '../src/platform/db/tenant-tables.ts'
 import { asWorker, type Databases, type Tx } from '../src/platform/db/transaction.ts'
-import { describeError } from '../src/platform/describe-error.ts'
 import { deletePurged, listPurgeable, tryPurgeLock } from '../src/tenancy/tenants/store.ts'
-import { type Actor, pollingEvery } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
-import { measureJob } from './measure-job.ts'
+import { defineTimed } from './schedule.ts'
 
 const day = 86_400_000
 const retention = 30 * day
-const pollInterval = 600_000
 
 /** `batch`: rows per transaction. `tenants`: tenants per run. */
 interface PurgeOptions {
@@ -58,28 +54,9 @@ async function purgeTenant(
   return (await locked((tx) => deletePurged(tx, tenantId))) === 1
 }
 
-/** Erases due tenants every ten minutes. It can run in any number of processes: one of them does the work. */
-export const tenantPurge: Actor = {
+/** Erases due tenants. Of the processes that try, one does the work. */
+export const tenantPurge = defineTimed({
   name: 'tenant-purge',
-  description: pollingEvery(pollInterval),
-  async start(deps) {
-    const end = new AbortController()
-    const { signal } = end
-    const loop = async () => {
-      while (!signal.aborted) {
-        const work = purgeDeletedTenants(deps, { stopped: () => signal.aborted })
-        await measureJob(deps.metrics, 'tenant-purge', work).catch((error) =>
-          deps.log.warn({ error: describeError(error) }, 'tenants will be erased later'),
-        )
-        await sleep(pollInterval, undefined, { signal, ref: false }).catch(() => undefined)
-      }
-    }
-    const running = loop()
-    return {
-      async stop() {
-        end.abort()
-        await running
-      },
-    }
-  },
-}
+  every: 600_000,
+  run: async (deps, stopped) => ({ erased: (await purgeDeletedTenants(deps, { stopped })).length }),
+})
