@@ -1,7 +1,6 @@
 import { checkLeaf } from './check-leaf.ts'
 import type { Leaf } from './compiled-policy.ts'
 import type { AttributeCatalogue, Condition } from './conditions.ts'
-import { patternBudgetUs } from './pattern-cost.ts'
 import type { Fault } from './policy-document.ts'
 
 /** A valid condition: groups as written, each comparison as the module evaluates it. */
@@ -11,7 +10,10 @@ export type CheckedCondition =
 
 export interface ConditionContext {
   attributes: AttributeCatalogue
-  /** The µs that a pattern can cost, undefined for an invalid one. Absent when the patterns were measured before. */
+  /**
+   * The µs that a pattern can cost, undefined for an invalid one. Called several times for a pattern: measure it before.
+   * Absent when the patterns were measured when they were written.
+   */
   patternCostUs?: (pattern: string) => number | undefined
 }
 
@@ -34,8 +36,7 @@ export function checkCondition(
   value: unknown,
   context: ConditionContext,
 ): { condition: CheckedCondition; faults: Fault[] } {
-  const patternCostUs = context.patternCostUs && measuredOnce(context.patternCostUs)
-  const checking: Checking = { ...context, patternCostUs, faults: [], leaves: 0 }
+  const checking: Checking = { ...context, faults: [], leaves: 0 }
   if (isEmptyCondition(value)) return { condition: always, faults: [] }
   const condition = checked(value, { pointer: '/conditions', level: 1 }, checking) ?? always
   if (checking.leaves > maxLeaves) {
@@ -43,17 +44,6 @@ export function checkCondition(
     checking.faults.push({ pointer: '/conditions', code: 'too_large', detail })
   }
   return { condition, faults: checking.faults }
-}
-
-// Measuring an expensive pattern is itself expensive: after the first one, no other is measured.
-function measuredOnce(costUs: (pattern: string) => number | undefined) {
-  const known = new Map<string, number | undefined>()
-  return (pattern: string): number | undefined => {
-    if (known.has(pattern)) return known.get(pattern)
-    if ([...known.values()].some((cost) => cost !== undefined && cost > patternBudgetUs)) return 0
-    known.set(pattern, costUs(pattern))
-    return known.get(pattern)
-  }
 }
 
 /** Whether an untrusted condition is absent or empty. */

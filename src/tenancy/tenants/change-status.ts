@@ -46,7 +46,7 @@ export async function changeStatus(
   return tenant
 }
 
-/** Deletes the tenant of the path. It disappears for all at once, and from the database after 30 days. */
+/** Deletes the tenant of the path. It disappears for all at once, and from the database after at least 30 days. */
 export async function deleteTenant(
   tx: Tx,
   { clock }: Deps,

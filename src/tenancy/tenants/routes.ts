@@ -89,7 +89,9 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     scope: 'path',
     tag: 'Tenants',
     summary: 'Delete a tenant',
-    description: 'The tenant disappears for all members at once. After 30 days all its data is erased.',
+    description:
+      'The tenant disappears for all members at once. After 30 days, or after REFRESH_TOKEN_ABSOLUTE_VALIDITY if that is ' +
+      'longer, all its data is erased.',
     status: 204,
     answer: null,
     versioned: true,
