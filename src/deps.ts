@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { ShadowCounter } from './authorization/decisions/shadow-counts.ts'
 import type { Config } from './config.ts'
 import type { Limiters } from './identity/rate-limits/limiters.ts'
 import type { PasswordHasher } from './platform/crypto/passwords.ts'
@@ -31,6 +32,8 @@ export interface Deps {
   newPace: () => DecisionPace
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
+  /** What policies in shadow mode would have done. */
+  shadowCounts: ShadowCounter
   approvals: Approvals
   /** Limits of RATE_LIMIT_ENABLED on requests that need no token. */
   limiters: Limiters

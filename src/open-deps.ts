@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import { createApprovals } from './authorization/approvals/approvals.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
+import { shadowCounter } from './authorization/decisions/shadow-counts.ts'
 import { policyLoader } from './authorization/policies/load-policies.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -69,16 +70,18 @@ export async function openDeps(
   const limiters = await openLimiters(config, db, log, clock, metrics.limitRefused)
   const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
   const endSweeping = sweepRateLimits(db, clock, log)
+  const shadowCounts = shadowCounter({ db, log, metrics }, clock)
   const close = async () => {
     ring.close()
     endSweeping()
     budget.close()
     limiters.close()
+    await shadowCounts.flush()
     await Promise.all([api.end(), system.end()])
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
   const loadPolicies = measurePolicies(policyLoader({ db }), metrics)
-  const recordDecision = measureLog(decisionLog({ db, log, metrics, config }, access.revision), metrics)
+  const recordDecision = measureLog(decisionLog({ db, log, metrics, config, access, shadowCounts }), metrics)
   return {
     config,
     log,
@@ -91,6 +94,7 @@ export async function openDeps(
     newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
     loadPolicies,
     recordDecision,
+    shadowCounts,
     limiters,
     budget,
     approvals: createApprovals({ config, db, sealer, publicUrl }),

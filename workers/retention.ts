@@ -1,4 +1,5 @@
 import { dropBodiesBefore } from '../src/authorization/approvals/transition-store.ts'
+import { deleteShadowCountsBefore } from '../src/authorization/decisions/shadow-stats-store.ts'
 import { deleteDecisionsBefore } from '../src/authorization/decisions/store.ts'
 import {
   deleteDeliveriesOf,
@@ -38,6 +39,7 @@ type DeleteBefore = (tx: Tx, before: number, limit: number) => Promise<number>
 /** Rows that are kept for a number of days. docs/reference/retention.md explains each. */
 const kept: Record<string, [RetentionSetting, DeleteBefore]> = {
   decisions: ['DECISION_RETENTION_DAYS', deleteDecisionsBefore],
+  shadow_counts: ['DECISION_RETENTION_DAYS', deleteShadowCountsBefore],
   deliveries: ['WEBHOOK_DELIVERY_RETENTION_DAYS', deleteEndedBefore],
   events: ['EVENT_RETENTION_DAYS', deleteEventsBefore],
   feed_entries: ['EVENT_RETENTION_DAYS', deleteFeedEntriesBefore],

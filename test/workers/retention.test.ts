@@ -14,6 +14,7 @@ const idAt = (ms: number, n = 'n') =>
 const ofNothing = {
   given_up: 0,
   decisions: 0,
+  shadow_counts: 0,
   deliveries: 0,
   events: 0,
   feed_entries: 0,

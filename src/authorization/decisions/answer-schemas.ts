@@ -20,6 +20,17 @@ export const matchedSchema = z.object({
   effect: effectSchema,
 })
 
+/** What a policy in shadow mode would have done to a decision. */
+export const shadowSchema = z.object({
+  policy_id: z.uuid(),
+  version: z.int(),
+  name: z.string(),
+  effect: effectSchema,
+  outcome: z.enum(['would_deny', 'would_gate', 'would_allow', 'applied', 'none', 'error']).meta({
+    description: '`applied`: it had a part and would not have changed the effect',
+  }),
+})
+
 /** An obligation as callers read it. */
 export const obligationSchema = z.object({
   type: z.string(),

@@ -23,6 +23,7 @@ export const showDecision = (row: DecisionRow, whole: boolean) => ({
     toJsonReason(whole ? reason : { code: reason.code, layer: reason.layer }),
   ),
   matched: whole ? row.matched : [],
+  shadow: whole ? row.shadow : [],
   obligations: row.obligations,
   policy_revision: row.policy_revision,
   request_id: row.request_id,

@@ -7,18 +7,25 @@ import { toJsonMatched } from '../../platform/http/refusal.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
 import { sumPerMinute } from '../../platform/sum-per-minute.ts'
 import { outsideSpans } from '../../platform/tracing/span.ts'
+import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { dailyQuota, isSampled } from './daily-quota.ts'
+import { decideShadows, type ShadowResult, wouldChange } from './decide-shadows.ts'
 import { factsOf } from './facts.ts'
+import type { ShadowCounter } from './shadow-counts.ts'
 import { insertDecisions, type NewDecision } from './store.ts'
 
-type Waiting = { record: DecisionRecord; done: () => void }
+/** A decision to write, with what policies in shadow mode would have done. */
+type Kept = DecisionRecord & { shadow: readonly ShadowResult[] }
+type Waiting = { record: Kept; done: () => void }
 
 interface LogDeps {
   db: Pick<Databases, 'system'>
   log: Logger
   metrics: Pick<Metrics, 'decisionDropped'>
   config: Pick<Config, 'LIMIT_DECISIONS_PER_DAY' | 'LIMIT_DECISION_FACTS_BYTES'>
+  access: Pick<AccessEngine, 'decide' | 'revision'>
+  shadowCounts: Pick<ShadowCounter, 'add'>
 }
 
 // As many as one request can ask for.
@@ -28,9 +35,10 @@ const maxWaitingReads = 1_000
 /**
  * Creates the writer of the decision log. Decisions that arrive during a transaction share the next one, so that a
  * flood of denials needs few commits. One in a hundred allowed reads is kept. `LIMIT_DECISIONS_PER_DAY` limits the
- * decisions of a tenant per day. Dropped decisions are counted and logged.
+ * decisions of a tenant per day. Dropped decisions are counted and logged. Policies in shadow mode are evaluated here;
+ * a decision that one of them would change is kept like a denial.
  */
-export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevision: string): RecordDecision {
+export function decisionLog({ db, log, metrics, config, access, shadowCounts }: LogDeps): RecordDecision {
   const waiting: Waiting[] = []
   let busy = false
   const quota = dailyQuota(config.LIMIT_DECISIONS_PER_DAY)
@@ -39,7 +47,7 @@ export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevisio
 
   const write = async (group: Waiting[]): Promise<void> => {
     try {
-      const rows = group.map(({ record }) => rowOf(record, engineRevision, maxFacts))
+      const rows = group.map(({ record }) => rowOf(record, access.revision, maxFacts))
       const at = Math.max(...rows.map((row) => row.at))
       const kept = await asSystem(db, 'decisions of many tenants share a transaction', async (tx) => {
         await insertDecisions(tx, rows)
@@ -65,12 +73,20 @@ export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevisio
     while (waiting.length > 0) await write(waiting.splice(0, maxAtOnce))
     busy = false
   }
-  const push = (record: DecisionRecord) =>
+  const push = (record: Kept) =>
     new Promise<void>((done) => {
       waiting.push({ record, done })
     })
+  const withShadows = (record: DecisionRecord): Kept => {
+    const { query, decision } = record
+    if (query.slice.shadows.length === 0) return { ...record, shadow: [] }
+    const results = decideShadows(access, query, decision)
+    shadowCounts.add(query.subject.tenantId, results, query.now)
+    const shadow = results.filter(({ outcome }) => outcome !== 'none')
+    return { ...record, shadow, always: record.always || shadow.some(wouldChange) }
+  }
   /** Keeps a record or drops it; resolves when the caller need not wait for it any more. */
-  const keep = (record: DecisionRecord): Promise<void> | undefined => {
+  const keep = (record: Kept): Promise<void> | undefined => {
     if (!record.always && !isSampled(record.id)) return
     if (!quota.admits(record)) return drop(record, 'daily_limit')
     if (!record.always && waiting.length > maxWaitingReads) return drop(record, 'backlog')
@@ -79,7 +95,7 @@ export function decisionLog({ db, log, metrics, config }: LogDeps, engineRevisio
   }
 
   return async (...records) => {
-    const kept = records.map(keep)
+    const kept = records.map((record) => keep(withShadows(record)))
     if (!busy && waiting.length > 0) outsideSpans(drain)
     await Promise.all(kept)
   }
@@ -110,7 +126,7 @@ function countBy(rows: readonly NewDecision[]): Map<string, number> {
 const maxNamed = 50
 
 function rowOf(
-  { id, query, decision, unknown }: DecisionRecord,
+  { id, query, decision, unknown, shadow }: Kept,
   engineRevision: string,
   maxFacts: number,
 ): NewDecision {
@@ -132,5 +148,6 @@ function rowOf(
     facts: factsOf(query satisfies AnyQuery, maxFacts, unknown),
     durationUs: decision.durationUs,
     requestId: query.requestId,
+    shadow,
   }
 }

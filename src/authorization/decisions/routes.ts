@@ -3,7 +3,14 @@ import type { Deps } from '../../deps.ts'
 import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { timestamp } from '../../platform/http/schemas.ts'
-import { effectSchema, hintsShape, matchedSchema, obligationSchema, reasonSchema } from './answer-schemas.ts'
+import {
+  effectSchema,
+  hintsShape,
+  matchedSchema,
+  obligationSchema,
+  reasonSchema,
+  shadowSchema,
+} from './answer-schemas.ts'
 import { explainDecision } from './explain-decision.ts'
 import { loadDecision, pageOfDecisions, readableDecision, readsAll, showDecision } from './read-decisions.ts'
 import { decisionList } from './store.ts'
@@ -18,6 +25,9 @@ const decisionSchema = z
     reasons: z.array(reasonSchema),
     matched: z.array(matchedSchema).meta({
       description: 'The policies that contributed; empty for callers who cannot read all decisions',
+    }),
+    shadow: z.array(shadowSchema).meta({
+      description: 'Policies in shadow mode that would have had a part; empty for the same callers',
     }),
     obligations: z.array(obligationSchema),
     policy_revision: z.int(),

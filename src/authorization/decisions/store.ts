@@ -5,6 +5,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Obligation, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
+import type { ShadowResult } from './decide-shadows.ts'
 import type { Facts } from './facts.ts'
 
 const listOf = <T>() => z.custom<T[]>((value) => Array.isArray(value))
@@ -20,6 +21,7 @@ const decisionRow = z.object({
   subject_email: z.string().nullable(),
   reasons: listOf<Reason>(),
   matched: listOf<Omit<Matched, 'priority'>>(),
+  shadow: listOf<ShadowResult>(),
   obligations: listOf<Obligation>(),
   policy_revision: z.number(),
   facts: z.custom<Facts>((value) => typeof value === 'object' && value !== null),
@@ -30,7 +32,7 @@ export type DecisionRow = z.infer<typeof decisionRow>
 
 const columns = sql.fragment`
   id, at, effect, action, resource_type, resource_id, subject_id, subject_email, reasons, matched, obligations,
-  policy_revision, facts, request_id`
+  policy_revision, facts, request_id, shadow`
 
 /** A new decision; `at` in ms since 1970. */
 export interface NewDecision {
@@ -51,6 +53,7 @@ export interface NewDecision {
   facts: Facts
   durationUs: number
   requestId: string
+  shadow: readonly ShadowResult[]
 }
 
 const types = [
@@ -71,6 +74,7 @@ const types = [
   'jsonb',
   'int4',
   'text',
+  'jsonb',
 ]
 
 const valuesOf = (d: NewDecision) => [
@@ -91,13 +95,15 @@ const valuesOf = (d: NewDecision) => [
   JSON.stringify(d.facts),
   d.durationUs,
   d.requestId,
+  JSON.stringify(d.shadow),
 ]
 
 /** Inserts decisions of any tenants. As the system role. */
 export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[]): Promise<void> {
   await tx.query(sql.unsafe`
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
-                           reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id)
+                           reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id,
+                           shadow)
     select * from ${sql.unnest(decisions.map(valuesOf), types)} as d`)
 }
 

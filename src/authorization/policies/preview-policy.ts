@@ -8,6 +8,7 @@ import { runThread } from '../../platform/run-thread.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
+import { promotionToken } from './promote-policy.ts'
 import type { PolicyTarget } from './read-policy.ts'
 import { type Replay, replayDecisions } from './replay.ts'
 import { startTrial } from './trial.ts'
@@ -61,6 +62,7 @@ export async function previewPolicy(
     not_replayable: notReplayable,
     counts: countsOf(flips),
     flips,
+    promotion_token: draft ? null : promotionToken(deps, caller, target, trial.policies.revision),
   }
 }
 

@@ -17,8 +17,10 @@ import { removePolicy } from './delete-policy.ts'
 import { changeReason, newPolicy, policyChange } from './policy-body.ts'
 import { readPolicySchema } from './policy-schema.ts'
 import { policyPreview, previewPolicy } from './preview-policy.ts'
+import { planPromotion, promotion } from './promote-policy.ts'
 import { findTarget, policies, policyResource, versions } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
+import { policyStats, showStats } from './show-stats.ts'
 import { versionList } from './store.ts'
 import { policyTest, testPolicy } from './test-policy.ts'
 import { type Plan, writePolicy } from './write-policy.ts'
@@ -63,6 +65,10 @@ const previewAnswer = z
         after: effectSchema,
       }),
     ),
+    promotion_token: z
+      .string()
+      .nullable()
+      .meta({ description: 'For `promote`: of a stored policy in shadow mode; valid for an hour' }),
   })
   .meta({ id: 'PolicyPreview' })
 
@@ -204,6 +210,35 @@ export const policyRoutes = (deps: Deps): Route[] => {
       load: findTarget,
       resource: policyResource,
       handle: (target, { caller, body, text }) => previewPolicy(deps, caller, target, body, text),
+    }),
+    changeRoute({
+      method: 'POST',
+      path: `${one}/promote`,
+      action: 'policy:update',
+      tag,
+      summary: 'Enforce a policy that is in shadow mode, as you previewed it',
+      description:
+        'Takes the `promotion_token` of your preview. 400 `outdated` if a policy has changed since, or after an hour.',
+      body: promotion,
+      status: 200,
+      answer: policySchema,
+      refusals: [409, 422],
+      load: findTarget,
+      resource: policyResource,
+      prepare: (target, { caller, body, text }) => planPromotion(deps, caller, target, { body, text }),
+      act: write,
+    }),
+    resourceRoute({
+      method: 'GET',
+      path: `${one}/stats`,
+      action: 'policy:read',
+      tag,
+      summary: 'Read what a policy would have done in shadow mode, by day',
+      status: 200,
+      answer: policyStats,
+      load: findTarget,
+      resource: policyResource,
+      handle: (target, { caller }) => showStats(deps, caller, target),
     }),
   ]
 }

@@ -1,7 +1,7 @@
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { isServiceAction, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { CompiledPolicy, Slice } from '../../policy-engine/compile/compiled-policy.ts'
-import { buildSlice, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
+import { buildSliceWithShadows, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import type { PolicyInStore } from './store.ts'
 
@@ -11,6 +11,8 @@ const maxBytes = 8 * 1024 * 1024
 /** The policies for a kind of question, valid from `since` until one of them comes into force or ends. */
 interface Selection {
   policies: readonly PolicyInStore[]
+  /** policies in shadow mode */
+  shadows: readonly PolicyInStore[]
   /** equal for the same policies */
   key: string
   since: number
@@ -33,8 +35,7 @@ export function slicePolicies(
   stored: readonly PolicyInStore[],
   onGrowth: () => void = () => undefined,
 ): SlicedPolicies {
-  const enforced = stored.filter((policy) => policy.mode === 'enforce')
-  const kindOf = questionKinds(enforced)
+  const kindOf = questionKinds(stored)
   const selections = createLruCache<Selection>(maxBytes / 8)
   const slices = createLruCache<Slice>(maxBytes)
   let names: SlicedPolicies['names'] | undefined
@@ -44,9 +45,10 @@ export function slicePolicies(
     const kind = kindOf(resourceType, action)
     const known = selections.get(kind.key)
     if (known && now >= known.since && now < known.until) return known
-    const selected = selectAt(enforced, kind, now)
-    const { key, policies } = selected
-    selections.set(kind.key, selected, 200 + 2 * kind.key.length + 2 * key.length + 8 * policies.length)
+    const selected = selectAt(stored, kind, now)
+    const { key, policies, shadows } = selected
+    const count = policies.length + shadows.length
+    selections.set(kind.key, selected, 200 + 2 * kind.key.length + 2 * key.length + 8 * count)
     onGrowth()
     return selected
   }
@@ -56,13 +58,14 @@ export function slicePolicies(
     revision,
     bytes: () => base + selections.size() + slices.size(),
     slice(resourceType, action, now) {
-      if (enforced.length === 0) return emptySlice(tenantId, revision)
-      const { policies, key } = select(resourceType, action, now)
-      if (policies.length === 0) return emptySlice(tenantId, revision)
+      if (stored.length === 0) return emptySlice(tenantId, revision)
+      const { policies, shadows, key } = select(resourceType, action, now)
+      if (policies.length + shadows.length === 0) return emptySlice(tenantId, revision)
       const known = slices.get(key)
       if (known) return known
-      const slice = buildSlice(tenantId, revision, policies)
-      slices.set(key, slice, 1_000 + 2 * slice.text.length)
+      const slice = buildSliceWithShadows(tenantId, revision, policies, shadows)
+      const shadowBytes = shadows.reduce((sum, { bytes }) => sum + bytes, 0)
+      slices.set(key, slice, 1_000 + 2 * (1 + slice.shadows.length) * (slice.text.length + shadowBytes))
       onGrowth()
       return slice
     },
@@ -93,19 +96,22 @@ function questionKinds(policies: readonly PolicyInStore[]) {
 }
 
 function selectAt(
-  enforced: readonly PolicyInStore[],
+  stored: readonly PolicyInStore[],
   { action, resourceType }: QuestionKind,
   now: number,
 ): Selection {
-  const concerned = enforced.filter(({ compiled }) => concerns(compiled, action, resourceType))
+  const concerned = stored.filter(({ compiled }) => concerns(compiled, action, resourceType))
   const bounds = concerned.flatMap(({ valid_from, valid_until }) => [
     valid_from ?? 0,
     valid_until ?? Infinity,
   ])
-  const policies = concerned.filter((policy) => isInForce(policy, now))
+  const inForce = concerned.filter((policy) => isInForce(policy, now))
+  const policies = inForce.filter(({ mode }) => mode === 'enforce')
+  const shadows = inForce.filter(({ mode }) => mode === 'shadow')
   return {
     policies,
-    key: policies.map(({ id }) => id).join(),
+    shadows,
+    key: [policies, shadows].map((each) => each.map(({ id }) => id).join()).join('|'),
     since: Math.max(0, ...bounds.filter((at) => at <= now)),
     until: Math.min(Infinity, ...bounds.filter((at) => at > now)),
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
 import type { Sealer } from '../../platform/crypto/seal.ts'
+import { openToken, sealToken } from '../../platform/crypto/sealed-token.ts'
 import { invalidField } from '../../platform/errors.ts'
 
 /** What a page token is bound to: the tenant, the caller, the search and the revision of its policies. */
@@ -15,7 +16,7 @@ export interface TokenScope {
 /** Encrypts the position of the last result. It could be the id of an object that the caller cannot read. */
 export function sealPosition(sealer: Sealer, scope: TokenScope, position: unknown): string {
   const text = JSON.stringify([scope.revision, position])
-  return sealer.seal('cursor', text, contextOf(scope)).toString('base64url')
+  return sealToken(sealer, 'cursor', text, contextOf(scope))
 }
 
 /**
@@ -34,9 +35,7 @@ export function openPosition<Position>(sealer: Sealer, scope: TokenScope, token:
 
 function opened(sealer: Sealer, scope: TokenScope, token: string) {
   try {
-    const sealed = Buffer.from(token, 'base64url')
-    if (sealed.toString('base64url') !== token) throw new Error('not canonical base64url')
-    return JSON.parse(sealer.open('cursor', sealed, contextOf(scope)))
+    return openToken(sealer, 'cursor', token, contextOf(scope))
   } catch {
     throw invalidField(
       'page.token',

@@ -5,6 +5,7 @@ export type Purpose =
   | 'totp'
   | 'refresh-jti'
   | 'cursor'
+  | 'promotion'
   | 'recovery-code'
   | 'webhook'
   | 'signing-key'

@@ -71,6 +71,8 @@ export const frozenPolicies = [
   'pending_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
   'pending_sessions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'policies worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'policy_stats system_all: all to bailiwick_system using true check true',
+  'policy_stats worker_all: all to bailiwick_worker using true check true',
   'policy_versions worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'rate_limits system_all: all to bailiwick_system using true check true',
   'refresh_families system_all: all to bailiwick_system using true check true',

@@ -1,4 +1,5 @@
 import type { Sealer } from '../crypto/seal.ts'
+import { openToken, sealToken } from '../crypto/sealed-token.ts'
 import type { ListQuery } from '../db/list.ts'
 import { invalidField } from '../errors.ts'
 
@@ -29,15 +30,13 @@ export function sealCursor(
 ): string {
   const text = JSON.stringify([backwards, at, id])
   const padding = ' '.repeat(block - (Buffer.byteLength(text) % block))
-  return sealer.seal('cursor', text + padding, contextOf(scope)).toString('base64url')
+  return sealToken(sealer, 'cursor', text + padding, contextOf(scope))
 }
 
 /** Decrypts a cursor; null for one of another list, caller, filter or ordering. */
 export function openCursor(sealer: Sealer, scope: CursorScope, cursor: string): CursorPosition | null {
   try {
-    const sealed = Buffer.from(cursor, 'base64url')
-    if (sealed.toString('base64url') !== cursor) throw new Error('not canonical base64url')
-    const [backwards, at, id] = JSON.parse(sealer.open('cursor', sealed, contextOf(scope)))
+    const [backwards, at, id] = openToken(sealer, 'cursor', cursor, contextOf(scope))
     return { backwards, at, id }
   } catch {
     return null

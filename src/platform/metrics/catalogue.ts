@@ -56,6 +56,11 @@ export const catalogue = {
     'Decisions that should have been logged but were not, by effect and reason (daily_limit, backlog, failed)',
     ['effect', 'reason'],
   ),
+  shadowDecisions: counter(
+    'shadow_decisions_total',
+    'Evaluations of policies in shadow mode, by what they would have done to the decision (would_deny, would_gate, would_allow, applied, none, error)',
+    ['outcome'],
+  ),
   decisionDuration: histogram(
     'decision_duration_seconds',
     'Duration of one evaluation of the policies; a request can need several',

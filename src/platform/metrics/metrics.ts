@@ -15,6 +15,8 @@ export interface Metrics {
   decided(action: string, effect: string): void
   /** `reason` says why a decision was not kept. */
   decisionDropped(effect: string, reason: string): void
+  /** `outcome`: what a policy in shadow mode would have done. */
+  shadowed(outcome: string): void
   evaluated(seconds: number): void
   evaluationFailed(): void
   policiesFound(inMemory: boolean): void
@@ -92,6 +94,7 @@ const countingBy = (of: Instruments) =>
     },
     decided: (action, effect) => of.decisions.add(1, action, effect),
     decisionDropped: (effect, reason) => of.decisionsDropped.add(1, effect, reason),
+    shadowed: (outcome) => of.shadowDecisions.add(1, outcome),
     evaluated: (seconds) => of.decisionDuration.add(seconds),
     evaluationFailed: () => of.decisionFailures.add(1),
     policiesFound: (inMemory) => (inMemory ? of.policyHits : of.policyMisses).add(1),

@@ -95,4 +95,13 @@ export interface Slice {
   readonly memory: number
   /** the JSON that the policies read as `data.slice` */
   readonly text: string
+  /** policies in shadow mode, which decide nothing: each with a slice in which it would */
+  readonly shadows: readonly Shadow[]
+}
+
+/** A policy in shadow mode that concerns the questions of a slice. */
+export interface Shadow {
+  readonly policy: SlicePolicy
+  /** the policies of the slice, and this one */
+  readonly slice: () => Slice
 }

@@ -1,5 +1,5 @@
 import { wildcardOf } from '../catalogue/actions.ts'
-import type { CompiledPolicy, Slice, SlicePolicy } from './compiled-policy.ts'
+import type { CompiledPolicy, Shadow, Slice, SlicePolicy } from './compiled-policy.ts'
 import type { DataType } from './conditions.ts'
 import type { PolicyEffect, Subjects } from './policy-document.ts'
 
@@ -32,7 +32,32 @@ export function buildSlice(tenantId: string, revision: number, policies: readonl
     bytes: Buffer.byteLength(text),
     memory: memoryOf(text),
     text,
+    shadows: [],
   }
+}
+
+// Each is one more evaluation of every decision.
+const maxShadows = 20
+
+/** The slice of `policies`, with those of `shadows` that come first by priority, 20 at most. */
+export function buildSliceWithShadows(
+  tenantId: string,
+  revision: number,
+  policies: readonly SlicePolicy[],
+  shadows: readonly SlicePolicy[],
+): Slice {
+  const shadowOf = (policy: SlicePolicy): Shadow => {
+    let slice: Slice | undefined
+    return {
+      policy,
+      slice() {
+        slice ??= buildSlice(tenantId, revision, [...policies, policy])
+        return slice
+      },
+    }
+  }
+  const first = shadows.toSorted(byPriority).slice(0, maxShadows)
+  return { ...buildSlice(tenantId, revision, policies), shadows: first.map(shadowOf) }
 }
 
 /** An upper bound for the memory of a parsed JSON text inside the module, in bytes. */
