@@ -1,6 +1,7 @@
 import { readConfig, roleUrls } from './config.ts'
 import { assertDatabaseIsSound } from './platform/db/soundness.ts'
 import { createLogger } from './platform/log.ts'
+import { releaseStartMemory } from './platform/release-start-memory.ts'
 import { beginTracing } from './platform/tracing/begin-tracing.ts'
 import { serveApi } from './serve.ts'
 import { onStopSignal, reportAndExit } from './stop-signal.ts'
@@ -15,7 +16,7 @@ async function main() {
   const note = await assertDatabaseIsSound(roleUrls(config, roles))
   if (note) log.warn(note)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
-  const serving = await serveApi(config, log)
+  const serving = await serveApi(config, log, { beforeListening: releaseStartMemory })
   log.info({ url: serving.url }, `Listening on ${serving.url}`)
   onStopSignal(async (signal) => {
     log.info({ signal }, 'stopping')

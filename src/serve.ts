@@ -26,16 +26,23 @@ export interface Serving {
   stop(): Promise<void>
 }
 
+interface Surroundings {
+  listQueues?: () => Promise<Queue[]>
+  beforeListening?: () => void
+}
+
 // With this header size a target that is too long reaches the service, which answers 414 instead of Node's 431. The
 // service also refuses a missing Host itself, with a body like that of other errors.
 const limits = { maxHeaderSize: 65_536, requireHostHeader: false }
 const defaultPort = 3000
 
-/** Opens everything before it listens. Pass `listQueues` when the process also runs the actors. */
+/**
+ * Opens everything, then calls `beforeListening`, then listens. Pass `listQueues` when the process also runs the actors.
+ */
 export async function serveApi(
   config: Config,
   log: Logger,
-  { listQueues, ...parts }: Parts & { listQueues?: () => Promise<Queue[]> } = {},
+  { listQueues, beforeListening, ...parts }: Parts & Surroundings = {},
 ): Promise<Serving> {
   let url = ''
   const publicUrl = () => config.PUBLIC_URL ?? url
@@ -50,6 +57,7 @@ export async function serveApi(
     server.keepAliveTimeout = 65_000
     server.headersTimeout = 66_000
     server.requestTimeout = 30_000
+    beforeListening?.()
     url = await listen(server, config)
     deps.metrics.source('readiness', readySample(readiness))
     const management = await openManagementPort(config, {

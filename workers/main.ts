@@ -7,6 +7,7 @@ import { unavailable } from '../src/platform/errors.ts'
 import { createWorkerReadiness, readySample } from '../src/platform/http/health.ts'
 import { PortTaken } from '../src/platform/http/listen.ts'
 import { createLogger } from '../src/platform/log.ts'
+import { releaseStartMemory } from '../src/platform/release-start-memory.ts'
 import { beginTracing } from '../src/platform/tracing/begin-tracing.ts'
 import { version } from '../src/version.ts'
 import { startActors, UnknownActor } from './actors.ts'
@@ -32,6 +33,7 @@ async function main(names: string[]): Promise<void> {
   const readiness = createWorkerReadiness(deps.db, deps.clock, () => atWork())
   deps.metrics.source('readiness', readySample(readiness))
   const management = await openManagementPort(config, { ...deps, readiness, listQueues: () => listQueues() })
+  releaseStartMemory()
   const running = await startActors(deps, names).catch(async (error) => {
     await management.close()
     await deps.close()

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { memoryOf } from '../../../bench/cpu.ts'
 import { startCollector } from '../../helpers/collector.ts'
 import { disposableDatabase } from '../../helpers/database.ts'
 import { productionSettings, startProcess } from '../../helpers/production.ts'
@@ -34,8 +35,11 @@ const spy = `data:text/javascript,${encodeURIComponent(`
     },
   })`)}`
 
+const idle: Record<string, number> = {}
+
 async function loaded(name: 'api' | 'worker', more: Record<string, string>): Promise<string[]> {
   const running = await startProcess(t, name, { ...settings, ...more }, ['--import', spy])
+  idle[name] ??= memoryOf(running.child.pid!)
   if (name === 'api') await fetch(`${running.url}/healthz`)
   const { code } = await running.stop()
   t.equal(code, 0, running.printed.err)
@@ -55,6 +59,12 @@ t.test(
     }
   },
 )
+
+// Without releaseStartMemory the API has 180 MB.
+t.test('an idle process has returned the memory of its start', async (t) => {
+  for (const [name, megabytes] of Object.entries(idle)) t.ok(megabytes < 150, `${name}: ${megabytes} MB`)
+  t.comment(JSON.stringify(idle))
+})
 
 t.test('an unavailable collector fails no request and no exit', async (t) => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${await freePort()}`
