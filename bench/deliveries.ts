@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
-import { newSecret } from '../src/events/webhooks/webhook-secret.ts'
+import { newSecret, secretContext } from '../src/events/webhooks/webhook-secret.ts'
 import { createSealer } from '../src/platform/crypto/seal.ts'
 import { openPool } from '../src/platform/db/pool.ts'
 import { inTenant } from '../src/platform/db/transaction.ts'
@@ -105,7 +105,7 @@ async function makeTenant(webhooks: number): Promise<string> {
     await root.query(
       `insert into webhooks (tenant_id, id, url, secret_sealed, created_at, updated_at)
        values ($1, $2, $3, $4, now(), now())`,
-      [tenantId, id, url, newSecret(sealer, tenantId, id).sealed],
+      [tenantId, id, url, newSecret(sealer, secretContext(tenantId, id)).sealed],
     )
   }
   return tenantId

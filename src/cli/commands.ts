@@ -6,7 +6,7 @@ import { doctor } from './commands/doctor.ts'
 import { eventsReplay } from './commands/events-replay.ts'
 import { keysList, keysReseal, keysRevoke, keysRotate } from './commands/keys.ts'
 import { mailsDiscard, mailsRetry } from './commands/mails.ts'
-import { manifestApply, manifestDiff, manifestList } from './commands/manifests.ts'
+import { manifestApply, manifestDiff, manifestList, manifestRotateSecret } from './commands/manifests.ts'
 import { migrate } from './commands/migrate.ts'
 import { passwordsBuild } from './commands/passwords-build.ts'
 import { policiesBuild, policiesCheck } from './commands/policies.ts'
@@ -31,6 +31,7 @@ export const commands: readonly Command[] = [
   manifestDiff,
   manifestApply,
   manifestList,
+  manifestRotateSecret,
   appToken,
   appTokens,
   appRevoke,

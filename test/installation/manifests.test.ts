@@ -231,7 +231,13 @@ t.test('what a newer manifest no longer has goes, unless the tenant uses it', as
 
 t.test('a run that ended early is continued', async (t) => {
   const { checkManifest, storeManifest } = await import('../../src/installation/manifests/apply-manifest.ts')
-  const deps = { db: service.deps.db, clock: Date.now, maxVersions: 10 }
+  const deps = {
+    db: service.deps.db,
+    clock: Date.now,
+    maxVersions: 10,
+    allowPrivate: true,
+    sealer: () => service.deps.sealer,
+  }
   const text = readFileSync(
     withManifest((manifest) => {
       manifest.roles.navigator.permissions.push('voyage:cancel')

@@ -12,6 +12,7 @@ import {
 } from '../../installation/manifests/apply-manifest.ts'
 import { diffLines } from '../../installation/manifests/manifest-diff.ts'
 import { ManifestInvalid } from '../../installation/manifests/read-manifest.ts'
+import { rotateWebhookSecret } from '../../installation/manifests/rotate-webhook-secret.ts'
 import { readInstalledRules } from '../../installation/manifests/store.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
@@ -20,7 +21,7 @@ import { countTenantsBehind } from '../../tenancy/tenants/store.ts'
 import { defineCommand, type Outcome, Refused, requestInfoOf } from '../command.ts'
 import { flag, Misuse, optional, required } from '../options.ts'
 import { inColumns } from '../printable.ts'
-import { withPools } from '../with-database.ts'
+import { sealerOf, withPools } from '../with-database.ts'
 
 const roles = ['api', 'system'] as const
 const file = { value: '<path>', about: 'The manifest, a JSON file' }
@@ -75,9 +76,32 @@ export const manifestDiff = defineCommand({
         progress: (count) => say(`${count} tenants`),
       })
       return outcomeOf(done, {
-        stored: { application, version, isNew, differences: differencesOf(checked) },
+        stored: { application, version, isNew, differences: differencesOf(checked), secrets: [] },
         isDone: false,
       })
+    }),
+})
+
+export const manifestRotateSecret = defineCommand({
+  name: 'manifest:rotate-secret',
+  about: 'Give a webhook of a manifest a new secret; both sign for 24 hours; printed once',
+  options: {
+    application: required('<name>', 'The application, as in its manifest'),
+    webhook: required('<key>', 'The key of the webhook in the manifest'),
+  },
+  example: '--application logbook --webhook all-events',
+  failure: 'failed, or the manifest has no such webhook',
+  roles: ['system'],
+  run: ({ config, options: { application, webhook } }) =>
+    withPools(config, ['system'], async (db, complete) => {
+      const deps = { db, clock: Date.now, sealer: sealerOf(complete) }
+      const rotated = await rotateWebhookSecret(deps, { application, key: webhook })
+      if (!rotated) throw new Refused('not_found', 'No manifest of this application has this webhook.')
+      const until = rfc3339(rotated.until)
+      return {
+        data: { secret: rotated.secret, previous_secret_expires_at: until },
+        text: `Secret  ${rotated.secret}   (shown once)\nUntil ${until} the previous secret also signs.`,
+      }
     }),
 })
 
@@ -100,9 +124,10 @@ export const manifestList = defineCommand({
         roles: Object.keys(document.roles).length,
         attributes: Object.keys(document.attributes).length,
         policies: Object.keys(document.policies).length,
+        webhooks: Object.keys(document.webhooks).length,
       }))
       const table = inColumns(
-        ['application', 'version', 'applied_at', 'roles', 'attributes', 'policies'],
+        ['application', 'version', 'applied_at', 'roles', 'attributes', 'policies', 'webhooks'],
         manifests.map((row) => Object.values(row).map(String)),
       )
       return { data: { manifests, tenants_behind: behind }, text: [table, behindText(behind)].join('\n') }
@@ -118,6 +143,8 @@ const depsOf = (db: ApplyDeps['db'], config: Config): ApplyDeps => ({
   db,
   clock: Date.now,
   maxVersions: config.LIMIT_POLICY_VERSIONS,
+  allowPrivate: config.WEBHOOK_ALLOW_PRIVATE,
+  sealer: () => sealerOf(config),
 })
 
 async function store(deps: ApplyDeps, path: string): Promise<Stored> {
@@ -173,6 +200,7 @@ function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: bool
         version: stored.version,
         is_new: stored.isNew,
         differences: stored.differences,
+        secrets: stored.secrets,
       }),
       tenants: { changed, unchanged, kept, conflicting, failed },
       conflicts: conflicts.map(({ tenantId, conflicts }) => ({ tenant_id: tenantId, conflicts })),
@@ -184,12 +212,16 @@ function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: bool
 const conflictHelp =
   'A tenant with a conflict keeps its earlier rules. Rename in the manifest or in the tenant, or use --adopt, and run the command again.'
 
-function manifestLines({ application, version, isNew, differences }: Stored, isDone: boolean): string[] {
+function manifestLines(
+  { application, version, isNew, differences, secrets }: Stored,
+  isDone: boolean,
+): string[] {
   if (!isNew) return [`${application}: version ${version} is applied already. The manifest is the same.`]
   return [
     isDone
       ? `${application}: version ${version} is stored.`
       : `${application}: this would be version ${version}.`,
     ...diffLines(differences),
+    ...secrets.map(({ webhook, secret }) => `Secret of webhook ${webhook}: ${secret}   (shown once)`),
   ]
 }

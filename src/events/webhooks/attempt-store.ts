@@ -12,6 +12,8 @@ const claimedRow = z.object({
   url: z.string(),
   secret_sealed: z.instanceof(Buffer),
   previous_secret_sealed: z.instanceof(Buffer).nullable(),
+  managed_by: z.string().nullable(),
+  managed_as: z.string().nullable(),
   ...eventRow.shape,
 })
 
@@ -21,11 +23,18 @@ export type Claimed = z.output<typeof claimedRow>
 /** ms for which a claim is exclusive: far longer than an attempt takes. */
 const claimDuration = 30_000
 
-/** The delivery `d`, and URL and secrets of the webhook `w`. The previous secret also signs until it expires. */
+/**
+ * The delivery `d`, and URL and secrets of the webhook `w`; those of a managed one are in `m`. The previous secret also
+ * signs until it expires.
+ */
 const claimedColumns = (now: number) => sql.fragment`
-  d.id as delivery_id, d.attempt, d.retry_until, w.url, w.secret_sealed,
-  case when w.previous_secret_expires_at > ${sql.timestamp(new Date(now))} then w.previous_secret_sealed end
-    as previous_secret_sealed`
+  d.id as delivery_id, d.attempt, d.retry_until, w.url, w.managed_by, w.managed_as,
+  coalesce(w.secret_sealed, m.secret_sealed) as secret_sealed,
+  case when coalesce(w.previous_secret_expires_at, m.previous_secret_expires_at) > ${sql.timestamp(new Date(now))}
+    then coalesce(w.previous_secret_sealed, m.previous_secret_sealed) end as previous_secret_sealed`
+
+const webhooks = sql.fragment`
+  webhooks w left join manifest_webhooks m on m.application = w.managed_by and m.key = w.managed_as`
 
 /** Ids and sequences have the same order, except after long transactions: the lowest sequence is among this many ids. */
 const frontierWindow = 1_000
@@ -65,7 +74,7 @@ export function claimHead(
     )
     update webhook_deliveries d
     set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimDuration))}
-    from head h, webhooks w, tenants t, events e
+    from head h, ${webhooks}, tenants t, events e
     where d.tenant_id = ${tenantId} and d.id = h.id and h.sequence < ${frontier}
       and d.in_order and d.status in ('pending', 'failed') and d.next_attempt_at <= ${at}
       and w.tenant_id = ${tenantId} and w.id = ${webhookId} and w.is_active and w.disabled_reason is null
@@ -93,7 +102,7 @@ export function claimOnce(
     )
     update webhook_deliveries d
     set attempt = d.attempt + 1, next_attempt_at = ${sql.timestamp(new Date(now + claimDuration))}
-    from once e, webhooks w, tenants t
+    from once e, ${webhooks}, tenants t
     where d.tenant_id = ${tenantId} and d.id = e.delivery_id and d.webhook_id = ${webhookId}
       and not d.in_order and d.status = 'pending' and d.next_attempt_at <= ${at}
       and w.tenant_id = ${tenantId} and w.id = ${webhookId}

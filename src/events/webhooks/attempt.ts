@@ -8,7 +8,7 @@ import type { Attempt, Claimed, Result } from './attempt-store.ts'
 
 import type { Answer, Poster } from './post-event.ts'
 import type { WebhookKey } from './store.ts'
-import { secretContext, signWebhook } from './webhook-secret.ts'
+import { managedSecretContext, secretContext, signWebhook } from './webhook-secret.ts'
 
 /** What delivering needs. */
 export interface DeliverDeps {
@@ -42,7 +42,11 @@ export async function attempt(deps: DeliverDeps, webhook: WebhookKey, claimed: C
 }
 
 function openSecrets(sealer: Sealer, { tenantId, webhookId }: WebhookKey, claimed: Claimed): string[] | null {
-  const context = secretContext(tenantId, webhookId)
+  const { managed_by, managed_as } = claimed
+  const context =
+    managed_by !== null && managed_as !== null
+      ? managedSecretContext(managed_by, managed_as)
+      : secretContext(tenantId, webhookId)
   const sealed = [claimed.secret_sealed, claimed.previous_secret_sealed].filter((bytes) => bytes !== null)
   try {
     return sealed.map((bytes) => sealer.open('webhook', bytes, context))

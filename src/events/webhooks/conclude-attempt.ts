@@ -44,7 +44,9 @@ async function concludeFailure(
   const result = resultOf(answer, now)
   const health = await recordFailure(tx, webhook, now)
   if (!health) throw new AttemptOutdated()
-  if (answer.status === 410) {
+  // A tenant cannot enable a webhook of a manifest again, so none is disabled: it is tried now and then.
+  const isManaged = claimed.managed_by !== null
+  if (answer.status === 410 && !isManaged) {
     assertLast(await endDelivery(tx, attempt, 'dead', result))
     await disableWebhook(tx, webhook, 'gone', now)
     return 'gone'
@@ -52,7 +54,7 @@ async function concludeFailure(
   const wait = waitAfter(health.failures, requestedWait(answer))
   assertLast(await delayDelivery(tx, attempt, now + wait, result))
   if (claimed.retry_until <= now) await giveUpExpired(tx, webhook, now, now + firstWait)
-  if (now - health.failing_since < failingLimit) return 'delayed'
+  if (isManaged || now - health.failing_since < failingLimit) return 'delayed'
   await disableWebhook(tx, webhook, 'failing', now)
   return 'failing'
 }

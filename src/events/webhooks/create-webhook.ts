@@ -4,9 +4,9 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { countWebhooks, findWebhook, insertWebhook, type WebhookRow } from './store.ts'
+import { countOwnWebhooks, findWebhook, insertWebhook, type WebhookRow } from './store.ts'
 import { auditedWebhook, type NewWebhook } from './webhook-schemas.ts'
-import { newSecret } from './webhook-secret.ts'
+import { newSecret, secretContext } from './webhook-secret.ts'
 
 /** Creates a webhook for events from now on. Returns its secret, which is not shown again. 409 `limit_reached`. */
 export async function createWebhook(
@@ -18,9 +18,9 @@ export async function createWebhook(
   const { tenantId } = caller
   const at = clock()
   const id = timeOrderedId(at)
-  const { secret, sealed } = newSecret(sealer, tenantId, id)
+  const { secret, sealed } = newSecret(sealer, secretContext(tenantId, id))
   await insertWebhook(tx, { ...body, tenantId, id, secretSealed: sealed, at })
-  if ((await countWebhooks(tx, tenantId)) > config.LIMIT_WEBHOOKS)
+  if ((await countOwnWebhooks(tx, tenantId)) > config.LIMIT_WEBHOOKS)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${config.LIMIT_WEBHOOKS} webhooks.`)
   const row = await findWebhook(tx, tenantId, id)
   if (!row) throw new Error('The new webhook cannot be read')

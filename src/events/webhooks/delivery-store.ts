@@ -15,6 +15,7 @@ const subscription = z.object({
   event_id: z.string(),
   event_type: z.string(),
   sequence: z.number(),
+  is_managed: z.boolean(),
 })
 
 /**
@@ -39,7 +40,9 @@ export async function insertDeliveries(
     tx,
     sql.fragment`${those} as m (tenant_id, id) join events e on e.tenant_id = m.tenant_id and e.id = m.id`,
   )
-  const dropped = await countDeliveries(tx, wanted, now, maxPerDay)
+  // A tenant that uses up its own deliveries must not keep events from an application.
+  const own = wanted.filter(({ is_managed }) => !is_managed)
+  const dropped = await countDeliveries(tx, own, now, maxPerDay)
   await openDeliveries(tx, withoutLatest(wanted, dropped), now, sql.fragment`do nothing`)
   return dropped
 }
@@ -74,7 +77,7 @@ function withoutLatest(wanted: readonly Subscription[], dropped: readonly Droppe
   const kept = new Set(wanted)
   for (const { tenantId, count } of dropped)
     for (const row of wanted
-      .filter((row) => row.tenant_id === tenantId)
+      .filter((row) => row.tenant_id === tenantId && !row.is_managed)
       .toSorted((one, other) => other.sequence - one.sequence)
       .slice(0, count))
       kept.delete(row)
@@ -164,7 +167,8 @@ async function openDeliveries(
 /** The webhooks that subscribe to these events (rows `e`), in the order in which their messages must be locked. */
 function listSubscriptions(tx: Tx, events: FragmentSqlToken, webhookId: string | null = null) {
   return tx.any(sql.type(subscription)`
-    select e.tenant_id, w.id as webhook_id, e.id as event_id, e.type as event_type, e.sequence
+    select e.tenant_id, w.id as webhook_id, e.id as event_id, e.type as event_type, e.sequence,
+           w.managed_by is not null as is_managed
     from ${events}
     join webhooks w on w.tenant_id = e.tenant_id and w.is_active and w.disabled_reason is null
       and (${webhookId}::uuid is null or w.id = ${webhookId})

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
 import { replaceSecret, type WebhookRow } from './store.ts'
-import { newSecret } from './webhook-secret.ts'
+import { newSecret, secretContext } from './webhook-secret.ts'
 
 /** ms for which both secrets sign. */
 const overlap = 24 * 3_600_000
@@ -13,7 +13,7 @@ const overlap = 24 * 3_600_000
 export async function rotateSecret(tx: Tx, { clock, sealer }: Deps, caller: Caller, { id }: WebhookRow) {
   const { tenantId } = caller
   const at = clock()
-  const { secret, sealed } = newSecret(sealer, tenantId, id)
+  const { secret, sealed } = newSecret(sealer, secretContext(tenantId, id))
   await replaceSecret(tx, { tenantId, id, secretSealed: sealed, until: at + overlap })
   await appendAudit(tx, { ...doneBy(caller, at), action: 'webhook:rotate', target: { type: 'webhook', id } })
   return { secret, previous_secret_expires_at: rfc3339(at + overlap) }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import type { Read } from '../../platform/db/read.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import { managedByApplication } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import {
@@ -56,6 +57,12 @@ const one = `${all}/:id`
 /** Approvers see the origin of a URL. Its path and query can contain a secret of the receiver. */
 const withOriginOnly = <Body extends { url?: string | undefined }>(body: Body): Body =>
   body.url === undefined ? body : { ...body, url: new URL(body.url).origin }
+
+/** Throws 409 `managed` for a webhook of a manifest. */
+function ownWebhook(webhook: WebhookRow): WebhookRow {
+  if (webhook.managed_by !== null) throw managedByApplication(webhook.managed_by, 'webhook')
+  return webhook
+}
 
 const loadWebhook = (read: Read, { caller, params }: LoadTarget): Promise<WebhookRow | null> =>
   findWebhook(read, caller.tenantId, pathId(params.id))
@@ -137,11 +144,12 @@ export const webhookRoutes = (deps: Deps): Route[] => {
         shownBody: withOriginOnly,
         status: 200,
         answer: webhookSchema,
+        refusals: [409],
         versioned: true,
         load: lockedWebhook,
         resource: webhookResource,
         act: async (tx, input, webhook) =>
-          showChangedWebhook(await updateWebhook(tx, deps, input.caller, webhook, input)),
+          showChangedWebhook(await updateWebhook(tx, deps, input.caller, ownWebhook(webhook), input)),
       }),
     ),
     changeRoute({
@@ -152,10 +160,12 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       summary: 'Delete a webhook',
       status: 204,
       answer: null,
+      refusals: [409],
       versioned: true,
       load: lockedWebhook,
       resource: webhookResource,
-      act: (tx, { caller, ifMatch }, webhook) => removeWebhook(tx, deps, caller, webhook, ifMatch),
+      act: (tx, { caller, ifMatch }, webhook) =>
+        removeWebhook(tx, deps, caller, ownWebhook(webhook), ifMatch),
     }),
     changeRoute({
       method: 'POST',
@@ -170,7 +180,9 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       refusals: [409],
       load: lockedWebhook,
       resource: webhookResource,
-      act: async (tx, { caller }, webhook) => ({ delivery_id: await testWebhook(tx, deps, caller, webhook) }),
+      act: async (tx, { caller }, webhook) => ({
+        delivery_id: await testWebhook(tx, deps, caller, ownWebhook(webhook)),
+      }),
     }),
     changeRoute({
       method: 'POST',
@@ -181,10 +193,11 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       description: 'Both secrets sign for 24 hours, so that receivers can switch.',
       status: 200,
       answer: rotatedSecret,
+      refusals: [409],
       secret: true,
       load: lockedWebhook,
       resource: webhookResource,
-      act: (tx, { caller }, webhook) => rotateSecret(tx, deps, caller, webhook),
+      act: (tx, { caller }, webhook) => rotateSecret(tx, deps, caller, ownWebhook(webhook)),
     }),
     resourceRoute({
       method: 'GET',
@@ -213,7 +226,7 @@ export const webhookRoutes = (deps: Deps): Route[] => {
       resource: webhookResource,
       act: async (tx, { caller, params }, webhook) => {
         const id = pathId(params.did)
-        await replayDelivery(tx, deps, caller, webhook, id)
+        await replayDelivery(tx, deps, caller, ownWebhook(webhook), id)
         return { delivery_id: id }
       },
     }),

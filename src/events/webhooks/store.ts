@@ -24,13 +24,15 @@ const webhookRow = z.object({
   last_success_at: z.number().nullable(),
   last_failure_at: z.number().nullable(),
   version: z.number(),
+  managed_by: z.string().nullable(),
+  managed_as: z.string().nullable(),
 })
 
 export type WebhookRow = z.infer<typeof webhookRow>
 
 const columns = sql.fragment`
   id, url, description, event_types, is_active, disabled_reason, created_at, updated_at, last_success_at,
-  last_failure_at, version`
+  last_failure_at, version, managed_by, managed_as`
 
 /** The webhooks of a tenant. */
 export const webhookList = defineList({
@@ -46,14 +48,22 @@ export function listWebhooks(tx: Read, tenantId: string, page: ListPage): Promis
 
 /** Counts the webhooks that match the filters. Without filters the count comes from `row_counts`. */
 export function countMatching(tx: Read, tenantId: string, page: ListPage): Promise<number> {
-  if (!page.filtered) return countWebhooks(tx, tenantId)
+  if (!page.filtered) return countRows(tx, tenantId, 'webhooks')
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from webhooks where tenant_id = ${tenantId} ${page.conditions}`)
 }
 
-/** Counts the tenant's webhooks. Reliable once the transaction has inserted one, which locks the counter. */
-export const countWebhooks = (tx: Read, tenantId: string): Promise<number> =>
-  countRows(tx, tenantId, 'webhooks')
+/** Counts the tenant's own webhooks. Reliable once the transaction has inserted one, which locks the counter. */
+export function countOwnWebhooks(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from webhooks where tenant_id = ${tenantId} and managed_by is null`)
+}
+
+/** The webhooks that manifests gave the tenant. */
+export function listManagedWebhooks(tx: Tx, tenantId: string): Promise<readonly WebhookRow[]> {
+  return tx.any(sql.type(webhookRow)`
+    select ${columns} from webhooks where tenant_id = ${tenantId} and managed_by is not null`)
+}
 
 /** One webhook of the tenant, or null. */
 export function findWebhook(tx: Read, tenantId: string, id: string): Promise<WebhookRow | null> {
@@ -89,6 +99,18 @@ export async function insertWebhook(
     values (${webhook.tenantId}, ${webhook.id}, ${webhook.url}, ${webhook.description},
             ${sql.array(webhook.event_types, 'text')}, ${webhook.is_active}, ${sql.binary(webhook.secretSealed)},
             ${at}, ${at})`)
+}
+
+/** Inserts a webhook of a manifest. Its secret is in manifest_webhooks. */
+export async function insertManagedWebhook(
+  tx: Tx,
+  webhook: Omit<WebhookFields, 'is_active'> & { managed_by: string; managed_as: string },
+): Promise<void> {
+  const at = sql.timestamp(new Date(webhook.at))
+  await tx.query(sql.unsafe`
+    insert into webhooks (tenant_id, id, url, description, event_types, managed_by, managed_as, created_at, updated_at)
+    values (${webhook.tenantId}, ${webhook.id}, ${webhook.url}, ${webhook.description},
+            ${sql.array(webhook.event_types, 'text')}, ${webhook.managed_by}, ${webhook.managed_as}, ${at}, ${at})`)
 }
 
 /** Updates a webhook and, with `reopen`, enables a disabled one; false when nothing changes. */

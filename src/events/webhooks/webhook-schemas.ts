@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { eventTypes as knownTypes } from '../../platform/outbox/event-types.ts'
 import { type DeliveryRow, deliveryStatuses } from './delivery-store.ts'
 import { whyRefused } from './public-address.ts'
@@ -19,7 +19,7 @@ const eventType = z
 const tooMany = `Give at most ${maxTypes} types; identity.* stands for many.`
 
 // The list's length is checked before its entries. Otherwise a long invalid list would get a much longer error.
-const eventTypes = z
+export const eventTypes = z
   .array(z.unknown(), 'Give event_types as a list of texts.')
   .max(maxTypes, tooMany)
   .pipe(z.array(eventType))
@@ -30,7 +30,7 @@ const eventTypes = z
     override: { type: 'array', items: { type: 'string', maxLength: 128 }, maxItems: maxTypes },
   })
 
-const description = z
+export const webhookDescription = z
   .string('Give the description as text.')
   .refine((text) => [...text].length <= 2000, 'A description can have at most 2000 characters.')
 
@@ -38,7 +38,7 @@ const isActive = z.boolean('Give is_active as true or false.').meta({
   description: 'false: no events are sent. true also enables a webhook that the service disabled',
 })
 
-const url = (allowPrivate: boolean) =>
+export const webhookUrl = (allowPrivate: boolean) =>
   z
     .string('Give the URL as text.')
     .superRefine((text, context) => {
@@ -50,14 +50,14 @@ const url = (allowPrivate: boolean) =>
 /** The bodies that create and change a webhook. `allowPrivate` allows URLs into the service's own network. */
 export const webhookBodies = (allowPrivate: boolean) => ({
   newWebhook: z.object({
-    url: url(allowPrivate),
-    description: description.default(''),
+    url: webhookUrl(allowPrivate),
+    description: webhookDescription.default(''),
     event_types: eventTypes.prefault([]),
     is_active: isActive.default(true),
   }),
   webhookChange: z.object({
-    url: url(allowPrivate).optional(),
-    description: description.optional(),
+    url: webhookUrl(allowPrivate).optional(),
+    description: webhookDescription.optional(),
     event_types: eventTypes.optional(),
     is_active: isActive.optional(),
   }),
@@ -79,6 +79,8 @@ export const webhookSchema = z
       .enum(['gone', 'failing'])
       .nullable()
       .meta({ description: 'Set by the service: the receiver answered 410, or failed for 5 days' }),
+    managed_by: managedBy,
+    managed_as: z.string().nullable().meta({ description: 'Its key in the manifest' }),
     created_at: timestamp,
     updated_at: timestamp,
     last_success_at: timestamp.nullable(),
@@ -108,12 +110,15 @@ const moment = (ms: number | null) => (ms === null ? null : rfc3339(ms))
 
 export const showWebhook = (row: WebhookRow) => ({
   id: row.id,
-  url: row.url,
+  // The path can contain a secret of the application.
+  url: row.managed_by === null ? row.url : `${new URL(row.url).origin}/…`,
   description: row.description,
   event_types: row.event_types,
   is_active: row.is_active,
   status: stateOf(row) === 'active' ? ('active' as const) : ('disabled' as const),
   disabled_reason: row.disabled_reason,
+  managed_by: row.managed_by,
+  managed_as: row.managed_as,
   created_at: rfc3339(row.created_at),
   updated_at: rfc3339(row.updated_at),
   last_success_at: moment(row.last_success_at),

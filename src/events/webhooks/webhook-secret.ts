@@ -6,10 +6,13 @@ const prefix = 'whsec_'
 /** The context to which the sealed secrets of a webhook are bound. */
 export const secretContext = (tenantId: string, webhookId: string) => `${tenantId}.${webhookId}`
 
-/** Makes a secret of 256 random bits in the form of Standard Webhooks, and seals it for the webhook's row. */
-export function newSecret(sealer: Sealer, tenantId: string, webhookId: string) {
+/** The context to which the sealed secrets of a webhook of a manifest are bound: one for all tenants. */
+export const managedSecretContext = (application: string, key: string) => `manifest.${application}.${key}`
+
+/** Makes a secret of 256 random bits in the form of Standard Webhooks, and seals it for the context. */
+export function newSecret(sealer: Sealer, context: string) {
   const secret = `${prefix}${randomBytes(32).toString('base64')}`
-  return { secret, sealed: sealer.seal('webhook', secret, secretContext(tenantId, webhookId)) }
+  return { secret, sealed: sealer.seal('webhook', secret, context) }
 }
 
 /** What is signed: the event's id, the sending time (seconds since 1970), and the body exactly as sent. */

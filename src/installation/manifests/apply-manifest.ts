@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { measurePatterns } from '../../authorization/policies/measure-patterns.ts'
+import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
+import type { Sealer } from '../../platform/crypto/seal.ts'
 import { isDatabaseAway } from '../../platform/db/database-errors.ts'
 import {
   asSystem,
@@ -20,6 +22,7 @@ import type { Manifest } from './manifest-schema.ts'
 import { faultAt, ManifestInvalid, readManifest } from './read-manifest.ts'
 import { type InstalledRules, insertManifest, lockManifests, readInstalledRules } from './store.ts'
 import type { Conflict } from './tenant-plan.ts'
+import { insertWebhookSecret } from './webhook-store.ts'
 
 // Applying has two steps. First the manifest is stored as the next version, in one short transaction: from then on, new
 // tenants get its rules. Then each tenant that is behind gets them in a transaction of its own, as the API role in the
@@ -32,6 +35,10 @@ export interface ApplyDeps {
   /** ms since 1970 */
   clock: () => number
   maxVersions: number
+  /** Whether webhooks can have URLs in the service's own network. */
+  allowPrivate: boolean
+  /** Seals the secrets of webhooks. Called only if a manifest has a new one. */
+  sealer: () => Sealer
 }
 
 /** A version of a manifest that was stored, or the one that is the same. */
@@ -40,6 +47,8 @@ export interface Stored {
   version: number
   isNew: boolean
   differences: readonly Difference[]
+  /** The secrets of new webhooks, which are known only here. */
+  secrets: readonly { webhook: string; secret: string }[]
 }
 
 /** The rules that every tenant would have after storing the manifest. */
@@ -56,8 +65,11 @@ interface CheckedManifest extends AppliedManifest {
 }
 
 /** Checks a manifest with all others. Throws {@link ManifestInvalid}. */
-export async function checkManifest({ db }: Pick<ApplyDeps, 'db'>, text: string): Promise<CheckedManifest> {
-  const document = readManifest(text)
+export async function checkManifest(
+  { db, allowPrivate }: Pick<ApplyDeps, 'db' | 'allowPrivate'>,
+  text: string,
+): Promise<CheckedManifest> {
+  const document = readManifest(text, allowPrivate)
   const { application } = document
   const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
   const before = rules.manifests.find((manifest) => manifest.application === application) ?? null
@@ -100,17 +112,33 @@ export const differencesOf = ({ before, document }: CheckedManifest): Difference
   diffManifests(before?.document ?? null, document)
 
 /** Stores a manifest as the next version of its application; the same document again changes nothing. */
-export async function storeManifest({ db, clock }: ApplyDeps, checked: CheckedManifest): Promise<Stored> {
+export async function storeManifest(deps: ApplyDeps, checked: CheckedManifest): Promise<Stored> {
+  const { db, clock } = deps
   const { application, version, rules, before, checksum } = checked
   const differences = differencesOf(checked)
-  if (version === before?.version) return { application, version, isNew: false, differences }
-  await asSystem(db, 'manifests belong to no tenant', async (tx) => {
+  if (version === before?.version) return { application, version, isNew: false, differences, secrets: [] }
+  const made = newSecrets(deps, checked)
+  const secrets = await asSystem(db, 'manifests belong to no tenant', async (tx) => {
     await lockManifests(tx, 'author')
     if ((await readInstalledRules(tx)).revision !== rules.revision)
       throw new ApiError(409, 'overtaken', 'Another manifest was applied meanwhile. Run the command again.')
-    await insertManifest(tx, { ...checked, checksum, revision: rules.revision + 1, at: clock() })
+    const at = clock()
+    await insertManifest(tx, { ...checked, checksum, revision: rules.revision + 1, at })
+    const stored: typeof made = []
+    for (const one of made)
+      if (await insertWebhookSecret(tx, { application, key: one.webhook, sealed: one.sealed, at }))
+        stored.push(one)
+    return stored.map(({ webhook, secret }) => ({ webhook, secret }))
   })
-  return { application, version, isNew: true, differences }
+  return { application, version, isNew: true, differences, secrets }
+}
+
+/** A secret for each webhook. Those that have one already keep it. */
+function newSecrets({ sealer }: ApplyDeps, { application, compiled }: CheckedManifest) {
+  return compiled.webhooks.map(({ key }) => ({
+    webhook: key,
+    ...newSecret(sealer(), managedSecretContext(application, key)),
+  }))
 }
 
 /** A tenant that could not get the rules. */

@@ -32,11 +32,20 @@ export type ManagedPolicy = Pick<NewPolicy, 'fields' | 'rules' | 'compiled'> & {
   optional: boolean
 }
 
+/** A webhook that every tenant gets. */
+export interface ManagedWebhook {
+  key: string
+  url: string
+  description: string
+  event_types: string[]
+}
+
 /** What a manifest gives every tenant. */
 export interface CompiledManifest {
   roles: ManagedRole[]
   attributes: ManagedDefinition[]
   policies: ManagedPolicy[]
+  webhooks: ManagedWebhook[]
 }
 
 /** A manifest that is applied already. */
@@ -85,7 +94,8 @@ export function compileManifest(
   }
   if (faults.length > 0) return { faults }
   const roles = Object.entries(manifest.roles).map(([key, role]) => ({ key, ...role }))
-  return { compiled: { roles, attributes, policies } }
+  const webhooks = Object.entries(manifest.webhooks).map(([key, webhook]) => ({ key, ...webhook }))
+  return { compiled: { roles, attributes, policies, webhooks } }
 }
 
 function definitionOf(name: string, body: Manifest['attributes'][string]): ManagedDefinition {

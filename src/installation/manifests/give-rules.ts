@@ -28,6 +28,7 @@ import {
 } from '../../tenancy/roles/managed-role-store.ts'
 import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
 import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/store.ts'
+import { planWebhooks, writeWebhooks } from './give-webhooks.ts'
 import { recordRules } from './record-rules.ts'
 import type { InstalledRules } from './store.ts'
 import {
@@ -71,19 +72,23 @@ export async function giveRules(
   if (names.conflicts.length > 0) return { outcome: 'conflict', conflicts: names.conflicts }
   const roles = rolesAfter(recipient, names, state)
   const policies = planPolicies(rules, state, roles)
+  const webhooks = await planWebhooks(tx, tenantId, rules)
   const tooCostly = await costlyPolicies(tx, tenantId, policies.written)
   if (tooCostly.length > 0) return { outcome: 'conflict', conflicts: tooCostly }
   const isChanged =
     [names.roles, names.definitions, names.removedRoles, names.removedDefinitions].some(isFilled) ||
     isFilled(policies.written) ||
-    isFilled(policies.removed)
+    isFilled(policies.removed) ||
+    isFilled(webhooks.written) ||
+    isFilled(webhooks.removed)
   if (dryRun) return { outcome: isChanged ? 'changed' : 'unchanged', kept: 0 }
   await writeNames(tx, recipient, names, roles)
   for (const { id } of policies.removed) await deletePolicy(tx, tenantId, id, null)
   for (const policy of policies.written) await writeManaged(tx, recipient, rules, policy)
+  await writeWebhooks(tx, recipient, webhooks)
   const kept = await removeNames(tx, tenantId, names)
   await setManifestRevision(tx, tenantId, { revision: rules.revision, isChanged })
-  if (isChanged) await recordRules(tx, rules, recipient, { names, policies, kept })
+  if (isChanged) await recordRules(tx, rules, recipient, { names, policies, webhooks, kept })
   return { outcome: isChanged ? 'changed' : 'unchanged', kept: kept.length }
 }
 

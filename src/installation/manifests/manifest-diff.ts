@@ -4,7 +4,7 @@ import type { Manifest } from './manifest-schema.ts'
 /** A difference between two versions of a manifest. `fields` are the members that a changed entry has otherwise. */
 export interface Difference {
   change: 'added' | 'changed' | 'removed'
-  kind: 'application' | 'resource type' | 'role' | 'attribute' | 'policy'
+  kind: 'application' | 'resource type' | 'role' | 'attribute' | 'policy' | 'webhook'
   name: string
   fields: { field: string; before: unknown; after: unknown }[]
 }
@@ -14,6 +14,7 @@ const kinds = {
   attributes: 'attribute',
   roles: 'role',
   policies: 'policy',
+  webhooks: 'webhook',
 } as const
 
 /** What `after` changes. Without `before`, everything is new. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { newDefinition } from '../../authorization/attributes/definition-body.ts'
 import { draftPolicy } from '../../authorization/policies/policy-body.ts'
+import { eventTypes, webhookDescription, webhookUrl } from '../../events/webhooks/webhook-schemas.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { newRole } from '../../tenancy/roles/role-schemas.ts'
 
@@ -30,45 +31,56 @@ const entries = <Entry extends z.ZodType>(name: z.ZodString, entry: Entry, what:
     .refine((all) => Object.keys(all).length <= max, `There can be ${max} ${what} at most.`)
     .default({})
 
-/** A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect. */
-export const manifestSchema = z.strictObject({
-  $schema: z.string().optional(),
-  application: applicationName,
-  name: z
-    .string('Give the name of the application as text.')
-    .trim()
-    .min(1, 'Give the application a name.')
-    .max(120, 'A name has 120 characters at most.'),
-  description: z.string().max(2000, 'A description has 2000 characters at most.').default(''),
-  resource_types: entries(
-    word,
-    z.strictObject({
-      description: sentence,
-      actions: entries(word, sentence, 'actions', maxActions),
-    }),
-    'resource_types',
-    100,
-  ),
-  attributes: entries(
-    attributeName,
-    z.strictObject(newDefinition.omit({ key: true, category: true }).shape),
-    'attributes',
-    200,
-  ),
-  roles: entries(key, z.strictObject(newRole.shape), 'roles', 100),
-  policies: entries(
-    key,
-    z.strictObject({
-      ...draftPolicy.omit({ kind: true }).shape,
-      optional: z.boolean('Give optional as true or false.').default(false),
-    }),
-    'policies',
-    100,
-  ),
-})
+/**
+ * A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect. `allowPrivate`
+ * allows webhooks into the service's own network.
+ */
+export const manifestSchema = (allowPrivate: boolean) =>
+  z.strictObject({
+    $schema: z.string().optional(),
+    application: applicationName,
+    name: z
+      .string('Give the name of the application as text.')
+      .trim()
+      .min(1, 'Give the application a name.')
+      .max(120, 'A name has 120 characters at most.'),
+    description: z.string().max(2000, 'A description has 2000 characters at most.').default(''),
+    resource_types: entries(
+      word,
+      z.strictObject({
+        description: sentence,
+        actions: entries(word, sentence, 'actions', maxActions),
+      }),
+      'resource_types',
+      100,
+    ),
+    attributes: entries(
+      attributeName,
+      z.strictObject(newDefinition.omit({ key: true, category: true }).shape),
+      'attributes',
+      200,
+    ),
+    roles: entries(key, z.strictObject(newRole.shape), 'roles', 100),
+    policies: entries(
+      key,
+      z.strictObject({
+        ...draftPolicy.omit({ kind: true }).shape,
+        optional: z.boolean('Give optional as true or false.').default(false),
+      }),
+      'policies',
+      100,
+    ),
+    webhooks: entries(
+      key,
+      z.strictObject({
+        url: webhookUrl(allowPrivate),
+        description: webhookDescription.default(''),
+        event_types: eventTypes.prefault([]),
+      }),
+      'webhooks',
+      10,
+    ),
+  })
 
 /** A checked manifest, with defaults. Times are ms since 1970. */
-export type Manifest = z.output<typeof manifestSchema>
-
-/** The sections of a manifest whose entries every tenant gets. */
-export const sections = ['roles', 'attributes', 'policies'] as const
+export type Manifest = z.output<ReturnType<typeof manifestSchema>>

@@ -2,6 +2,7 @@ import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import type { Recipient } from './give-rules.ts'
+import type { WebhookPlan } from './give-webhooks.ts'
 import type { InstalledRules } from './store.ts'
 import type { NamesPlan, planPolicies } from './tenant-plan.ts'
 
@@ -10,9 +11,14 @@ export async function recordRules(
   tx: Tx,
   { revision, manifests }: InstalledRules,
   { tenantId, requestInfo, at }: Recipient,
-  done: { names: NamesPlan; policies: ReturnType<typeof planPolicies>; kept: string[] },
+  done: {
+    names: NamesPlan
+    policies: ReturnType<typeof planPolicies>
+    webhooks: WebhookPlan
+    kept: string[]
+  },
 ): Promise<void> {
-  const { names, policies, kept } = done
+  const { names, policies, webhooks, kept } = done
   const changes = Object.fromEntries(
     [
       ['versions', [], manifests.map(({ application, version }) => `${application} ${version}`)],
@@ -26,6 +32,11 @@ export async function recordRules(
         'policies',
         policies.removed.map(({ name }) => name),
         policies.written.map(({ fields }) => fields.name),
+      ],
+      [
+        'webhooks',
+        webhooks.removed.map(({ managed_as }) => managed_as ?? ''),
+        webhooks.written.map(({ wanted }) => wanted.key),
       ],
       ['kept', [], kept],
     ]

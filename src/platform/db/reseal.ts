@@ -47,6 +47,17 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
   ...['secret_sealed', 'previous_secret_sealed'].map(
     (column): SealedColumn => ({
+      table: 'manifest_webhooks',
+      key: ['application', 'key'],
+      keyType: 'text',
+      column,
+      purpose: 'webhook',
+      role: 'system',
+      context: ([application, key]) => `manifest.${application}.${key}`,
+    }),
+  ),
+  ...['secret_sealed', 'previous_secret_sealed'].map(
+    (column): SealedColumn => ({
       table: 'webhooks',
       key: ['tenant_id', 'id'],
       keyType: 'uuid',

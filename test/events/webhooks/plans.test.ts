@@ -62,7 +62,7 @@ t.test('the queries before a change use such an index too', async (t) => {
   const plans = await plansOf(db, scope, async (tx) => {
     await webhooks.findWebhook(tx, id, somewhere)
     await webhooks.lockWebhook(tx, id, somewhere)
-    await webhooks.countWebhooks(tx, id)
+    await webhooks.countOwnWebhooks(tx, id)
     await webhooks.deleteWebhook(tx, id, somewhere)
     await deliveries.findDeliveryState(tx, asked)
     await deliveries.reopenDelivery(tx, asked)

@@ -29,6 +29,8 @@ t.test('a webhook is created with its secret, and read without', async (t) => {
     is_active: true,
     status: 'active',
     disabled_reason: null,
+    managed_by: null,
+    managed_as: null,
     created_at: at,
     updated_at: at,
     last_success_at: null,
