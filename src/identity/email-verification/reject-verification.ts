@@ -2,7 +2,8 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
-import { finishRelease, releaseAddress } from '../users/release-address.ts'
+import { logErased } from '../users/erase-person.ts'
+import { releaseAddress } from '../users/release-address.ts'
 
 /**
  * Removes an address from the account that claims it, once, for the person who reads its mail and did not register;
@@ -19,5 +20,5 @@ export async function rejectVerification(deps: Deps, requestInfo: RequestInfo, t
     if (!done) throw deadLink()
     return done
   })
-  await finishRelease(deps, requestInfo, released)
+  logErased(deps, released)
 }

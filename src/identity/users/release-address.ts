@@ -1,24 +1,24 @@
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
-import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { unreachableEmail } from '../../platform/email-address.ts'
-import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { endTokensSentElsewhere } from '../../platform/links/link-store.ts'
+import { countTokensSince, endTokensSentElsewhere } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
-import { mailUses } from '../rate-limits/limits.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
 import { findAddressOrigin, findUnproven, restoreAddress } from './address-store.ts'
-import { erasePerson, lockPersonWithTenants, logErased, tenantsOwnedAlone } from './erase-person.ts'
+import { erasePerson, lockPersonWithTenants, tenantsOwnedAlone } from './erase-person.ts'
 import { findUserByEmail } from './store.ts'
 
 // An account can have an address that it never proved, and another person can own the mailbox. That person gets the
 // address back here: see "First proof of an address" in docs/explanation/second-factors.md.
+
+const hour = 3_600_000
 
 /** The account that loses an address; `tenantId` is the tenant that gets its events, null if there is none. */
 interface Claim {
@@ -29,13 +29,8 @@ interface Claim {
   at: number
 }
 
-/** What happened to accounts that lost an address; {@link finishRelease} does the rest after the commit. */
-interface Released {
-  /** The ids of the erased people. */
-  erased: readonly string[]
-  /** The accounts that got an earlier address back, unverified. */
-  unverified: readonly { userId: string; tenantId: string; email: string }[]
-}
+/** The ids of the people who were erased because they lost an address. Log them after the commit. */
+type Erased = readonly string[]
 
 /**
  * Removes an address that an account never proved, and ends all its sessions. The first of these that applies happens:
@@ -54,7 +49,7 @@ export async function releaseAddress(
   deps: Deps,
   claim: Claim,
   { evicts = true } = {},
-): Promise<Released | null> {
+): Promise<Erased | null> {
   const { userId: id, email, requestInfo, at } = claim
   const person = await lockPersonWithTenants(tx, id)
   const unproven = person && (await findUnproven(tx, { id, email, at }))
@@ -65,51 +60,35 @@ export async function releaseAddress(
   const evicted =
     previous !== null && verifiedAt !== null && evicts
       ? await evictUnproven(tx, deps, { email: previous, exceptId: id, requestInfo, at }, { evicts: false })
-      : nothing
-  if (previous !== null && (await changeAddress(tx, deps, claim, { email: previous, verifiedAt, provenAt })))
-    return verifiedAt === null && claim.tenantId !== null
-      ? { ...evicted, unverified: [{ userId: id, tenantId: claim.tenantId, email: previous }] }
-      : evicted
+      : []
+  if (
+    previous !== null &&
+    (await changeAddress(tx, deps, claim, { email: previous, verifiedAt, provenAt }))
+  ) {
+    if (verifiedAt === null) await mailNewLink(tx, deps, { ...claim, email: previous })
+    return evicted
+  }
   if (provenAt === null && tenantsOwnedAlone(person).length === 0) {
     await erasePerson(tx, person, { by: 'mailbox', requestInfo, at })
-    return { ...evicted, erased: [...evicted.erased, id] }
+    return [...evicted, id]
   }
   await changeAddress(tx, deps, claim, { email: unreachableEmail(), verifiedAt: null, provenAt: null })
   return evicted
 }
 
-const nothing: Released = { erased: [], unverified: [] }
-
 /**
- * After the commit: logs the erased people, and mails verification links to addresses that came back unverified. Their
- * earlier links ended with the change, so without this mail their readers could no longer reject them.
+ * Mails a verification link to an address that came back unverified. Its earlier links ended with the change, so without
+ * this mail its readers could no longer reject the account. Their number per hour is limited like that of the ones that
+ * people ask for, but by the links in the database, because the limiter is not part of the transaction.
  */
-export async function finishRelease(
-  deps: Deps,
-  requestInfo: RequestInfo,
-  { erased, unverified }: Released,
-): Promise<void> {
-  logErased(deps, erased)
-  for (const { userId, tenantId, email } of unverified) {
-    if (!(await isMailLeft(deps, email))) continue
-    await asSystem(deps.db, 'the reader of the mail need not be logged in', async (tx) => {
-      const at = deps.clock()
-      if (!(await findUnproven(tx, { id: userId, email, at }))) return
-      const origin = await findAddressOrigin(tx, userId)
-      await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at })
-    })
-  }
-}
-
-/** Counts a verification mail to an address; false if its limit is used up. */
-async function isMailLeft({ limiters }: Deps, email: string): Promise<boolean> {
-  try {
-    await limiters.take(mailUses('verification', email))
-    return true
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'throttled') return false
-    throw error
-  }
+async function mailNewLink(tx: Tx, deps: Deps, { userId, email, tenantId, requestInfo, at }: Claim) {
+  if (tenantId === null) return
+  const { RATE_LIMIT_ENABLED, RATE_LIMIT_MAIL_PER_HOUR } = deps.config
+  const link = { userId, purpose: 'email_verification', email } as const
+  const sent = await countTokensSince(tx, { ...link, since: at - hour })
+  if (RATE_LIMIT_ENABLED && sent >= RATE_LIMIT_MAIL_PER_HOUR) return
+  const origin = await findAddressOrigin(tx, userId)
+  await mailVerificationLink(deps, tx, { userId, email, origin, tenantId, requestInfo, at })
 }
 
 /**
@@ -120,12 +99,12 @@ export async function evictUnproven(
   deps: Deps,
   { email, exceptId, requestInfo, at }: Omit<Claim, 'userId' | 'tenantId'> & { exceptId: string },
   options?: { evicts: boolean },
-): Promise<Released> {
+): Promise<Erased> {
   const holder = await findUserByEmail(tx, email)
-  if (!holder || holder.id === exceptId) return nothing
+  if (!holder || holder.id === exceptId) return []
   const tenantId = await findFirstTenantOf(tx, holder.id)
   const claim = { userId: holder.id, email, tenantId, requestInfo, at }
-  return (await releaseAddress(tx, deps, claim, options)) ?? nothing
+  return (await releaseAddress(tx, deps, claim, options)) ?? []
 }
 
 /**

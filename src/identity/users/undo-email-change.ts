@@ -11,7 +11,8 @@ import { deleteYoungDevices } from '../otp/factor-store.ts'
 import { recordRemoved } from '../otp/record-device.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { restoreAddress } from './address-store.ts'
-import { evictUnproven, finishRelease } from './release-address.ts'
+import { logErased } from './erase-person.ts'
+import { evictUnproven } from './release-address.ts'
 
 /**
  * Undoes a change of address, once, for the person who reads the old mailbox. The account gets the old address back, as
@@ -51,7 +52,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     await sendMail(tx, deps.sealer, { ...common, ...mail })
     return evicted
   })
-  await finishRelease(deps, requestInfo, released)
+  logErased(deps, released)
 }
 
 /** Ends the links that the person who changed the address could still hold. */

@@ -44,6 +44,17 @@ export function findUnusedToken(
     where token_hash = ${sql.binary(token.hash)} and purpose = ${token.purpose} and used_at is null`)
 }
 
+/** The number of tokens of a purpose that were made for a user and address since `since`. As the system role. */
+export function countTokensSince(
+  tx: Tx,
+  tokens: { userId: string; purpose: LinkPurpose; email: string; since: number },
+): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from link_tokens
+    where user_id = ${tokens.userId} and purpose = ${tokens.purpose} and email = ${tokens.email}
+      and created_at > ${moment(tokens.since)}`)
+}
+
 /** Marks a valid token as used. Of concurrent calls one gets true. As the user or the system role. */
 export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boolean> {
   const used = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`

@@ -231,6 +231,12 @@ t.test(
     await database.query('delete from captured_mails where recipient = $1', [squatter.email])
     t.match(await reject(first), invalid, 'the change ended the first link')
     t.match(await reject(token), removed)
+    const made = await database.query(
+      `select l.xmin = u.xmin as together from link_tokens l join users u on u.id = l.user_id
+       where u.id = $1 and l.purpose = 'email_verification' and l.used_at is null`,
+      [squatter.id],
+    )
+    t.same(made.rows, [{ together: true }], 'the transaction of the change makes the link')
     const mail = await service.mailTo(squatter.email, 'Confirm')
     t.match(mail.text, /reject-email\?token=[\w-]+&made=\d+/)
     t.match(await reject(tokenIn(mail)), removed)
