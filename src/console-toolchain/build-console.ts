@@ -52,7 +52,8 @@ async function bundledFiles(): Promise<Map<string, string>> {
 /** What the page loads: its script, its style, and the parts that the script imports at once. */
 function indexOf({ outputs }: Metafile) {
   const nameOf = (path: string) => relative(bundle, join(root, path))
-  const [script, entry] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint !== undefined)!
+  // Each file that is imported lazily is an entry point, too.
+  const [script, entry] = Object.entries(outputs).find(([, one]) => one.entryPoint?.endsWith('/main.tsx'))!
   const parts = entry.imports.filter(({ kind }) => kind === 'import-statement')
   return {
     script: nameOf(script),

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { chromiumPath, noChromium } from '../helpers/chromium.ts'
+import { colleague } from '../helpers/colleague.ts'
 import { claimsOf } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { codeAt, enrol } from '../identity/otp/authenticator.ts'
@@ -61,6 +62,11 @@ async function assertSound(t: Test, page: Page, name: string) {
   t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `width: ${name}`)
 }
 
+const pages = [
+  ...['/account', '/account/security', '/account/sessions', '/members', '/invitations', '/audit'],
+  ...['/approvals', '/approvals?tab=all', '/nowhere'],
+]
+
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
 
 t.test('a person signs in with an app, and the browser holds no secret', { skip }, async (t) => {
@@ -97,7 +103,7 @@ t.test('every page is sound, also at 360 px and in the dark', { skip }, async (t
   await signIn(page, person)
   await heading(page, 'Profile').waitFor()
   t.equal(await page.getByText('<b>Ada</b> Love').count(), 1, 'markup in a name is text')
-  for (const path of ['/account', '/account/security', '/account/sessions', '/nowhere']) {
+  for (const path of pages) {
     await go(page, path)
     await page.waitForLoadState('networkidle')
     await assertSound(t, page, path)
@@ -105,7 +111,7 @@ t.test('every page is sound, also at 360 px and in the dark', { skip }, async (t
   const { page: small } = await openPage(t, { context: own })
   await small.setViewportSize({ width: 360, height: 740 })
   await small.emulateMedia({ colorScheme: 'dark' })
-  for (const path of ['/account', '/account/sessions']) {
+  for (const path of ['/account', '/members', '/audit', '/approvals?tab=all']) {
     await go(small, path)
     await assertSound(t, small, `${path} at 360 px`)
   }
@@ -172,5 +178,68 @@ t.test(
     await page.getByRole('button', { name: 'Try again' }).click()
     await heading(page, 'Profile').waitFor()
     t.equal(await page.getByLabel('First name').inputValue(), 'Grace')
+  },
+)
+
+t.test(
+  'an administrator invites, changes a role, and carries out a change after another person approves it',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const admin = await colleague(service, owner, 'admin')
+    const member = await colleague(service, owner)
+    service.advance(1_000)
+    await admin.switchTo(owner.tenantId) // entered last, so that the sign-in leads there
+    const policy = { name: 'Two agree', effect: 'require_approval', actions: ['member:delete'] }
+    t.equal((await owner.post('/api/v1/policies/', policy)).status, 201)
+    const [asked, approving] = [await openPage(t), await openPage(t)]
+    const { page } = asked
+    await go(page, '/invitations')
+    await signIn(page, admin)
+    await page.getByRole('button', { name: 'Invite people' }).click()
+    const invited = ['one', 'two'].map((name) => `${name}.${process.pid}@example.com`)
+    await page.getByLabel('E-mail addresses').fill(`${invited.join(', ')}, nobody`)
+    await page.getByRole('button', { name: 'Invite 2 people' }).click()
+    await page.getByText('These are no e-mail addresses: nobody').waitFor()
+    await page.getByLabel('E-mail addresses').fill(invited.join('\n'))
+    await page.getByRole('button', { name: 'Invite 2 people' }).click()
+    for (const email of invited) await page.getByRole('cell', { name: email, exact: true }).waitFor()
+
+    await go(page, '/members')
+    await page.getByLabel('Search by name or address').fill(member.email)
+    const row = page.getByRole('row', { name: member.email })
+    await page.waitForURL(/search=/) // the filter is in the address
+    await page.getByText('1 in all').waitFor()
+    await row.getByRole('button', { name: /Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'Change roles' }).click()
+    await assertSound(t, page, 'a dialog')
+    await page.getByLabel('auditor').check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await row.getByText('auditor').waitFor()
+
+    await row.getByRole('button', { name: /Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText('This waits for an approval').waitFor()
+    const other = approving.page
+    await go(other, '/approvals')
+    await signIn(other, owner)
+    await other.getByRole('link', { name: 'Delete member', exact: true }).click()
+    await other.getByRole('button', { name: 'Approve' }).click()
+    await other.getByLabel('Comment').fill('Agreed.')
+    await other.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+    await other.getByText('Agreed.').waitFor()
+    await assertSound(t, other, 'a request')
+    await go(page, '/approvals?tab=all')
+    await page.getByRole('link', { name: 'Delete member', exact: true }).click()
+    await page.getByRole('button', { name: 'Carry it out' }).click()
+    await page.getByText('Carried out').waitFor()
+    await go(page, `/audit?action=member:delete`)
+    await page.getByRole('button', { name: 'Member deleted' }).click()
+    await page.getByRole('dialog').getByText('Changes').waitFor()
+    t.strictSame(
+      [...asked.faults, ...approving.faults].filter((text) => !/40[13]/.test(text)),
+      [],
+    )
   },
 )

@@ -5,7 +5,13 @@ import { requestUrl } from './show-request.ts'
 import type { NewRequest, RequestRow } from './store.ts'
 import { type Approver, findTenantName } from './transition-store.ts'
 
-type NotifyDeps = Pick<Deps, 'sealer' | 'publicUrl'>
+type NotifyDeps = Pick<Deps, 'sealer' | 'publicUrl' | 'config'>
+
+/** Where a person reads a request: its page in the console; where the console is off, the API. */
+const linkTo = (deps: NotifyDeps, tenantId: string, id: string): string =>
+  deps.config.CONSOLE_ENABLED
+    ? `${deps.publicUrl()}/console/approvals/${id}?organisation=${tenantId}`
+    : requestUrl(deps, id)
 
 /** Mails the approvers that a request waits for them. */
 export async function notifyApprovers(
@@ -23,7 +29,7 @@ export async function notifyApprovers(
     requester: request.requesterEmail,
     action,
     tenantName,
-    link: requestUrl(deps, request.id),
+    link: linkTo(deps, tenantId, request.id),
     expiresAt: new Date(request.expiresAt).toISOString(),
   }
   for (const { email: to } of approvers)
@@ -54,7 +60,7 @@ export async function notifyRequester(
     tenantId,
     to: request.requester_email,
     template: 'approval_decided',
-    variables: { outcome, action: request.action, tenantName, link: requestUrl(deps, request.id) },
+    variables: { outcome, action: request.action, tenantName, link: linkTo(deps, tenantId, request.id) },
     requestId,
     at,
   })

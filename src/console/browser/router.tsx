@@ -37,8 +37,56 @@ const sessions = createRoute({
   component: lazyRouteComponent(() => import('./account/sessions-page.tsx'), 'SessionsPage'),
 })
 
+const strings = (search: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]))
+
+const members = createRoute({
+  getParentRoute,
+  path: '/members',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./members/members-page.tsx'), 'MembersPage'),
+})
+
+const invitations = createRoute({
+  getParentRoute,
+  path: '/invitations',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./invitations/invitations-page.tsx'), 'InvitationsPage'),
+})
+
+const audit = createRoute({
+  getParentRoute,
+  path: '/audit',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./audit/audit-page.tsx'), 'AuditPage'),
+})
+
+const approvals = createRoute({
+  getParentRoute,
+  path: '/approvals',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./approvals/approvals-page.tsx'), 'ApprovalsPage'),
+})
+
+const request = createRoute({
+  getParentRoute,
+  path: '/approvals/$id',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./approvals/request-page.tsx'), 'RequestPage'),
+})
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, account, security, sessions]),
+  routeTree: root.addChildren([
+    home,
+    account,
+    security,
+    sessions,
+    members,
+    invitations,
+    audit,
+    approvals,
+    request,
+  ]),
   basepath: `${prefix}/console`,
   trailingSlash: 'preserve',
   defaultErrorComponent: Crashed,

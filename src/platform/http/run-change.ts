@@ -102,7 +102,8 @@ function guardedCall({ http, route, caller, now }: RequestContext, { body }: Any
     requestInfo,
     action: route.action,
     method: route.method,
-    path: http.path,
+    // The console serves the same routes under a path of its own.
+    path: http.path.replace(/^\/console\/api\//, '/api/v1/'),
     route: route.path,
     body: route.body ? body : null,
     shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,

@@ -12,11 +12,25 @@ interface AreaLink {
 /** The navigation, in order. */
 export const areas: { title: string; links: AreaLink[] }[] = [
   {
+    title: texts.nav.people,
+    links: [
+      { to: '/members', label: texts.nav.members, icon: 'people', needs: 'member:list' },
+      { to: '/invitations', label: texts.nav.invitations, icon: 'mail', needs: 'invitation:list' },
+    ],
+  },
+  {
+    title: texts.nav.oversight,
+    links: [
+      { to: '/approvals', label: texts.nav.approvals, icon: 'approve' },
+      { to: '/audit', label: texts.nav.audit, icon: 'scroll', needs: 'audit:list' },
+    ],
+  },
+  {
     title: texts.nav.account,
     links: [
-      { to: '/account', label: 'Profile', icon: 'person' },
-      { to: '/account/security', label: 'Security', icon: 'shield' },
-      { to: '/account/sessions', label: 'Sessions', icon: 'laptop' },
+      { to: '/account', label: texts.nav.profile, icon: 'person' },
+      { to: '/account/security', label: texts.nav.security, icon: 'shield' },
+      { to: '/account/sessions', label: texts.nav.sessions, icon: 'laptop' },
     ],
   },
 ]

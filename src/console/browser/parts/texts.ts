@@ -9,6 +9,10 @@ export const texts = {
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
+  actions: 'Actions',
+  inAll: (count: number) => `${count.toLocaleString('en')} in all`,
+  approvalAsked: 'This waits for an approval',
+  approvalAskedAbout: 'The approvers are asked. You find your request under Approvals.',
   earlier: 'Previous',
   later: 'Next',
   confirmPassword: {

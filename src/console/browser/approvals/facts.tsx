@@ -1,0 +1,56 @@
+import type { ApprovalRequest } from '../api/api-types.ts'
+import { Time } from '../parts/time.tsx'
+import { ObjectName } from './object-name.tsx'
+import { texts } from './texts.ts'
+
+const { request: words } = texts
+
+/** Who asks for what, on what, and why it has to be approved. */
+export function Facts({ request }: { request: ApprovalRequest }) {
+  const { requester, action, reason, context } = request
+  return (
+    <dl className="facts">
+      <dt>{words.who}</dt>
+      <dd>
+        <bdi>{requester.email}</bdi>
+      </dd>
+      <dt>{words.what}</dt>
+      <dd>
+        <code>{action}</code>
+      </dd>
+      <dt>{words.object}</dt>
+      <dd>
+        <ObjectName request={request} />
+      </dd>
+      {reason && (
+        <>
+          <dt>{words.why}</dt>
+          <dd>
+            <bdi>{reason}</bdi>
+          </dd>
+        </>
+      )}
+      {request.policy_id && (
+        <>
+          <dt>{words.policy}</dt>
+          <dd>
+            <code>{request.policy_id}</code>{' '}
+            {request.policy_version !== null && (
+              <span className="muted">{words.version(request.policy_version)}</span>
+            )}
+          </dd>
+        </>
+      )}
+      <dt>{words.from}</dt>
+      <dd>{context.ip || '–'}</dd>
+      <dt>{words.asked}</dt>
+      <dd>
+        <Time at={request.created_at} />
+      </dd>
+      <dt>{words.expires}</dt>
+      <dd>
+        <Time at={request.expires_at} />
+      </dd>
+    </dl>
+  )
+}

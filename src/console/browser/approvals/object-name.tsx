@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ApprovalRequest } from '../api/api-types.ts'
+import { call } from '../api/client.ts'
+import { nameOf } from '../parts/avatar.tsx'
+import { useProfile } from '../session/session.ts'
+
+type ReadName = (tenant: string, id: string) => Promise<string>
+
+/** The names of objects that a change can be about. */
+const names: Record<string, ReadName> = {
+  member: async (id, mid) => {
+    const { user, email } = await call('GET /tenants/{id}/members/{mid}/', { path: { id, mid } })
+    return nameOf(user) || email
+  },
+  role: async (id, rid) => (await call('GET /tenants/{id}/roles/{rid}/', { path: { id, rid } })).name,
+  department: async (id, did) =>
+    (await call('GET /tenants/{id}/departments/{did}/', { path: { id, did } })).name,
+  policy: async (_, id) => (await call('GET /policies/{id}/', { path: { id } })).name,
+}
+
+/** What a change is about: the name of the object while it exists, and its id. */
+export function ObjectName({ request }: { request: ApprovalRequest }) {
+  const { id: tenant } = useProfile().current_tenant
+  const { resource_type: type, resource_id: id } = request
+  const read = names[type]
+  const { data } = useQuery({
+    queryKey: ['name', type, id],
+    queryFn: () => read!(tenant, id!),
+    enabled: read !== undefined && id !== null,
+    retry: false,
+  })
+  return (
+    <>
+      {type.replaceAll('_', ' ')}{' '}
+      {data && (
+        <strong>
+          <bdi>{data}</bdi>
+        </strong>
+      )}{' '}
+      {id && <code className="muted">{id}</code>}
+    </>
+  )
+}

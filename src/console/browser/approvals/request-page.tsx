@@ -1,0 +1,190 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ApprovalRequest } from '../api/api-types.ts'
+import { call, request as send } from '../api/client.ts'
+import { asProblem } from '../api/problem.ts'
+import { asRequest } from '../audit/in-words.ts'
+import { Badge, Button } from '../parts/button.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { TextArea } from '../parts/field.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { say, sayFault } from '../parts/toasts.tsx'
+import { renewSession, useMay, useProfile } from '../session/session.ts'
+import { textOf } from '../session/use-submit.ts'
+import { tones } from './approvals-page.tsx'
+import { Facts } from './facts.tsx'
+import { texts } from './texts.ts'
+import { Votes } from './votes.tsx'
+
+const { request: words } = texts
+
+export function RequestPage() {
+  const { id = '' } = useParams({ strict: false })
+  const { organisation } = useSearch({ strict: false }) as { organisation?: string }
+  const { current_tenant: here, memberships } = useProfile()
+  const elsewhere = memberships.find(({ tenant }) => tenant.id === organisation && tenant.id !== here.id)
+  const query = useQuery({
+    queryKey: ['approvals', 'one', id],
+    queryFn: ({ signal }) => call('GET /approval-requests/{id}/', { path: { id }, signal }),
+    enabled: !elsewhere,
+  })
+  const back = (
+    <Link className="button" data-kind="quiet" to="/approvals">
+      <Icon name="back" />
+      {words.back}
+    </Link>
+  )
+  if (elsewhere) return <Elsewhere tenant={elsewhere.tenant} />
+  if (query.data) return <Request request={query.data} back={back} />
+  return (
+    <Page title={texts.title} width="text" actions={back}>
+      <Card>
+        {query.isError ? (
+          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
+        ) : (
+          <Ghosts />
+        )}
+      </Card>
+    </Page>
+  )
+}
+
+/** A link from a mail about another organisation of the person. */
+function Elsewhere({ tenant }: { tenant: { id: string; name: string } }) {
+  const client = useQueryClient()
+  const enter = () =>
+    call('POST /auth/switch-tenant/', { body: { tenant_id: tenant.id } }).then(
+      () => renewSession(client),
+      sayFault,
+    )
+  return (
+    <Page title={texts.title} width="text">
+      <Card>
+        <Empty
+          icon="building"
+          title={words.elsewhere(tenant.name)}
+          action={
+            <Button kind="primary" onClick={() => void enter()}>
+              {words.enter}
+            </Button>
+          }
+        />
+      </Card>
+    </Page>
+  )
+}
+
+type Act = 'approve' | 'reject' | 'cancel'
+
+function Request({ request, back }: { request: ApprovalRequest; back: React.ReactNode }) {
+  const { id, status, action, context } = request
+  const client = useQueryClient()
+  const may = useMay()
+  const { id: me } = useProfile()
+  const [asked, setAsked] = useState<Act | null>(null)
+  const own = request.requester.id === me
+  const reload = () => client.invalidateQueries({ queryKey: ['approvals'] })
+  const runs: Record<Act, (comment: string) => Promise<unknown>> = {
+    approve: (comment) => call('POST /approval-requests/{id}/approve/', { path: { id }, body: { comment } }),
+    reject: (comment) => call('POST /approval-requests/{id}/reject/', { path: { id }, body: { comment } }),
+    cancel: () => call('POST /approval-requests/{id}/cancel/', { path: { id }, body: {} }),
+  }
+  const carryOut = async () => {
+    try {
+      await send(context.method, context.path.replace(/^\/api\/v1\//, '/api/'), {
+        ...(context.method !== 'DELETE' && { body: context.body }),
+        headers: { 'Approval-Request': id },
+      })
+      say(words.ran)
+    } catch (error) {
+      sayFault(error)
+    }
+    await reload()
+  }
+  const titles = { approve: words.approveTitle, reject: words.rejectTitle, cancel: words.cancelTitle }
+  const abouts = { approve: words.approveAbout, reject: words.rejectAbout, cancel: words.cancelAbout }
+  const pending = status === 'pending'
+  const voted = request.votes.some(({ approver }) => approver.id === me)
+  return (
+    <Page
+      title={asRequest(action)}
+      width="text"
+      about={<Badge tone={tones[status]}>{texts.status[status]}</Badge>}
+      actions={back}
+    >
+      {status === 'approved' && own && (
+        <Notice tone="good" icon="check">
+          <div className="line">
+            <p>{words.runAbout}</p>
+            <Button kind="primary" onClick={() => void carryOut()}>
+              {words.run}
+            </Button>
+          </div>
+        </Notice>
+      )}
+      <Card>
+        <div className="card-body">
+          <Facts request={request} />
+        </div>
+        {pending && (
+          <div className="card-foot">
+            <span>{words.needed(request.required_approvals)}</span>
+            <div className="line">
+              {(own || may('approval_request:cancel')) && (
+                <Button kind="quiet" onClick={() => setAsked('cancel')}>
+                  {words.cancel}
+                </Button>
+              )}
+              {!own && !voted && (
+                <>
+                  <Button kind="danger-quiet" icon="close" onClick={() => setAsked('reject')}>
+                    {words.reject}
+                  </Button>
+                  <Button kind="primary" icon="check" onClick={() => setAsked('approve')}>
+                    {words.approve}
+                  </Button>
+                </>
+              )}
+            </div>
+          </div>
+        )}
+      </Card>
+      <Card title={words.votes}>
+        <div className="card-body">
+          <Votes votes={request.votes} />
+        </div>
+      </Card>
+      <Card title={words.body}>
+        <div className="card-body">
+          {context.body === null || JSON.stringify(context.body) === '{}' ? (
+            <p className="muted">{words.noBody}</p>
+          ) : (
+            <pre className="json">{JSON.stringify(context.body, null, 2)}</pre>
+          )}
+        </div>
+      </Card>
+      {asked && (
+        <FormDialog
+          open
+          onClose={() => setAsked(null)}
+          danger={asked !== 'approve'}
+          title={titles[asked]}
+          about={abouts[asked]}
+          go={words[asked]}
+          submit={async (form) => {
+            await runs[asked](textOf(form, 'comment'))
+            await reload()
+            say(words.done[asked])
+          }}
+        >
+          {() =>
+            asked !== 'cancel' && <TextArea label={words.comment} name="comment" maxLength={2000} autoFocus />
+          }
+        </FormDialog>
+      )}
+    </Page>
+  )
+}

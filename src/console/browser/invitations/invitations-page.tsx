@@ -1,0 +1,169 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Invitation } from '../api/api-types.ts'
+import { call } from '../api/client.ts'
+import { useDepartments, useRoles } from '../members/queries.ts'
+import { approvable } from '../parts/approvable.ts'
+import { Badge, Button } from '../parts/button.tsx'
+import { SearchField } from '../parts/field.tsx'
+import { useFilters, useTyped } from '../parts/filters.ts'
+import { List, Table } from '../parts/list.tsx'
+import { Menu, MenuItem } from '../parts/menu.tsx'
+import { Empty } from '../parts/notice.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Time } from '../parts/time.tsx'
+import { sayFault } from '../parts/toasts.tsx'
+import { useMay, useProfile } from '../session/session.ts'
+import { InviteDialog } from './invite-dialog.tsx'
+import { texts } from './texts.ts'
+
+const tones = { pending: 'accent', accepted: 'good', cancelled: undefined, expired: 'warn' } as const
+type Status = keyof typeof tones
+
+export function InvitationsPage() {
+  const { id } = useProfile().current_tenant
+  const may = useMay()
+  const [filters, change] = useFilters()
+  const [typed, setTyped] = useTyped(filters.search ?? '', (search) => change({ search }))
+  const [inviting, setInviting] = useState(false)
+  const roles = useRoles().data?.results ?? []
+  const departments = useDepartments().data?.results ?? []
+  const query = useQuery({
+    queryKey: ['invitations', id, filters],
+    queryFn: ({ signal }) =>
+      call('GET /tenants/{id}/invitations/', {
+        path: { id },
+        query: { page_size: 25, ordering: '-created_at', ...filters },
+        signal,
+      }),
+    placeholderData: (before) => before,
+  })
+  const filtered = Boolean(filters.search || filters.status)
+  const clear = () => {
+    setTyped('')
+    change({ search: undefined, status: undefined })
+  }
+  const invite = may('invitation:create') && (
+    <Button kind="primary" icon="plus" onClick={() => setInviting(true)}>
+      {texts.invite}
+    </Button>
+  )
+  return (
+    <Page title={texts.title} about={texts.about} actions={invite}>
+      <div className="toolbar">
+        <SearchField label={texts.search} value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <select
+          className="input"
+          aria-label={texts.anyStatus}
+          value={filters.status ?? ''}
+          onChange={(event) => change({ status: event.target.value })}
+        >
+          <option value="">{texts.anyStatus}</option>
+          {(Object.keys(tones) as Status[]).map((status) => (
+            <option key={status} value={status}>
+              {texts.status[status]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <Card>
+        <List
+          query={query}
+          change={change}
+          empty={
+            filtered ? (
+              <Empty
+                icon="search"
+                title={texts.none.title}
+                action={<Button onClick={clear}>{texts.none.clear}</Button>}
+              >
+                {texts.none.about}
+              </Empty>
+            ) : (
+              <Empty icon="mail" title={texts.empty.title}>
+                {texts.empty.about}
+              </Empty>
+            )
+          }
+        >
+          {(invitations) => (
+            <Table columns={texts.columns}>
+              {invitations.map((invitation) => (
+                <Row key={invitation.id} invitation={invitation} />
+              ))}
+            </Table>
+          )}
+        </List>
+      </Card>
+      <InviteDialog
+        open={inviting}
+        onClose={() => setInviting(false)}
+        roles={roles}
+        departments={departments}
+      />
+    </Page>
+  )
+}
+
+function Row({ invitation }: { invitation: Invitation }) {
+  const client = useQueryClient()
+  const may = useMay()
+  const { id } = useProfile().current_tenant
+  const { email, roles, status, invited_by: by, expires_at: expires } = invitation
+  const path = { id, iid: invitation.id }
+  const act = (run: () => Promise<unknown>, done: string) =>
+    approvable(run, done)
+      .then(() => client.invalidateQueries({ queryKey: ['invitations'] }))
+      .catch(sayFault)
+  return (
+    <tr>
+      <td>
+        <bdi>{email}</bdi>
+      </td>
+      <td>
+        <span className="line">
+          {roles.map((role) => (
+            <Badge key={role}>
+              <bdi>{role}</bdi>
+            </Badge>
+          ))}
+        </span>
+      </td>
+      <td>
+        <Badge tone={tones[status]}>{texts.status[status]}</Badge>
+      </td>
+      <td className="muted" data-title={texts.columns[3]}>
+        <bdi>{by.email}</bdi>
+      </td>
+      <td className="muted" data-title={texts.columns[4]}>
+        <Time at={expires} />
+      </td>
+      <td className="end">
+        {status === 'pending' && may('invitation:resend') && (
+          <Menu trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(email)} />}>
+            <MenuItem
+              icon="mail"
+              onClick={() =>
+                void act(() => call('POST /tenants/{id}/invitations/{iid}/resend/', { path }), texts.resent)
+              }
+            >
+              {texts.resend}
+            </MenuItem>
+            <MenuItem
+              icon="trash"
+              danger
+              onClick={() =>
+                void act(
+                  () => call('POST /tenants/{id}/invitations/{iid}/cancel/', { path }),
+                  texts.cancelled,
+                )
+              }
+            >
+              {texts.cancel}
+            </MenuItem>
+          </Menu>
+        )}
+      </td>
+    </tr>
+  )
+}

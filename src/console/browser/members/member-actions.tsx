@@ -1,0 +1,135 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Department, Member, Role } from '../api/api-types.ts'
+import { call } from '../api/client.ts'
+import { approvable } from '../parts/approvable.ts'
+import { nameOf } from '../parts/avatar.tsx'
+import { Button } from '../parts/button.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { SelectField } from '../parts/field.tsx'
+import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
+import { Fault } from '../parts/notice.tsx'
+import { sayFault } from '../parts/toasts.tsx'
+import { sessionQuery, useMay, useProfile } from '../session/session.ts'
+import { textOf } from '../session/use-submit.ts'
+import { RoleChoice } from './role-choice.tsx'
+import { texts } from './texts.ts'
+
+type Asked = 'edit' | 'suspend' | 'sessions' | 'remove' | null
+
+/** What can be done with a member: a menu, and the dialog of what was chosen. */
+export function MemberActions({
+  member,
+  roles,
+  departments,
+}: {
+  member: Member
+  roles: Role[]
+  departments: Department[]
+}) {
+  const client = useQueryClient()
+  const may = useMay()
+  const { id: me, current_tenant: tenant } = useProfile()
+  const [asked, setAsked] = useState<Asked>(null)
+  const path = { id: tenant.id, mid: member.id }
+  const name = nameOf(member.user) || member.email
+  const own = member.user_id === me
+  if (!may('member:update') && !own) return null
+
+  const change = async (run: () => Promise<unknown>, done: string) => {
+    await approvable(() => confirmed(run), done)
+    await client.invalidateQueries({ queryKey: ['members'] })
+    if (own) await client.invalidateQueries({ queryKey: sessionQuery.queryKey })
+  }
+  const activate = () =>
+    change(
+      () => call('PATCH /tenants/{id}/members/{mid}/', { path, body: { status: 'active' } }),
+      texts.activated,
+    ).catch(sayFault)
+  const close = () => setAsked(null)
+  const asking = {
+    suspend: { ...texts.suspending, go: texts.suspend },
+    sessions: { ...texts.ending, go: texts.endSessions },
+    remove: { ...texts.removing, go: own ? texts.leave : texts.remove },
+  }
+  const acts = {
+    suspend: () => call('PATCH /tenants/{id}/members/{mid}/', { path, body: { status: 'suspended' } }),
+    sessions: () => call('DELETE /tenants/{id}/members/{mid}/sessions/', { path }),
+    remove: () => call('DELETE /tenants/{id}/members/{mid}/', { path }),
+  }
+  const final = asked === 'edit' || asked === null ? null : asked
+  return (
+    <>
+      <Menu trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(name)} />}>
+        {may('member:update') && (
+          <>
+            <MenuItem icon="person" onClick={() => setAsked('edit')}>
+              {texts.edit}
+            </MenuItem>
+            <MenuItem icon="logout" onClick={() => setAsked('sessions')}>
+              {texts.endSessions}
+            </MenuItem>
+            {member.status === 'active' ? (
+              <MenuItem icon="lock" onClick={() => setAsked('suspend')}>
+                {texts.suspend}
+              </MenuItem>
+            ) : (
+              <MenuItem icon="check" onClick={() => void activate()}>
+                {texts.activate}
+              </MenuItem>
+            )}
+            <MenuLine />
+          </>
+        )}
+        <MenuItem icon="trash" danger onClick={() => setAsked('remove')}>
+          {own ? texts.leave : texts.remove}
+        </MenuItem>
+      </Menu>
+      {final && (
+        <FormDialog
+          open
+          onClose={close}
+          danger={final !== 'sessions'}
+          title={asking[final].title(name)}
+          about={asking[final].about}
+          go={asking[final].go}
+          submit={() => change(acts[final], asking[final].done)}
+        />
+      )}
+      <FormDialog
+        open={asked === 'edit'}
+        onClose={close}
+        title={texts.editing.title}
+        about={<bdi>{name}</bdi>}
+        go={texts.editing.go}
+        submit={(form) => {
+          const body = {
+            roles: form.getAll('roles').map(String),
+            department_id: textOf(form, 'department') || null,
+          }
+          return change(() => call('PATCH /tenants/{id}/members/{mid}/', { path, body }), texts.editing.done)
+        }}
+      >
+        {(problem) => (
+          <>
+            {problem && problem.fields.size > 0 && <Fault problem={problem} />}
+            <RoleChoice label={texts.editing.roles} roles={roles} chosen={member.roles} />
+            <SelectField
+              label={texts.editing.department}
+              name="department"
+              defaultValue={member.department_id ?? ''}
+            >
+              <option value="">{texts.noDepartment}</option>
+              {departments.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </SelectField>
+          </>
+        )}
+      </FormDialog>
+    </>
+  )
+}

@@ -1,0 +1,19 @@
+import { asProblem } from '../api/problem.ts'
+import { texts } from './texts.ts'
+import { say } from './toasts.tsx'
+
+/**
+ * Makes a change, and says that it was done. If a policy wants an approval first, the service has asked for it: says so
+ * instead, and gives false.
+ */
+export async function approvable(run: () => Promise<unknown>, done: string): Promise<boolean> {
+  try {
+    await run()
+    say(done)
+    return true
+  } catch (error) {
+    if (asProblem(error).code !== 'approval_required') throw error
+    say(texts.approvalAsked, texts.approvalAskedAbout)
+    return false
+  }
+}
