@@ -3,12 +3,15 @@ import { arch, availableParallelism, loadavg, platform } from 'node:os'
 import { parseArgs } from 'node:util'
 import { reportAndExit } from '../src/stop-signal.ts'
 import { cpuOf, cpuOfTree, memoryOf } from './cpu.ts'
-import { freshTokens, generate, openStage, type Stage } from './stage.ts'
+import { measureDecisions, printDecisions } from './decisions.ts'
+import { applicationPolicies, opaQuestion } from './evaluation.ts'
+import { startOpa } from './opa-server.ts'
+import { freePort, freshTokens, generate, openStage, postAs, type Stage } from './stage.ts'
 import { type Suite, suites } from './suites.ts'
 
 // npm run bench: a load generator with 32 clients, in a separate process, against an API and a durable embedded Postgres
 // on this machine. Each figure is the median of the rounds. The suites alternate, so that a busy minute affects all of
-// them. --write stores the figures as baseline; --profile leaves a .cpuprofile of the API in the working directory.
+// them. First come decisions in the process. --write stores the figures as baseline; --profile leaves a .cpuprofile of the API in the working directory.
 
 /** The figures of a suite: rates per second, latencies in ms, CPU in ms per request, memory in MB. */
 const keys = ['per_second', 'p50_ms', 'p99_ms', 'server_cpu_ms', 'postgres_cpu_ms', 'rss_mb'] as const
@@ -17,6 +20,7 @@ type Results = Record<string, Figures>
 
 const baselineFile = new URL('baseline.json', import.meta.url)
 const warmUpSeconds = 1
+const decisionRounds = 5
 
 const { values } = parseArgs({
   options: {
@@ -31,19 +35,42 @@ const { values } = parseArgs({
 })
 
 async function main() {
-  const chosen = choose(values.only)
+  const only = values.only?.split(',')
+  const decisions = !only || only.includes('decisions') ? await measureDecisions(decisionRounds) : undefined
+  if (decisions && !values.json) printDecisions(decisions)
+  if (only?.join() === 'decisions') return
+  const chosen = choose(only?.filter((name) => name !== 'decisions'))
   const stage = await openStage(Number(values.clients), values.profile ? ['--cpu-prof'] : [])
+  const opa = chosen.some(({ server }) => server === 'opa') ? await addOpa(stage) : undefined
   try {
     const rounds: Results[] = []
     for (let round = 0; round < Number(values.rounds); round++) rounds.push(await runRound(stage, chosen))
     const results = addRatios(chosen, medians(chosen, rounds))
-    const report = { machine, busy, clients: Number(values.clients), rounds: rounds.length, results }
+    const report = {
+      machine,
+      busy,
+      clients: Number(values.clients),
+      rounds: rounds.length,
+      results,
+      decisions,
+    }
     if (values.write) writeFileSync(baselineFile, `${JSON.stringify(report, null, 2)}\n`)
     if (values.json) console.log(JSON.stringify(report))
     else print(chosen, results)
   } finally {
+    await opa?.stop()
     await stage.close()
   }
+}
+
+/** Adds `opa run --server` to the stage, and gives each client's tenant the same policies. */
+async function addOpa(stage: Stage) {
+  const opa = await startOpa(opaQuestion().slice, await freePort())
+  stage.servers.opa = opa
+  for (const { access } of stage.accounts)
+    for (const policy of applicationPolicies)
+      await postAs(access, `${stage.servers.api.url}/api/v1/policies/`, policy)
+  return opa
 }
 
 const machine = `${platform()} ${arch()}, ${availableParallelism()} cores shared by load, server and Postgres, Node ${process.versions.node.split('.')[0]}`
@@ -52,12 +79,13 @@ const machine = `${platform()} ${arch()}, ${availableParallelism()} cores shared
 const busy = `load average ${loadavg()[0]?.toFixed(1)} before the first round`
 
 /** The named suites and the suites by whose rates they are divided. */
-function choose(only: string | undefined): Suite[] {
-  if (only === undefined) return suites
-  const names = only.split(',')
+function choose(names: string[] | undefined): Suite[] {
+  if (names === undefined) return suites
   const unknown = names.find((name) => !suites.some((suite) => suite.name === name))
   if (unknown)
-    throw new Error(`Unknown suite ${unknown}. The suites are: ${suites.map(({ name }) => name).join(', ')}`)
+    throw new Error(
+      `Unknown suite ${unknown}. The suites are: decisions, ${suites.map(({ name }) => name).join(', ')}`,
+    )
   const over = suites.filter((suite) => names.includes(suite.name)).map((suite) => suite.over)
   return suites.filter(({ name }) => names.includes(name) || over.includes(name))
 }
@@ -65,7 +93,7 @@ function choose(only: string | undefined): Suite[] {
 async function runRound(stage: Stage, chosen: Suite[]): Promise<Results> {
   const results: Results = {}
   for (const suite of chosen) {
-    const { url } = stage.servers[suite.server]
+    const { url } = stage.servers[suite.server]!
     await generate({ ...suite.load((await freshTokens(stage)).accounts), url, seconds: warmUpSeconds })
     results[suite.name] = await measure(await freshTokens(stage), suite)
   }
@@ -73,7 +101,7 @@ async function runRound(stage: Stage, chosen: Suite[]): Promise<Results> {
 }
 
 async function measure(stage: Stage, suite: Suite): Promise<Figures> {
-  const { pid, url } = stage.servers[suite.server]
+  const { pid, url } = stage.servers[suite.server]!
   const before = { server: cpuOf(pid), postgres: cpuOfTree(stage.postgresPid) }
   const loaded = await generate({ ...suite.load(stage.accounts), url, seconds: Number(values.seconds) })
   if (loaded.failed > 0) throw new Error(`${suite.name}: ${loaded.failed} requests failed`)

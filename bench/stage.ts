@@ -47,11 +47,12 @@ export interface Account {
   refresh: string
 }
 
-export type ServerName = 'api' | 'bare' | 'hand'
+export type ServerName = 'api' | 'bare' | 'hand' | 'opa'
 
 /** A running API and its database in separate processes, as in production except for the rate limits. */
 export interface Stage {
-  servers: Record<ServerName, { url: string; pid: number }>
+  servers: Record<Exclude<ServerName, 'opa'>, { url: string; pid: number }> &
+    Partial<Record<'opa', { url: string; pid: number }>>
   postgresPid: number
   accounts: Account[]
   close(): Promise<void>
@@ -205,6 +206,13 @@ export async function post(
   })
   if (!answer.ok) throw new Error(`${path} answered ${answer.status} ${await answer.text()}`)
   return (await answer.json()) as Record<'access' | 'refresh', string>
+}
+
+/** Posts JSON with an access token; throws unless it is created. */
+export async function postAs(access: string, url: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${access}` }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status} ${await answer.text()}`)
 }
 
 async function postmasterOf(dataDir: string): Promise<number> {

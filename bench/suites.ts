@@ -1,3 +1,4 @@
+import { evaluationBody, opaQuestion } from './evaluation.ts'
 import type { Account, Load, ServerName } from './stage.ts'
 
 /** A measurement: a server under a load. `over`: the suite by whose rate this suite's rate is divided. */
@@ -20,6 +21,30 @@ const readMe = (accounts: Account[]) =>
   }) as const
 
 export const suites: Suite[] = [
+  {
+    name: 'opa',
+    about: 'the question of `evaluation` to `opa run --server`: no authentication, no tenants, no log',
+    server: 'opa',
+    load: (accounts) => {
+      const { body } = opaQuestion()
+      const path = '/v1/data/authz/decision'
+      return { method: 'POST', path, accounts: accounts.map(() => ({ headers: json, body })) }
+    },
+  },
+  {
+    name: 'evaluation',
+    about: 'POST /access/v1/evaluation: AuthZEN, ten policies in the tenant of each client',
+    server: 'api',
+    over: 'opa',
+    load: (accounts) => ({
+      method: 'POST',
+      path: '/access/v1/evaluation',
+      accounts: accounts.map(({ access }) => ({
+        headers: { ...json, authorization: `Bearer ${access}` },
+        body: evaluationBody,
+      })),
+    }),
+  },
   {
     name: 'by-hand',
     about: 'the work of `me`, written by hand on node:http and pg, in one round trip',
