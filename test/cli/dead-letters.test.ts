@@ -3,7 +3,7 @@ import { deadLetter } from '../../src/platform/outbox/acknowledge.ts'
 import { startActors } from '../../workers/actors.ts'
 import { mailServer } from '../workers/mail-server.ts'
 import { emptyQueues } from '../workers/queue-content.ts'
-import { openStage, type Stage, until, usualBackends } from '../workers/stage.ts'
+import { mailActors, openStage, type Stage, until, usualBackends } from '../workers/stage.ts'
 import { callCli, settingsFor } from './run-cli.ts'
 
 const envOf = ({ urls, env }: Stage) => settingsFor(urls, env.SECRET_KEYS)
@@ -16,7 +16,7 @@ async function withDeadMails(t: Test, kind: 'postgres' | 'redis', count: number)
   server.answer = refusing
   await server.start()
   const stage = await openStage(t, { kind, smtpUrl: server.url })
-  const running = await startActors(stage.deps)
+  const running = await startActors(stage.deps, mailActors)
   t.teardown(() => running.stop())
   for (let n = 0; n < count; n++) await stage.post(stage.tenant, `person${n}@example.test`)
   await until(async () => (await stage.count('dead_letters')) === count)
@@ -78,7 +78,7 @@ for (const { kind, skip } of usualBackends)
     t.test('a mail that failed because there was no mail server is sent after a replay', async (t) => {
       const server = await mailServer(t)
       const stage = await openStage(t, { kind, smtpUrl: server.url })
-      const before = await startActors(stage.deps)
+      const before = await startActors(stage.deps, mailActors)
       await stage.post(stage.tenant, 'ada@example.test')
       await until(async () => (await stage.rows('select 1 from mails where attempts > 1')).length === 1)
       // The last attempt would come after hours. So the test itself does what that attempt does, and ends the job.
@@ -95,7 +95,7 @@ for (const { kind, skip } of usualBackends)
       }
       await deadLetter(stage.deps.db, death)
       await server.start()
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, mailActors)
       t.teardown(() => running.stop())
       t.match(await callCli(['dead-letters:replay', '--all'], { env: envOf(stage) }), {
         out: 'Replayed: 1\n',

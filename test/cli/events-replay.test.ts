@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startActors } from '../../workers/actors.ts'
 import { addWebhook, startReceiver } from '../workers/receiver.ts'
-import { openStage, until } from '../workers/stage.ts'
+import { messageActors, openStage, until } from '../workers/stage.ts'
 import { callCli, settingsFor } from './run-cli.ts'
 
 const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n)
@@ -11,7 +11,7 @@ t.test(
   async (t) => {
     const receiver = await startReceiver(t)
     const stage = await openStage(t, { tenants: 2 })
-    const running = await startActors(stage.deps)
+    const running = await startActors(stage.deps, messageActors)
     t.teardown(() => running.stop())
     const [mine, theirs] = stage.tenants as [string, string]
     const first = await addWebhook(stage, `${receiver.url}/first`)

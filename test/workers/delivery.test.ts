@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startActors } from '../../workers/actors.ts'
 import { header, mailServer } from './mail-server.ts'
-import { openStage, until, usualBackends } from './stage.ts'
+import { mailActors, openStage, until, usualBackends } from './stage.ts'
 
 for (const { kind, skip } of usualBackends)
   t.test(`on ${kind}`, { skip }, async (t) => {
@@ -9,7 +9,7 @@ for (const { kind, skip } of usualBackends)
       const server = await mailServer(t)
       await server.start()
       const stage = await openStage(t, { kind, smtpUrl: server.url })
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, mailActors)
       t.teardown(() => running.stop())
       const id = await stage.post(stage.tenant, 'ada@example.test')
       await until(async () => (await stage.rows("select 1 from mails where status = 'sent'")).length === 1)
@@ -29,7 +29,7 @@ for (const { kind, skip } of usualBackends)
     t.test('a mail waits while the mail server is unavailable, and is sent when it is back', async (t) => {
       const server = await mailServer(t)
       const stage = await openStage(t, { kind, smtpUrl: server.url })
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, mailActors)
       t.teardown(() => running.stop())
       await stage.post(stage.tenant, 'ada@example.test')
       await until(async () => (await stage.rows('select 1 from mails where attempts > 0')).length === 1)
@@ -54,7 +54,7 @@ for (const { kind, skip } of usualBackends)
          from unnest(array['email', 'event-fanout', 'no-such-queue']) q`,
         [stage.tenant],
       )
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, mailActors)
       t.teardown(() => running.stop())
       await stage.post(stage.tenant, 'ada@example.test')
       await stage.append(stage.tenant)
@@ -76,7 +76,7 @@ for (const { kind, skip } of usualBackends)
          select $1, gen_random_uuid(), 'of-a-newer-release', '{"v":1}', now() from generate_series(1, 150)`,
         [stage.tenant],
       )
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, mailActors)
       t.teardown(() => running.stop())
       await stage.post(stage.tenant, 'ada@example.test')
       await until(async () => (await stage.count('captured_mails')) === 1)
@@ -98,7 +98,7 @@ for (const { kind, skip } of usualBackends)
           return busy-- > 0 ? Object.assign(new Error('try later'), { responseCode: 451 }) : null
         }
         const stage = await openStage(t, { kind, smtpUrl: server.url })
-        const running = await startActors(stage.deps)
+        const running = await startActors(stage.deps, mailActors)
         t.teardown(() => running.stop())
         await stage.post(stage.tenant, 'gone@example.test')
         await stage.post(stage.tenant, 'ours@example.test')

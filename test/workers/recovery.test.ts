@@ -4,7 +4,7 @@ import { startActors } from '../../workers/actors.ts'
 import { eventFanout } from '../../workers/event-fanout.ts'
 import { startRelay } from '../../workers/outbox-relay.ts'
 import { dumpOfQueues, emptyQueues, markStalledForGood } from './queue-content.ts'
-import { backends, openStage, startRedis, until } from './stage.ts'
+import { backends, mailActors, openStage, startRedis, until } from './stage.ts'
 
 for (const { kind, skip } of backends)
   t.test(`on ${kind}`, { skip }, async (t) => {
@@ -75,7 +75,7 @@ for (const { kind, skip } of backends)
 
     t.test('a worker whose Postgres connections were all ended soon handles the next message', async (t) => {
       const stage = await openStage(t, { kind })
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, mailActors)
       t.teardown(() => running.stop())
       await stage.append(stage.tenant)
       await until(async () => (await stage.count('outbox')) === 0)
@@ -97,7 +97,7 @@ t.test(
   { skip: backends[1]!.skip },
   async (t) => {
     const stage = await openStage(t, { kind: 'redis' })
-    const running = await startActors(stage.deps)
+    const running = await startActors(stage.deps, mailActors)
     t.teardown(() => running.stop())
     await stage.append(stage.tenant)
     await until(async () => (await stage.count('outbox')) === 0)

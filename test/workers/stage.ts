@@ -27,6 +27,10 @@ export const backends: { kind: BackendKind; skip: string | false }[] = [
 ]
 /** For code on top of queues: nightly tests use both backends, the others only Postgres (see queue-backend.test.ts). */
 export const usualBackends = backends.slice(0, rounds(1, 2))
+/** For tests of mail: what an actor's consumer costs, of connections and questions, exceeds what most tests do. */
+export const mailActors = ['outbox-relay', 'email', 'event-fanout']
+/** All actors that handle messages; the others run at intervals. */
+export const messageActors = [...mailActors, 'webhook', 'webhook-once']
 export type Stage = Awaited<ReturnType<typeof openStage>>
 
 /** A port of 127.0.0.1 that was free a moment ago. */

@@ -10,7 +10,7 @@ import { superuserUrl } from '../../helpers/cluster.ts'
 import { rounds } from '../../helpers/rounds.ts'
 import { dumpOfQueues, markStalledForGood } from '../../workers/queue-content.ts'
 import { addTest, addWebhook, newSecret, startReceiver, wake } from '../../workers/receiver.ts'
-import { openStage, until, usualBackends } from '../../workers/stage.ts'
+import { messageActors, openStage, until, usualBackends } from '../../workers/stage.ts'
 import { startWorker } from '../../workers/worker-process.ts'
 
 const { release } = await superuserUrl()
@@ -23,7 +23,7 @@ for (const { kind, skip } of usualBackends)
     test('events arrive once, in order, with signatures that an independent library accepts', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, messageActors)
       t.teardown(() => running.stop())
       const { id, secret } = await addWebhook(stage, `${receiver.url}/in`)
       for (let n = 0; n < 20; n++) await stage.append(stage.tenant)
@@ -66,7 +66,7 @@ for (const { kind, skip } of usualBackends)
       })
       const stage = await openStage(t, { kind })
       const { id } = await addWebhook(stage, receiver.url)
-      const workers = await Promise.all([1, 2].map(() => startWorker(t, stage.env)))
+      const workers = await Promise.all([1, 2].map(() => startWorker(t, stage.env, ...messageActors)))
       for (let n = 0; n < 30; n++) await stage.append(stage.tenant)
       await until(() => receiver.taken.length === 30)
       await until(async () => (await stage.count('outbox')) === 0)
@@ -86,7 +86,7 @@ for (const { kind, skip } of usualBackends)
       const broken = await startReceiver(t, () => 500)
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind, tenants: 2 })
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, messageActors)
       t.teardown(() => running.stop())
       const other = stage.tenants[1]!
       await addWebhook(stage, silent.url)
@@ -109,7 +109,7 @@ for (const { kind, skip } of usualBackends)
 
     test('a worker killed during a delivery loses none, keeps the order, and the repeat has the same id', async (t) => {
       const stage = await openStage(t, { kind })
-      const worker = await startWorker(t, stage.env)
+      const worker = await startWorker(t, stage.env, ...messageActors)
       let killed = false
       const receiver = await startReceiver(t, ({ sequence }) => {
         if (sequence !== 5 || killed) return 200
@@ -120,7 +120,7 @@ for (const { kind, skip } of usualBackends)
       await addWebhook(stage, receiver.url)
       for (let n = 0; n < 12; n++) await stage.append(stage.tenant)
       await once(worker.child, 'exit')
-      await startWorker(t, stage.env)
+      await startWorker(t, stage.env, ...messageActors)
       await until(() => receiver.taken.length >= 12)
       await until(async () => (await stage.count('outbox')) === 0)
       t.same(
@@ -133,7 +133,7 @@ for (const { kind, skip } of usualBackends)
     test('deliveries of a suspended tenant wait and continue when it is active; a test is sent outside the order', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
-      const running = await startActors(stage.deps)
+      const running = await startActors(stage.deps, messageActors)
       t.teardown(() => running.stop())
       const { id, secret } = await addWebhook(stage, receiver.url, { eventTypes: ['identity.*'] })
       await stage.root.query(`update tenants set status = 'suspended'`)
@@ -185,7 +185,10 @@ for (const { kind, skip } of usualBackends)
     test('events at random moments are all delivered, and no open delivery is left', async (t) => {
       const receiver = await startReceiver(t)
       const stage = await openStage(t, { kind })
-      const running = await Promise.all([startActors(stage.deps), startActors(stage.deps)])
+      const running = await Promise.all([
+        startActors(stage.deps, messageActors),
+        startActors(stage.deps, messageActors),
+      ])
       t.teardown(() => Promise.all(running.map((part) => part.stop())))
       await addWebhook(stage, receiver.url)
       const count = rounds(40, 120)

@@ -9,7 +9,7 @@ import { templates, writeLetter } from '../../../src/platform/mail/templates.ts'
 import { openMailTransport } from '../../../src/platform/mail/transport.ts'
 import { startActors } from '../../../workers/actors.ts'
 import { mailServer } from '../../workers/mail-server.ts'
-import { openStage, until } from '../../workers/stage.ts'
+import { mailActors, openStage, until } from '../../workers/stage.ts'
 
 const link = 'https://app.test/verify?token=abc-DEF_1'
 
@@ -106,7 +106,7 @@ t.test('without a mail server mail is captured, and the mailbox shows it, newest
   const stage = await openStage(t)
   const system = await openPool(stage.urls.system, { size: 1, prepared: true, applicationName: 'test' })
   t.teardown(() => system.end())
-  const running = await startActors(stage.deps)
+  const running = await startActors(stage.deps, mailActors)
   t.teardown(() => running.stop())
   const first = await stage.post(stage.tenant, 'ada@example.test', link)
   await stage.post(stage.tenant, 'bob@example.test', link)
