@@ -17,6 +17,7 @@ import { webhookRoutes } from './events/webhooks/routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
+import { magicLinkRoutes } from './identity/magic-links/routes.ts'
 import { otpRoutes } from './identity/otp/routes.ts'
 import { passkeyRoutes } from './identity/passkeys/routes.ts'
 import { authContextLoader } from './identity/sessions/load-auth-context.ts'
@@ -49,6 +50,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...authRoutes(deps),
   ...sessionRoutes(deps),
   ...emailVerificationRoutes(deps),
+  ...magicLinkRoutes(deps),
   ...otpRoutes(deps),
   ...passkeyRoutes(deps),
   ...userRoutes(deps),

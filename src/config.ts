@@ -23,6 +23,7 @@ const ourNames = [
   'EMAIL_VERIFICATION',
   'RATE_LIMIT',
   'LIMIT',
+  'MAGIC_LINK',
   'MANAGEMENT',
   'ACCESS_TOKEN',
   'REFRESH_TOKEN',

@@ -124,6 +124,7 @@ export const settings = {
   EMAIL_LINK_UNDO_EMAIL: linkTo('Where the links lead that undo a change of the e-mail address'),
   EMAIL_LINK_UNDO_FACTOR: linkTo('Where the links lead that remove a new second factor'),
   EMAIL_LINK_INVITATION: linkTo('Where invitation links lead'),
+  EMAIL_LINK_MAGIC: linkTo('Where links to log in lead (`MAGIC_LINK_ENABLED`)'),
   EMAIL_LINK_LEAVE: linkTo('Where the links lead by which an added member leaves the tenant'),
   SECRET_KEYS: setting(
     sealingKeys,
@@ -199,6 +200,7 @@ export const settings = {
     true,
     'Users with a TOTP device or a passkey need a second factor after the password',
   ),
+  MAGIC_LINK_ENABLED: setting(boolean, false, 'People can log in by a link in a mail'),
   PASSKEYS_ENABLED: setting(boolean, true, 'Passkeys on or off'),
   PASSKEY_RP_ID: setting(
     domainName,

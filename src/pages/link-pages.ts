@@ -20,6 +20,8 @@ interface LinkPage {
   accountDone?: string
   /** Whether the page says when the account was created, or its address changed; the link contains the time. */
   origin?: boolean
+  /** Whether the link works only in the browser that asked for it, which then gets the tokens of the answer. */
+  asked?: boolean
   /** A second form on the page, which uses the same token for the opposite. */
   other?: LinkPage
 }
@@ -52,6 +54,14 @@ const pages: Record<MailedLink, LinkPage> = {
     post: '/api/v1/auth/password/reset/confirm/',
     done: 'Your password is changed. Log in with it.',
     newPassword: true,
+  },
+  magic_link: {
+    title: 'Log in',
+    lead: 'Press the button to log in. The link works once, and only in the browser in which you asked for it.',
+    button: 'Log in',
+    post: '/api/v1/auth/magic-link/confirm/',
+    done: 'You are logged in. Go back to the window in which you asked for the link.',
+    asked: true,
   },
   tenant_leave: {
     title: 'Leave the organisation',
@@ -159,7 +169,7 @@ const otherForm = ({ title, lead, button, post, done }: LinkPage) => `<details>
 `
 
 const html = (
-  { title, lead, button, post, done, newPassword, names, accountDone, origin, other }: LinkPage,
+  { title, lead, button, post, done, newPassword, names, accountDone, origin, asked, other }: LinkPage,
   style: Asset,
   script: Asset,
 ) => `<!doctype html>
@@ -178,7 +188,7 @@ const html = (
 <main>
 <h1>${title}</h1>
 ${origin ? originLines : ''}<p>${lead}</p>
-<form data-post="${post}" data-done="${done}">
+<form data-post="${post}" data-done="${done}"${asked ? ' data-asked' : ''}>
 ${newPassword ? passwordField : ''}${names ? nameFields : ''}<button disabled>${button}</button>
 <p role="status" aria-live="polite"></p>
 </form>

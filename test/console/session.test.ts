@@ -265,6 +265,7 @@ t.test('the routes whose answers have tokens are those that the console keeps th
   )
   t.strictSame(withTokens.map(({ path }) => path).sort(), [
     '/api/v1/auth/login',
+    '/api/v1/auth/magic-link/confirm',
     '/api/v1/auth/otp/totp/confirm',
     '/api/v1/auth/otp/verify',
     '/api/v1/auth/passkeys/login',

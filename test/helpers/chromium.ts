@@ -59,7 +59,11 @@ export async function openTab(t: Pick<Test, 'teardown'>, url: string): Promise<T
   }
   await tab.send('Page.enable')
   await tab.send('Page.navigate', { url })
-  while ((await tab.evaluate('location.href + document.readyState')) !== `${url}complete`);
+  // A page can change the query of its address.
+  const { origin, pathname } = new URL(url)
+  const state = 'location.origin + location.pathname + document.readyState'
+  for (let tries = 0; (await tab.evaluate(state)) !== `${origin}${pathname}complete`; tries++)
+    if (tries > 10_000) throw new Error(`Chromium did not load ${url}`)
   return tab
 }
 

@@ -38,6 +38,8 @@ t.test('only these routes need no token', async (t) => {
     'POST /api/v1/auth/email/verify/confirm',
     'POST /api/v1/auth/email/verify/reject',
     'POST /api/v1/auth/login',
+    'POST /api/v1/auth/magic-link',
+    'POST /api/v1/auth/magic-link/confirm',
     'POST /api/v1/auth/otp/undo',
     'POST /api/v1/auth/passkeys/login',
     'POST /api/v1/auth/passkeys/login/options',

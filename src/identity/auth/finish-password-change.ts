@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { endTokens } from '../../platform/links/link-store.ts'
+import { accountLinks, endTokensOf } from '../../platform/links/link-store.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { endSessions } from '../sessions/end-session.ts'
@@ -14,6 +14,8 @@ interface PasswordChange {
   tenantId: string
   /** The session that does not end. */
   keepSession: string | null
+  /** The account has no password now. */
+  cleared?: boolean
   /** An operator set the password, so the events have no actor. */
   bySystem?: boolean
   requestInfo: RequestInfo
@@ -21,7 +23,7 @@ interface PasswordChange {
 }
 
 /**
- * Ends the other sessions and the open reset tokens, appends the events and mails the owner, in the transaction that
+ * Ends the other sessions and the links that open the account, appends the events and mails the owner, in the transaction that
  * sets the password. As the system role.
  */
 export async function finishPasswordChange(
@@ -29,10 +31,10 @@ export async function finishPasswordChange(
   tx: Tx,
   changed: PasswordChange,
 ): Promise<void> {
-  const { userId, email, firstName, tenantId, keepSession, bySystem, requestInfo, at } = changed
+  const { userId, email, firstName, tenantId, keepSession, bySystem, cleared, requestInfo, at } = changed
   const { requestId } = requestInfo
   const actorId = bySystem ? null : userId
-  await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
+  await endTokensOf(tx, { userId, purposes: accountLinks, at })
   await endSessions(tx, {
     userId,
     exceptId: keepSession,
@@ -51,6 +53,6 @@ export async function finishPasswordChange(
     requestId,
     at,
   })
-  const template = 'password_changed'
+  const template = cleared ? 'password_cleared' : 'password_changed'
   await sendMail(tx, deps.sealer, { tenantId, to: email, template, variables: { firstName }, requestId, at })
 }

@@ -81,6 +81,20 @@ export function usableMethods(config: Config, factors: Factors, demanded: boolea
   return demanded && counting.length > 0 ? counting : on.filter((type) => has[type])
 }
 
+/**
+ * Whether a sign-in began with a link in a mail. Its methods are in the order in which they were shown. A code to the
+ * same mailbox is no second factor in it.
+ */
+export const beganByMail = (amr: readonly string[]): boolean => amr[0] === 'email'
+
+/** 403: a code to the mailbox by which the person signed in. */
+export const mailboxShownAlready = () =>
+  new ApiError(
+    403,
+    'channel_disabled',
+    'You signed in by a link in a mail, so a code by mail is no second factor. Show another one, or log in with your password.',
+  )
+
 /** Whether a person can set up TOTP between password and second factor: only while they have no other channel. */
 export function canEnrolFirst(config: Config, factors: Factors): boolean {
   const on = channelsOn(config)

@@ -6,7 +6,7 @@ import { sendMail } from '../../platform/mail/send-mail.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { mailUses } from '../rate-limits/limits.ts'
 import { findMailbox } from '../users/address-store.ts'
-import { assertChannelOn } from './channels.ts'
+import { assertChannelOn, beganByMail, mailboxShownAlready } from './channels.ts'
 import { insertEmailCode, putEmailDevice } from './code-store.ts'
 import { emailCodeHashes, makeEmailCode } from './codes.ts'
 
@@ -17,6 +17,7 @@ import { emailCodeHashes, makeEmailCode } from './codes.ts'
  */
 export async function sendEmailCode({ db, config, sealer, clock, limiters }: Deps, caller: Caller) {
   assertChannelOn(config, 'email')
+  if (beganByMail(caller.auth.session.amr)) throw mailboxShownAlready()
   const { userId, tenantId, sessionId: signInId, requestInfo, auth } = caller
   const { firstName } = auth.user
   const { address: email } = await readInTenant(db, caller, (read) => findMailbox(read, userId, clock()))

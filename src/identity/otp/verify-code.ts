@@ -8,11 +8,13 @@ import { markEmailVerified } from '../users/store.ts'
 import { acceptCode, compareCode, type ShownFactor } from './accept-code.ts'
 import { admitCode } from './admit-attempt.ts'
 import {
+  beganByMail,
   type CodeType,
   channelDisabled,
   channelsOfForm,
   channelsOn,
   codeTypes,
+  mailboxShownAlready,
   otpInvalid,
   readCode,
 } from './channels.ts'
@@ -30,7 +32,7 @@ export async function verifyCode(
   const { userId, sessionId: signInId } = caller
   const at = deps.clock()
   const code = readCode(body.code)
-  const channels = channelsOfForm(code, channelsToTry(deps, body.deviceType))
+  const channels = channelsOfForm(code, channelsToTry(deps, caller, body.deviceType))
   if (channels.length === 0) throw otpInvalid('verified')
   const { devices, mailbox } = await admitCode(deps, { userId, at, field: 'verified' })
   const person = { userId, signInId, mailbox, at }
@@ -43,9 +45,13 @@ export async function verifyCode(
   return verified
 }
 
-function channelsToTry({ config }: Deps, named: CodeType | undefined): readonly CodeType[] {
+function channelsToTry({ config }: Deps, { auth }: Caller, named: CodeType | undefined): readonly CodeType[] {
   const on = channelsOn(config)
-  const channels = codeTypes.filter((type) => on.includes(type) && (named === undefined || type === named))
+  const byMail = beganByMail(auth.session.amr)
+  if (byMail && named === 'email') throw mailboxShownAlready()
+  const channels = codeTypes.filter(
+    (type) => on.includes(type) && (named ?? type) === type && !(byMail && type === 'email'),
+  )
   if (channels.length === 0) throw channelDisabled()
   return channels
 }

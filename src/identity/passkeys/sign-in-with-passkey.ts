@@ -85,7 +85,7 @@ const findAnswered = (deps: Deps, { id }: UsedCredential, challenge: Buffer, at:
 
 /** A passkey whose signature was right. Of parallel uses with one counter, only one is held. */
 function passkeyShown(
-  { id, user_id: userId, counts_from: countsFrom }: Credential,
+  { id, user_id: userId, email, counts_from: countsFrom }: Credential,
   { counter, backedUp }: { counter: number; backedUp: boolean },
   at: number,
 ): FirstFactor {
@@ -94,7 +94,7 @@ function passkeyShown(
     amr: ['pop', 'user'],
     asSecond: young ? 'young' : 'counts',
     async hold(tx) {
-      if (!(await lockActive(tx, userId))) return false
+      if (!(await lockActive(tx, { id: userId, email }))) return false
       await forgiveAttempt(tx, { userId, at })
       return recordPasskeyUse(tx, { id, userId, counter, backedUp, at })
     },

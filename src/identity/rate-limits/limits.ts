@@ -45,7 +45,7 @@ export const loginUses = (email: string, ip: string): Use[] => [
  * The purpose of a mail. Each purpose has its own windows per address: strangers can request resets, and that must not
  * use up the codes and links that the owner needs to sign in.
  */
-type MailPurpose = 'reset' | 'code' | 'verification' | 'address-change' | 'invitation'
+type MailPurpose = 'reset' | 'magic-link' | 'code' | 'verification' | 'address-change' | 'invitation'
 
 /** A requested mail to a normalised address, with or without an account. */
 export const mailUses = (purpose: MailPurpose, email: string): Use[] => {

@@ -3,7 +3,14 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { type ApiError, unauthorized } from '../../platform/errors.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
-import { canEnrolFirst, channelDisabled, type DeviceType, usableMethods } from '../otp/channels.ts'
+import {
+  beganByMail,
+  canEnrolFirst,
+  channelDisabled,
+  type DeviceType,
+  mailboxShownAlready,
+  usableMethods,
+} from '../otp/channels.ts'
 import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { endOldestPendingSessions, insertPendingSession } from './store.ts'
 
@@ -86,8 +93,11 @@ export async function findDueFactor(
   const counting = entry.tenantRequires || demandsAtLogin(config, factors)
   const demanded = entry.showedYoung ? counting : entry.tenantRequires || demandedAtLogin
   if (!demanded) return settled
-  const methods = usableMethods(config, factors, counting)
-  if (methods.length === 0 && !canEnrolFirst(config, factors)) return channelDisabled()
+  const byMail = beganByMail(entry.amr)
+  const shownable = byMail ? { ...factors, mailed_codes_count: false } : factors
+  const methods = usableMethods(config, shownable, counting)
+  if (methods.length === 0 && !canEnrolFirst(config, factors))
+    return byMail ? mailboxShownAlready() : channelDisabled()
   return { entry, methods }
 }
 

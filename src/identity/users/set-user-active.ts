@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { endTokens } from '../../platform/links/link-store.ts'
+import { accountLinks, endTokensOf } from '../../platform/links/link-store.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { hasActiveOwner, listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
@@ -20,7 +20,7 @@ export interface ActiveSet {
 
 /**
  * Activates or deactivates a person, for an operator; null if there is no such person. Deactivating ends every session
- * and reset token at once; no session can begin while the person is inactive. Adds a row to the audit log of each of
+ * and every link that opens the account at once; no session can begin while the person is inactive. Adds a row to the audit log of each of
  * their tenants, and an event to the first. Does nothing if the person has this state already.
  */
 export function setUserActive(
@@ -76,7 +76,7 @@ async function audit(tx: Tx, tenantId: string, { id, active, requestInfo, at }: 
   })
 }
 
-/** Ends every session and reset token; returns the number of sessions. Events need a tenant: without one there are none. */
+/** Ends every session and every link that opens the account; returns the number of sessions. Events need a tenant: without one there are none. */
 async function endEverySession(
   tx: Tx,
   userId: string,
@@ -84,7 +84,7 @@ async function endEverySession(
   requestInfo: RequestInfo,
   at: number,
 ) {
-  await endTokens(tx, { purpose: 'password_reset', userId, targetId: null, at })
+  await endTokensOf(tx, { userId, purposes: accountLinks, at })
   const { requestId } = requestInfo
   const sessions = { userId, exceptId: null, reason: 'deactivated', actorId: null, requestId, at } as const
   const [home] = memberships

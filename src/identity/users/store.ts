@@ -67,10 +67,12 @@ export async function lockPassword(tx: Tx, user: { id: string; passwordHash: str
   return held !== null
 }
 
-/** Whether the person is active; if so, they stay active until the transaction ends. As the system role. */
-export async function lockActive(tx: Tx, userId: string): Promise<boolean> {
+/**
+ * Whether the person is active and has this address; if so, both stay until the transaction ends. As the system role.
+ */
+export async function lockActive(tx: Tx, person: { id: string; email: string }): Promise<boolean> {
   const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    select id from users where id = ${userId} and is_active for share`)
+    select id from users where id = ${person.id} and email = ${person.email} and is_active for share`)
   return held !== null
 }
 
@@ -111,6 +113,26 @@ export function resetPassword(
     from before where u.id = before.id
     returning before.email_verified_at is null as verified_now,
       before.email_verified_at is null and before.previous_verified_at is null as never_verified`)
+}
+
+const proofRow = z.object({ verified_now: z.boolean(), never_verified: z.boolean() })
+
+/**
+ * Marks a person's address as verified. Only if no address of theirs ever was, replaces the password by `passwordHash`,
+ * which is null for a person who verified the address before. As the system role.
+ */
+export function proveAddress(
+  tx: Tx,
+  user: { id: string; passwordHash: string | null; at: number },
+): Promise<z.infer<typeof proofRow>> {
+  return tx.one(sql.type(proofRow)`
+    with before as (
+      select id, email_verified_at is null as unverified, previous_verified_at is null as never_before
+      from users where id = ${user.id} for update)
+    update users u set email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))}),
+      password_hash = case when unverified and never_before then coalesce(${user.passwordHash}, password_hash) else password_hash end
+    from before where u.id = before.id
+    returning before.unverified as verified_now, before.unverified and before.never_before as never_verified`)
 }
 
 /** The person who has an address, or null. As the system role. */

@@ -27,6 +27,18 @@ const fieldsOf = (form) => Object.fromEntries(new FormData(form))
 const useToken = (form) => () => post(form.dataset.post, { ...fieldsOf(form), token })
 
 /**
+ * Posts the token with the nonce that a page of this origin stored when it asked for the link, and hands the answer to
+ * that page: docs/how-to/log-in-by-mail.md.
+ */
+const useAskedToken = (form) => async () => {
+  const nonce = localStorage.getItem('bailiwick-magic-link')
+  if (!nonce) throw new Refusal(0, 'Open this link in the browser in which you asked for it.')
+  const answer = await post(form.dataset.post, { token, nonce })
+  localStorage.removeItem('bailiwick-magic-link')
+  new BroadcastChannel('bailiwick-magic-link').postMessage(answer)
+}
+
+/**
  * Logs in, posts the token as that person, and logs out again. Gives a message if the person has to enter a code of a
  * second factor first.
  */
@@ -61,7 +73,8 @@ function activate(form) {
     status.dataset.outcome = outcome
     status.textContent = sentence
   }
-  const act = 'logIn' in form.dataset ? useTokenLoggedIn(form) : useToken(form)
+  const { logIn, asked } = form.dataset
+  const act = (logIn === '' ? useTokenLoggedIn : asked === '' ? useAskedToken : useToken)(form)
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     button.disabled = true

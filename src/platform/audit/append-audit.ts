@@ -19,6 +19,7 @@ type AuditAction =
   | 'email_verification:confirm'
   | 'email_verification:reject'
   | 'password:reset'
+  | 'magic_link:confirm'
   | 'otp_device:undo'
   | 'passkey:undo'
   | 'user:reset_factors'

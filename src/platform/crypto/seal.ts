@@ -11,6 +11,7 @@ export type Purpose =
   | 'signing-key'
   | 'mail'
   | 'email-code'
+  | 'magic-link'
 
 /** Encrypts and computes keyed hashes with keys derived from SECRET_KEYS. The first key encrypts; all keys decrypt. */
 export interface Sealer {

@@ -13,6 +13,8 @@ const withoutToken: ReadonlySet<string> = new Set([
   'POST /api/v1/auth/email/verify/reject',
   'POST /api/v1/auth/email/undo',
   'POST /api/v1/auth/otp/undo',
+  'POST /api/v1/auth/magic-link',
+  'POST /api/v1/auth/magic-link/confirm',
   'POST /api/v1/auth/passkeys/login/options',
   'POST /api/v1/auth/passkeys/login',
   'POST /api/v1/invitations/accept',

@@ -74,6 +74,19 @@ export async function endTokens(
       and target_id is not distinct from ${tokens.targetId}::uuid and used_at is null`)
 }
 
+/** Ends a user's unused tokens of some purposes, whatever their target. As the system role. */
+export async function endTokensOf(
+  tx: Tx,
+  tokens: { userId: string; purposes: readonly LinkPurpose[]; at: number },
+): Promise<void> {
+  await tx.query(sql.unsafe`
+    update link_tokens set used_at = ${moment(tokens.at)}
+    where user_id = ${tokens.userId} and purpose = any(${sql.array(tokens.purposes, 'text')}) and used_at is null`)
+}
+
+/** Links that open an account: they end with its sessions. */
+export const accountLinks: readonly LinkPurpose[] = ['password_reset', 'magic_link']
+
 /** Ends a user's unused tokens of the same purpose that were made after this one. As the system role. */
 export async function endLaterTokens(
   tx: Tx,

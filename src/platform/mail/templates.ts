@@ -65,6 +65,21 @@ export const templates = {
         'If you do not know them, you do not need to do anything.',
       ]),
   ),
+  magic_link: template({ link: z.url(), firstName: name, minutes: z.int() }, ({ link, firstName, minutes }) =>
+    letter('Log in to your account', [
+      hello(firstName),
+      `Someone asked to log in with this address. If it was you, open this link in the browser in which you asked. It works once, within ${minutes} minutes:`,
+      { link },
+      'If it was not you, you do not need to do anything. Do not forward this mail.',
+    ]),
+  ),
+  password_cleared: template({ firstName: name }, ({ firstName }) =>
+    letter('Your account has no password', [
+      hello(firstName),
+      'You confirmed this address by a link to log in. Someone else could have created the account before, so its password, second factors and sessions were removed.',
+      'To log in with a password, reset it.',
+    ]),
+  ),
   password_reset: template({ link: z.url(), firstName: name }, ({ link, firstName }) =>
     letter('Reset your password', [
       hello(firstName),

@@ -1,0 +1,108 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { deadLink, findLink, type PresentedLink, spendLink } from '../../platform/links/one-time-link.ts'
+import { finishPasswordChange } from '../auth/finish-password-change.ts'
+import { recordLoginFailed } from '../auth/record-login-failed.ts'
+import { signInTo } from '../auth/sign-in-to.ts'
+import { recordVerified } from '../email-verification/record-verified.ts'
+import type { TokenPair } from '../sessions/issue-tokens.ts'
+import type { OtpRequired } from '../sessions/second-factor.ts'
+import type { FirstFactor } from '../sessions/sign-in.ts'
+import { clearUnproven } from '../users/clear-unproven.ts'
+import { findUser, lockActive, lockUser, proveAddress } from '../users/store.ts'
+import { assertMagicLinksOn, noncesOf } from './request-magic-link.ts'
+
+interface Confirmed {
+  token: string
+  nonce: string
+}
+
+const reason = 'the holder of the link is not logged in'
+
+/**
+ * Logs a person in with a mailed link, once, to the tenant that was asked for, else to the one they entered last. The
+ * session is `aal1`, and a second factor is asked for as after a password, except that a code to the same mailbox is
+ * none. The link verifies the address; if it was never verified, everything set up before is cleared, the password
+ * included. 400 `token_invalid`, also for a wrong nonce, which uses the link up; 400 `token_expired`; 403.
+ */
+export async function confirmMagicLink(
+  deps: Deps,
+  requestInfo: RequestInfo,
+  { token, nonce }: Confirmed,
+): Promise<TokenPair | OtpRequired> {
+  assertMagicLinksOn(deps)
+  const at = deps.clock()
+  const { link, user } = await asSystem(deps.db, reason, async (tx) => {
+    const link = await findLink(tx, { purpose: 'magic_link', token, at })
+    return { link, user: await findUser(tx, link.userId) }
+  })
+  if (!user?.is_active || user.email !== link.email) throw deadLink()
+  const right = isNonceOf(deps, token, nonce)
+  const unproven = right && user.email_verified_at === null
+  const unusable = unproven ? await deps.passwords.hash(randomBytes(32).toString('base64url')) : null
+  const used = await asSystem(deps.db, reason, (tx) =>
+    useLink(deps, tx, link, { right, unusable, requestInfo }),
+  )
+  if (!used) throw deadLink()
+  const { id, email, first_name: firstName, last_name: lastName } = user
+  const person = { id, email, firstName, lastName }
+  const outcome = await signInTo(deps, person, link.targetId ?? undefined, linkShown(person), requestInfo)
+  if (outcome === null) throw deadLink()
+  if (outcome instanceof ApiError) throw outcome
+  return outcome
+}
+
+function isNonceOf(deps: Deps, token: string, nonce: string): boolean {
+  const given = Buffer.from(nonce, 'base64url')
+  return noncesOf(deps, token).some((own) => own.length === given.length && timingSafeEqual(own, given))
+}
+
+const linkShown = (person: { id: string; email: string }): FirstFactor => ({
+  amr: ['email'],
+  hold: (tx) => lockActive(tx, person),
+})
+
+interface Use {
+  right: boolean
+  /** A hash that no password has, for an account whose address was never verified. */
+  unusable: string | null
+  requestInfo: RequestInfo
+}
+
+/** Uses the link up; false, and it stays used, if its nonce was wrong. */
+async function useLink(
+  deps: Deps,
+  tx: Tx,
+  link: PresentedLink,
+  { right, unusable, requestInfo }: Use,
+): Promise<boolean> {
+  const { userId, tenantId, email, at } = link
+  const locked = await lockUser(tx, userId)
+  await spendLink(tx, link)
+  if (locked?.email !== email) throw deadLink()
+  if (!right) {
+    await recordLoginFailed(tx, { userId, requestId: requestInfo.requestId, at })
+    return false
+  }
+  const proved = await proveAddress(tx, { id: userId, passwordHash: unusable, at })
+  if (proved.verified_now) await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
+  if (proved.never_verified) {
+    // Another person could have registered this address and set up factors before its owner arrived.
+    await clearUnproven(tx, userId)
+    const person = { userId, email, firstName: locked.first_name, tenantId }
+    await finishPasswordChange(deps, tx, { ...person, keepSession: null, cleared: true, requestInfo, at })
+  }
+  await appendAudit(tx, {
+    tenantId,
+    actor: { id: userId, email },
+    requestInfo,
+    action: 'magic_link:confirm',
+    target: { type: 'user', id: userId },
+    at,
+  })
+  return true
+}
