@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Read } from '../../platform/db/read.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
-import type { AttributeCatalogue, DataType } from '../../policy-engine/compile/conditions.ts'
+import type { AttributeCatalogue, DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
 import { listDefinitions } from '../attributes/store.ts'
 import { listRoleNames, type RoleName, readRevision } from './store.ts'
@@ -20,9 +20,9 @@ export async function readPolicySchema(read: Read, tenantId: string): Promise<Po
     listDefinitions(read, tenantId),
     listRoleNames(read, tenantId),
   ])
-  const attributes = new Map<string, { type: DataType }>(builtInAttributes)
-  for (const { category, key, data_type } of definitions)
-    attributes.set(`${category}.${key}`, { type: data_type })
+  const attributes = new Map<string, { type: DataType; allowed?: Scalar[] | null }>(builtInAttributes)
+  for (const { category, key, data_type, allowed_values } of definitions)
+    attributes.set(`${category}.${key}`, { type: data_type, allowed: allowed_values })
   return { revision, roles, attributes }
 }
 

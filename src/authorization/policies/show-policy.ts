@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { nilUuid } from '../../platform/uuid.ts'
+import { warningCodes } from '../../policy-engine/compile/policy-document.ts'
 import { effectSchema, obligationSchema } from '../decisions/answer-schemas.ts'
 import type { PolicyRow, Rules, Source, VersionRow } from './store.ts'
 import type { Written } from './write-policy.ts'
@@ -51,9 +52,9 @@ export const policySchema = z
     created_at: timestamp,
     updated_at: timestamp,
     warnings: z
-      .array(z.object({ code: z.enum(['not_grantable', 'not_gateable']), pointer: z.string() }))
+      .array(z.object({ code: z.enum(warningCodes), pointer: z.string(), detail: z.string() }))
       .optional()
-      .meta({ description: 'After a change: the parts that are stored but have no effect' }),
+      .meta({ description: 'After a change: parts that are stored as they are, and are probably mistakes' }),
   })
   .meta({ id: 'Policy' })
 

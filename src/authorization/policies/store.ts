@@ -127,10 +127,10 @@ const activeRow = z.union([
 
 /** The tenant's active policies with their revision, read in one statement so that they are consistent. */
 export async function listActivePolicies(
-  tx: Tx,
+  read: Read,
   tenantId: string,
 ): Promise<{ revision: number; policies: PolicyInStore[] }> {
-  const rows = await tx.any(sql.type(activeRow)`
+  const rows = await read.any(sql.type(activeRow)`
     select t.policy_revision as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
            p.compiled, octet_length(p.compiled::text) as bytes
     from tenants t left join policies p on p.tenant_id = t.id and p.is_active

@@ -24,6 +24,7 @@ import {
   replacePolicy,
   unmanaged,
 } from './store.ts'
+import { tenantWarnings } from './tenant-warnings.ts'
 
 /** A written policy, with the warnings for its author. */
 export interface Written {
@@ -54,7 +55,8 @@ export async function planOf(
 ): Promise<Plan> {
   const cost = await measurePatterns(body.conditions)
   const compiled = compileBody(body, asked.schema, cost, asked.text)
-  const plan = { ...asked, compiled }
+  const ofTenant = await tenantWarnings(deps, caller, { id: asked.id, compiled })
+  const plan = { ...asked, compiled: { ...compiled, warnings: [...compiled.warnings, ...ofTenant] } }
   return { ...plan, measuredAt: await measure(deps, caller, plan) }
 }
 

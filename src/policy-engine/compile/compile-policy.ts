@@ -7,6 +7,7 @@ import {
 } from './check-condition.ts'
 import type { CompiledPolicy, Leaf } from './compiled-policy.ts'
 import { proofOf } from './condition-proof.ts'
+import { conditionWarnings } from './condition-warnings.ts'
 import type { AttributeCatalogue, Condition, DataType } from './conditions.ts'
 import { checkObligations } from './obligations.ts'
 import { parsePart } from './parse-part.ts'
@@ -51,7 +52,9 @@ export function compilePolicy(source: PolicySource, context: CompileContext): Co
   const document: PolicyDocument = { ...source, subjects, conditions, approval, obligations }
   const policy = compiled(document, checked.condition, context.attributes)
   if (policy.costUs > maxSliceCostUs) faults.push(tooCostly)
-  return faults.length > 0 ? { faults } : { policy, document, warnings: warningsOf(source) }
+  return faults.length > 0
+    ? { faults }
+    : { policy, document, warnings: warningsOf(source, checked.condition, context) }
 }
 
 const tooCostly: Fault = {
@@ -134,14 +137,23 @@ function lookedAt({ k, f, e }: Leaf, catalogue: AttributeCatalogue): [string, Da
   return names.map((name) => [name, catalogue.get(name)?.type ?? 'datetime'])
 }
 
-function warningsOf({ effect, actions: named }: PolicySource): Warning[] {
+function warningsOf(source: PolicySource, condition: CheckedCondition, context: CompileContext): Warning[] {
+  return [...withoutEffect(source), ...conditionWarnings(condition, context.attributes)]
+}
+
+function withoutEffect({ effect, actions: named }: PolicySource): Warning[] {
   if (effect === 'deny') return []
   const code = effect === 'allow' ? 'not_grantable' : 'not_gateable'
   return named.flatMap((name, index) =>
     hasEffect(name, effect === 'allow' ? 'widen' : 'gate')
       ? []
-      : [{ pointer: `/actions/${index}`, code } as const],
+      : [{ pointer: `/actions/${index}`, code, detail: `${name} ${reasonsOf[code]}` }],
   )
+}
+
+const reasonsOf = {
+  not_grantable: 'can be permitted by roles only, so allowing it here has no effect.',
+  not_gateable: 'cannot require an approval, so this has no effect.',
 }
 
 // A wildcard has an effect if any action that it covers has one.

@@ -3,7 +3,10 @@ export const dataTypes = ['string', 'integer', 'number', 'boolean', 'datetime', 
 export type DataType = (typeof dataTypes)[number]
 
 /** The declared type of each attribute that a policy can name, keyed `<category>.<key>`. */
-export type AttributeCatalogue = ReadonlyMap<string, { readonly type: DataType }>
+export type AttributeCatalogue = ReadonlyMap<
+  string,
+  { readonly type: DataType /** null or absent: any value */; readonly allowed?: readonly Scalar[] | null }
+>
 
 export type Scalar = string | number | boolean
 

@@ -80,8 +80,21 @@ export type FaultCode =
   | 'too_large'
   | 'too_costly'
 
-/** A part of a policy that is stored but has no effect. */
+/** A part of a policy that is stored as it is, and probably a mistake; `pointer` as in a {@link Fault}. */
 export interface Warning {
   pointer: string
-  code: 'not_grantable' | 'not_gateable'
+  code: WarningCode
+  detail: string
 }
+
+export const warningCodes = [
+  'not_grantable',
+  'not_gateable',
+  'never_true',
+  'always_true',
+  'shadowed_by_deny',
+  'quorum_unreachable',
+  'attribute_rare',
+  'unknown_action',
+] as const
+export type WarningCode = (typeof warningCodes)[number]
