@@ -24,6 +24,7 @@ import { authContextLoader } from './identity/sessions/load-auth-context.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
 import { applicationFeedRoutes } from './installation/feed/routes.ts'
+import { applicationRoutes } from './installation/manifests/routes.ts'
 import { serviceLists, serviceObjects } from './objects.ts'
 import { docsPages } from './pages/api-docs.ts'
 import { linkPages } from './pages/link-pages.ts'
@@ -68,6 +69,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...auditLogRoutes(deps),
   ...feedRoutes(deps),
   ...webhookRoutes(deps),
+  ...applicationRoutes(deps),
   ...applicationFeedRoutes(deps),
   ...keyRoutes(deps),
   ...healthRoutes(readiness),

@@ -102,6 +102,15 @@ t.test('every tenant gets the rules, and a second apply changes nothing and says
   t.match(body.results, [{ actor: { type: 'system' }, changes: { roles: { after: complete.roles } } }])
 })
 
+t.test('a tenant reads what the resource types and actions mean', async (t) => {
+  const { status, body } = await grace.get('/api/v1/applications/')
+  t.equal(status, 200)
+  t.match(body.applications, [{ application: 'logbook', name: 'Logbook', version: 1 }])
+  const [voyage] = body.applications[0].resource_types
+  t.match(voyage, { type: 'voyage', description: 'A voyage of one ship' })
+  t.match(voyage.actions[0], { name: 'voyage:plan', description: 'Plan a voyage' })
+})
+
 t.test('a new tenant has the rules from its first moment', async (t) => {
   const person = await service.signUp()
   t.same(await managed(person), complete)
@@ -204,6 +213,10 @@ t.test("a tenant's own role of the same name is never overwritten", async (t) =>
   t.match(await roleOf(grace, 'Cook'), { managed_by: 'logbook' }, 'other tenants have the new rules')
   t.match((await cli('manifest:list')).out, /1 tenants are behind/)
   t.match(await policyOf(ada, 'heavy-ships'), { is_active: true }, 'it keeps its earlier rules')
+  t.match(
+    (await cli('doctor')).out,
+    /1 tenants do not have the rules of the newest manifests\n {2}→ npm run cli -- manifest:apply/,
+  )
 
   t.equal((await cli('manifest:apply', '--adopt')).code, 0)
   t.match(await roleOf(ada, 'Cook'), { managed_by: 'logbook', permissions: ['log_entry:read'] })

@@ -52,7 +52,8 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   // Without the tables the other checks fail for the same reason.
   if (!migrations.ok) return [reached.finding, ...server]
   const queues = [await checkKeys(config, urls), await checkQueues(config, urls)]
-  return [reached.finding, ...server, ...queues, ...(await checkIsolation(urls))]
+  const tenants = [await checkManifests(urls)]
+  return [reached.finding, ...server, ...queues, ...tenants, ...(await checkIsolation(urls))]
 }
 
 async function reachDatabase(config: Config): Promise<{ finding: Finding; urls?: RoleUrls }> {
@@ -130,6 +131,19 @@ const checkQueues = ({ REDIS_URL }: Config, urls: RoleUrls) =>
     if (version < LATEST_SCHEMA_VERSION)
       throw new Error(`The queue tables have version ${version}, not ${LATEST_SCHEMA_VERSION}`)
     return `The queue tables have version ${version}`
+  })
+
+const checkManifests = (urls: RoleUrls) =>
+  check('manifests', 'npm run cli -- manifest:apply', async () => {
+    const behind = await asRole(urls.system, async (client) => {
+      const { rows } = await client.query(
+        `select count(*)::int as behind from tenants
+         where deleted_at is null and manifest_revision < (select coalesce(max(revision), 0) from manifests)`,
+      )
+      return rows[0].behind as number
+    })
+    if (behind > 0) throw new Error(`${behind} tenants do not have the rules of the newest manifests`)
+    return 'Every tenant has the rules of the newest manifests'
   })
 
 async function checkIsolation(urls: RoleUrls): Promise<Finding[]> {

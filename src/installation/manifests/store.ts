@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { AppliedManifest, CompiledManifest } from './compile-manifest.ts'
 import type { Manifest } from './manifest-schema.ts'
@@ -25,6 +26,12 @@ export async function readInstalledRules(tx: Tx): Promise<InstalledRules> {
     select distinct on (application) application, version, revision, document, compiled, checksum, created_at
     from manifests order by application, version desc`)
   return { revision: Math.max(0, ...manifests.map(({ revision }) => revision)), manifests }
+}
+
+/** The newest version of each application's manifest, as its author wrote it. */
+export function listDocuments(read: Read) {
+  return read.any(sql.type(manifestRow.pick({ document: true, version: true }))`
+    select distinct on (application) document, version from manifests order by application, version desc`)
 }
 
 /** The newest revision of the manifests; 0 without manifests. */
