@@ -71,6 +71,7 @@ function printBanner(
     `Mail      ${config.SMTP_URL ? 'sent by SMTP' : `captured, ${url}/dev/mailbox`}`,
     ...(admin ? [`Admin     ${admin.email}  ${admin.password}   (Demo Ltd; shown once)`] : []),
     ...(auditor ? [`Auditor   ${auditor.email}  ${auditor.password}`] : []),
+    ...(config.CONSOLE_ENABLED ? [`Console   ${url}/console/`] : []),
     `API docs  ${url}/docs      try it: npm run tour`,
     `Ready in ${(ms / 1000).toFixed(1)} s at ${url}`,
   ]

@@ -63,8 +63,16 @@ async function assertSound(t: Test, page: Page, name: string) {
 }
 
 const pages = [
-  ...['/account', '/account/security', '/account/sessions', '/members', '/invitations', '/audit'],
-  ...['/approvals', '/approvals?tab=all', '/nowhere'],
+  ...[
+    '/account',
+    '/account/security',
+    '/account/sessions',
+    '/members',
+    '/invitations',
+    '/roles',
+    '/departments',
+  ],
+  ...['/audit', '/approvals', '/approvals?tab=all', '/nowhere'],
 ]
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })

@@ -54,6 +54,19 @@ const invitations = createRoute({
   component: lazyRouteComponent(() => import('./invitations/invitations-page.tsx'), 'InvitationsPage'),
 })
 
+const roles = createRoute({
+  getParentRoute,
+  path: '/roles',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./roles/roles-page.tsx'), 'RolesPage'),
+})
+
+const departments = createRoute({
+  getParentRoute,
+  path: '/departments',
+  component: lazyRouteComponent(() => import('./departments/departments-page.tsx'), 'DepartmentsPage'),
+})
+
 const audit = createRoute({
   getParentRoute,
   path: '/audit',
@@ -83,6 +96,8 @@ export const router = createRouter({
     sessions,
     members,
     invitations,
+    roles,
+    departments,
     audit,
     approvals,
     request,

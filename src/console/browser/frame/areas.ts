@@ -16,6 +16,8 @@ export const areas: { title: string; links: AreaLink[] }[] = [
     links: [
       { to: '/members', label: texts.nav.members, icon: 'people', needs: 'member:list' },
       { to: '/invitations', label: texts.nav.invitations, icon: 'mail', needs: 'invitation:list' },
+      { to: '/roles', label: texts.nav.roles, icon: 'key', needs: 'role:list' },
+      { to: '/departments', label: texts.nav.departments, icon: 'tree', needs: 'department:list' },
     ],
   },
   {

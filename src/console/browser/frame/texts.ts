@@ -17,6 +17,8 @@ export const texts = {
     oversight: 'Oversight',
     members: 'Members',
     invitations: 'Invitations',
+    roles: 'Roles',
+    departments: 'Departments',
     approvals: 'Approvals',
     audit: 'Audit log',
     profile: 'Profile',

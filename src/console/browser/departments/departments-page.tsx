@@ -1,0 +1,189 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Department } from '../api/api-types.ts'
+import { call } from '../api/client.ts'
+import { useDepartments } from '../members/queries.ts'
+import { approvable } from '../parts/approvable.ts'
+import { Button } from '../parts/button.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { SelectField, TextField } from '../parts/field.tsx'
+import { List, Table } from '../parts/list.tsx'
+import { Menu, MenuItem } from '../parts/menu.tsx'
+import { Empty } from '../parts/notice.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { useMay, useProfile } from '../session/session.ts'
+import { textOf } from '../session/use-submit.ts'
+import { texts } from './texts.ts'
+import { inTree } from './tree.ts'
+
+/** What the editor is open for: a change, or a new department below another. */
+type Editing = { department: Department } | { parent: string | null } | null
+
+export function DepartmentsPage() {
+  const { id } = useProfile().current_tenant
+  const may = useMay()
+  const client = useQueryClient()
+  const query = useDepartments()
+  const [editing, setEditing] = useState<Editing>(null)
+  const [removing, setRemoving] = useState<Department | null>(null)
+  const reload = () => client.invalidateQueries({ queryKey: ['departments'] })
+  const remove = async ({ id: did }: Department) => {
+    const run = () => call('DELETE /tenants/{id}/departments/{did}/', { path: { id, did } })
+    await approvable(() => confirmed(run), texts.removed)
+    await reload()
+  }
+  return (
+    <Page
+      title={texts.title}
+      about={texts.about}
+      actions={
+        may('department:create') && (
+          <Button kind="primary" icon="plus" onClick={() => setEditing({ parent: null })}>
+            {texts.create}
+          </Button>
+        )
+      }
+    >
+      <Card>
+        <List
+          query={query}
+          change={() => undefined}
+          empty={
+            <Empty icon="tree" title={texts.empty.title}>
+              {texts.empty.about}
+            </Empty>
+          }
+        >
+          {(departments) => (
+            <Table columns={texts.columns}>
+              {inTree(departments).map(({ department, depth }) => (
+                <tr key={department.id}>
+                  <td className="branch" data-depth={Math.min(depth, 4)}>
+                    <strong>
+                      <bdi>{department.name}</bdi>
+                    </strong>
+                    <bdi className="muted small block">{department.description}</bdi>
+                  </td>
+                  <td className="muted">{texts.members(department.member_count)}</td>
+                  <td className="end">
+                    {may('department:update') && (
+                      <Menu
+                        trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(department.name)} />}
+                      >
+                        <MenuItem icon="tree" onClick={() => setEditing({ department })}>
+                          {texts.edit}
+                        </MenuItem>
+                        <MenuItem icon="plus" onClick={() => setEditing({ parent: department.id })}>
+                          {texts.below}
+                        </MenuItem>
+                        <MenuItem icon="trash" danger onClick={() => setRemoving(department)}>
+                          {texts.remove}
+                        </MenuItem>
+                      </Menu>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </Table>
+          )}
+        </List>
+      </Card>
+      {editing && (
+        <Editor
+          editing={editing}
+          departments={query.data?.results ?? []}
+          onClose={() => setEditing(null)}
+          onDone={reload}
+        />
+      )}
+      {removing && (
+        <FormDialog
+          open
+          danger
+          onClose={() => setRemoving(null)}
+          title={texts.removing.title(removing.name)}
+          about={texts.removing.about}
+          go={texts.remove}
+          submit={() => remove(removing)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function Editor({
+  editing,
+  departments,
+  onClose,
+  onDone,
+}: {
+  editing: NonNullable<Editing>
+  departments: Department[]
+  onClose: () => void
+  onDone: () => Promise<void>
+}) {
+  const { id } = useProfile().current_tenant
+  const { editor: words } = texts
+  const known = 'department' in editing ? editing.department : null
+  const parent = 'department' in editing ? editing.department.parent_id : editing.parent
+  const submit = async (form: FormData) => {
+    const body = {
+      name: textOf(form, 'name'),
+      description: textOf(form, 'description'),
+      parent_id: textOf(form, 'parent') || null,
+    }
+    await approvable(
+      () =>
+        known
+          ? call('PATCH /tenants/{id}/departments/{did}/', { path: { id, did: known.id }, body })
+          : call('POST /tenants/{id}/departments/', { path: { id }, body }),
+      known ? texts.changed : texts.created,
+    )
+    await onDone()
+  }
+  return (
+    <FormDialog
+      open
+      onClose={onClose}
+      title={known ? words.edit : words.create}
+      go={known ? words.editGo : words.createGo}
+      submit={submit}
+    >
+      {(problem) => (
+        <>
+          <TextField
+            label={words.name}
+            name="name"
+            defaultValue={known?.name}
+            maxLength={120}
+            required
+            autoFocus
+            fault={problem?.fields.get('name')}
+          />
+          <TextField
+            label={words.description}
+            name="description"
+            defaultValue={known?.description}
+            fault={problem?.fields.get('description')}
+          />
+          <SelectField
+            label={words.parent}
+            name="parent"
+            defaultValue={parent ?? ''}
+            fault={problem?.fields.get('parent_id')}
+          >
+            <option value="">{words.top}</option>
+            {departments
+              .filter((one) => one.id !== known?.id)
+              .map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+          </SelectField>
+        </>
+      )}
+    </FormDialog>
+  )
+}

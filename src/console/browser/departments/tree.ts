@@ -1,0 +1,11 @@
+import type { Department } from '../api/api-types.ts'
+
+/** Departments in the order of their tree, each with its depth. One whose parent is missing stands at the top. */
+export function inTree(departments: readonly Department[]): { department: Department; depth: number }[] {
+  const ids = new Set(departments.map(({ id }) => id))
+  const below = (parent: string | null, depth: number): { department: Department; depth: number }[] =>
+    departments
+      .filter(({ parent_id: id }) => (id !== null && ids.has(id) ? id : null) === parent)
+      .flatMap((department) => [{ department, depth }, ...below(department.id, depth + 1)])
+  return below(null, 0)
+}
