@@ -76,6 +76,8 @@ export type RotatedSecret = { secret: string; previous_secret_expires_at: string
 
 export type Delivery = { id: string; event_id: string; event_type: string; attempt: number; status: "pending" | "succeeded" | "failed" | "dead"; response_status: number | null; duration_ms: number | null; error: string | null; next_attempt_at: string | null; created_at: string }
 
+export type Application = { application: string; name: string; description: string; version: number; resource_types: ({ type: string; description: string; actions: ({ name: string; description: string })[] })[] }
+
 export type AllEventsPage = { results: (Event)[]; after: string; has_more: boolean }
 
 export interface Operations {
@@ -194,6 +196,7 @@ export interface Operations {
   'POST /webhooks/{id}/rotate-secret/': { query: {  }; body: undefined; answer: RotatedSecret }
   'GET /webhooks/{id}/deliveries/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; status?: "pending" | "succeeded" | "failed" | "dead"; event_type?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Delivery)[] } }
   'POST /webhooks/{id}/deliveries/{did}/replay/': { query: {  }; body: undefined; answer: { delivery_id: string } }
+  'GET /applications/': { query: {  }; body: undefined; answer: { applications: (Application)[] } }
   'GET /application/events/': { query: { after?: string; page_size?: number }; body: undefined; answer: AllEventsPage }
 }
 
