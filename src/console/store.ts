@@ -46,7 +46,7 @@ export async function insertHeld(
   cookie: Holding & { id: string; cookieHash: Buffer; at: number },
 ): Promise<void> {
   const { id, cookieHash, familyId, checkedUntil, pendingId, methods, at, expiresAt } = cookie
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into console_sessions (id, cookie_hash, family_id, checked_until, pending_id, methods, created_at, expires_at)
     values (${id}, ${sql.binary(cookieHash)}, ${familyId}, ${moment(checkedUntil)}, ${pendingId},
             ${sql.array(methods, 'text')}, ${moment(at)}, ${moment(expiresAt)})`)
@@ -55,7 +55,7 @@ export async function insertHeld(
 /** Gives a cookie another tenant of its session. As the system role. */
 export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise<void> {
   const { familyId, checkedUntil, pendingId, methods, expiresAt } = holding
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update console_sessions set family_id = ${familyId}, checked_until = ${moment(checkedUntil)},
       pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${moment(expiresAt)}
     where id = ${id}`)
@@ -63,7 +63,7 @@ export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise
 
 /** Notes that the session of a cookie was checked. As the system role. */
 export async function recordChecked(tx: Tx, id: string, checkedUntil: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update console_sessions set checked_until = ${moment(checkedUntil)} where id = ${id}`)
 }
 
@@ -73,12 +73,12 @@ export async function recordPending(
   id: string,
   pending: { pendingId: string; methods: readonly string[] },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update console_sessions set pending_id = ${pending.pendingId}, methods = ${sql.array(pending.methods, 'text')}
     where id = ${id}`)
 }
 
 /** Forgets a cookie. As the system role. */
 export async function deleteHeld(tx: Tx, cookieHash: Buffer): Promise<void> {
-  await tx.query(sql.unsafe`delete from console_sessions where cookie_hash = ${sql.binary(cookieHash)}`)
+  tx.later(sql.unsafe`delete from console_sessions where cookie_hash = ${sql.binary(cookieHash)}`)
 }

@@ -70,5 +70,5 @@ export function listErasures(
 
 /** Deletes the record of an erasure that is complete. As the worker role. */
 export async function deleteErasure(tx: Tx, userId: string): Promise<void> {
-  await tx.query(sql.unsafe`delete from erasures where user_id = ${userId}`)
+  tx.later(sql.unsafe`delete from erasures where user_id = ${userId}`)
 }

@@ -215,7 +215,7 @@ export async function lockRequester(
   tx: Tx,
   { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     select from memberships where tenant_id = ${tenantId} and user_id = ${requesterId} for no key update`)
 }
 

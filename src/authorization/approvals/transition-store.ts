@@ -48,7 +48,7 @@ export function findTenantName(tx: Tx, tenantId: string): Promise<string> {
 
 /** Locks a request until the transaction ends. */
 export async function lockRequest(tx: Tx, tenantId: string, id: string): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     select from approval_requests where tenant_id = ${tenantId} and id = ${id} for update`)
 }
 

@@ -136,7 +136,7 @@ export async function changeDefinition(
     'id' | 'display_name' | 'allowed_values' | 'is_required' | 'description' | 'managed_by'
   >,
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update attribute_definitions set display_name = ${row.display_name},
       allowed_values = ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)},
       is_required = ${row.is_required}, description = ${row.description}, managed_by = ${row.managed_by}

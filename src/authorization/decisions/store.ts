@@ -100,7 +100,7 @@ const valuesOf = (d: NewDecision) => [
 
 /** Inserts decisions of any tenants. As the system role. */
 export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[]): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
                            reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id,
                            shadow)

@@ -182,7 +182,7 @@ const moment = (ms: number | null) => (ms === null ? null : sql.timestamp(new Da
 export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
   const { tenantId, id, fields: f, rules, compiled, checksum, managed: m, authorId } = policy
   const at = moment(policy.at)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into policies (tenant_id, id, name, description, effect, resource_types, actions, rules, mode, priority,
                           valid_from, valid_until, is_active, version, checksum, compiled, managed_by, managed_as,
                           is_optional, chosen_active, created_by, created_at, updated_at)
@@ -244,7 +244,7 @@ const source = z.custom<Source>((value) => typeof value === 'object' && value !=
 
 /** Appends a version to the history. Versions never change. */
 export async function insertVersion(tx: Tx, policy: NewPolicy, reason: string): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into policy_versions (tenant_id, id, policy_id, version, source, checksum, author_id, reason, created_at)
     values (${policy.tenantId}, ${timeOrderedId(policy.at)}, ${policy.id}, ${policy.version}, ${sql.jsonb({ ...policy.fields, ...policy.rules } as never)},
             ${policy.checksum}, ${policy.authorId}, ${reason}, ${sql.timestamp(new Date(policy.at))})`)
@@ -306,7 +306,7 @@ export async function deleteOldVersions(
   { tenantId, id, version }: Pick<NewPolicy, 'tenantId' | 'id' | 'version'>,
   kept: number,
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     delete from policy_versions
     where tenant_id = ${tenantId} and policy_id = ${id} and version <= ${version - kept}`)
 }

@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
+import type { Read } from '../../platform/db/read.ts'
 import { gone } from '../../platform/errors.ts'
-import type { Caller } from '../../platform/http/caller.ts'
 import { envelopeOf } from '../envelope.ts'
 import { listEventsAfter } from './store.ts'
 
@@ -11,16 +10,22 @@ interface FeedPosition {
   page_size: number
 }
 
+/** Loads one event more than a page, so that the end is known. */
+export const loadFeed = (read: Read, tenantId: string, { after, page_size }: FeedPosition) =>
+  listEventsAfter(read, tenantId, after ?? null, page_size + 1)
+
+type LoadedFeed = Awaited<ReturnType<typeof loadFeed>>
+
 /**
- * Reads the events after a position in the tenant's sequence. The sequence has no gaps and grows only at its end, so a
+ * Shows the events after a position in the tenant's sequence. The sequence has no gaps and grows only at its end, so a
  * caller who continues from the last event seen misses none. Without a position the feed starts with the oldest event
  * that is kept. `next` is null at the end. 410 `gone` when events after the position were deleted.
  */
-export async function readFeed(deps: Deps, caller: Caller, { after: given, page_size }: FeedPosition) {
-  const { tenantId } = caller
-  const { events, deletedUpTo } = await readInTenant(deps.db, caller, (read) =>
-    listEventsAfter(read, tenantId, given ?? null, page_size + 1),
-  )
+export function showFeed(
+  { publicUrl }: Pick<Deps, 'publicUrl'>,
+  { after: given, page_size }: FeedPosition,
+  { events, deletedUpTo }: LoadedFeed,
+) {
   const after = given ?? deletedUpTo
   if (after < deletedUpTo)
     throw gone(`Events up to ${deletedUpTo} are no longer kept. Continue with after=${deletedUpTo}.`, {
@@ -28,8 +33,7 @@ export async function readFeed(deps: Deps, caller: Caller, { after: given, page_
     })
   const page = events.slice(0, page_size)
   const last = page.at(-1)?.sequence ?? after
-  const link = (from: number, size: number) =>
-    `${deps.publicUrl()}/api/v1/events/?after=${from}&page_size=${size}`
+  const link = (from: number, size: number) => `${publicUrl()}/api/v1/events/?after=${from}&page_size=${size}`
   const before = Math.min(after - deletedUpTo, page_size)
   return {
     next: events.length > page_size ? link(last, page_size) : null,

@@ -4,7 +4,7 @@ import { listQuery } from '../../platform/db/list.ts'
 import { uncountedPageOf } from '../../platform/http/lists.ts'
 import { type Route, route } from '../../platform/http/route.ts'
 import { cloudEvent } from '../envelope-schema.ts'
-import { readFeed } from './read-feed.ts'
+import { loadFeed, showFeed } from './read-feed.ts'
 
 const badAfter = 'after must be a whole number from 0: the sequence of the last event you have seen.'
 
@@ -35,6 +35,7 @@ export const feedRoutes = (deps: Deps): Route[] => [
     status: 200,
     answer: uncountedPageOf(cloudEvent),
     refusals: [410],
-    handle: ({ caller, query }) => readFeed(deps, caller, query),
+    load: (read, { caller, query }) => loadFeed(read, caller.tenantId, query),
+    handle: ({ query }, loaded) => showFeed(deps, query, loaded),
   }),
 ]

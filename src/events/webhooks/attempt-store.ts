@@ -131,7 +131,7 @@ export async function giveUpOnce(
   { tenantId, webhookId }: WebhookKey,
   deliveryId: string,
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhook_deliveries set status = 'dead', ended_at = next_attempt_at, next_attempt_at = null
     where tenant_id = ${tenantId} and id = ${deliveryId} and webhook_id = ${webhookId}
       and not in_order and status = 'pending'`)
@@ -193,11 +193,11 @@ export async function giveUpExpired(
   next: number,
 ): Promise<void> {
   const at = sql.timestamp(new Date(now))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhook_deliveries set status = 'dead', next_attempt_at = null, ended_at = ${at}
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status in ('pending', 'failed')
       and retry_until <= ${at}`)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhook_deliveries set next_attempt_at = ${sql.timestamp(new Date(next))}
     where tenant_id = ${tenantId} and id = (
       select id from webhook_deliveries
@@ -210,7 +210,7 @@ export async function giveUpExpired(
  * be under way and stays as it is.
  */
 export async function retryNow(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhook_deliveries set next_attempt_at = ${sql.timestamp(new Date(now))}
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and in_order and status = 'failed'
       and next_attempt_at > ${sql.timestamp(new Date(now + claimDuration))}`)
@@ -241,7 +241,7 @@ export async function deleteMessageIfIdle(
   { tenantId, webhookId }: WebhookKey,
   id: string,
 ): Promise<WaitsFor> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     select from webhooks where tenant_id = ${tenantId} and id = ${webhookId} for no key update`)
   const message = await tx.maybeOne(sql.type(found)`
     select id from outbox where tenant_id = ${tenantId} and id = ${id} for update`)
@@ -253,7 +253,7 @@ export async function deleteMessageIfIdle(
   const head = delivering && (await findHead(tx, { tenantId, webhookId }))
   if (head)
     return delivering.tenant_active ? { dueAt: head.next_attempt_at, sequence: head.sequence } : 'tenant'
-  await tx.query(sql.unsafe`delete from outbox where tenant_id = ${tenantId} and id = ${id}`)
+  tx.later(sql.unsafe`delete from outbox where tenant_id = ${tenantId} and id = ${id}`)
   return 'nothing'
 }
 
@@ -279,10 +279,10 @@ export async function resumeDeliveries(
   const at = sql.timestamp(new Date(now))
   const head = await findHead(tx, { tenantId, webhookId })
   if (!head) return
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhook_deliveries set next_attempt_at = ${at}
     where tenant_id = ${tenantId} and id = ${head.id} and status in ('pending', 'failed') and next_attempt_at > ${at}`)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${timeOrderedId(now)}, 'webhook', ${sql.jsonb({ v: 1, webhook_id: webhookId })}, ${at})
     on conflict (tenant_id, (payload ->> 'webhook_id')) where queue = 'webhook'

@@ -182,7 +182,7 @@ function listSubscriptions(tx: Tx, events: FragmentSqlToken, webhookId: string |
 /** Inserts or locks the outbox message of each webhook. */
 async function ensureMessages(tx: Tx, webhooks: readonly WebhookKey[], now: number): Promise<void> {
   const rows = webhooks.map(({ tenantId, webhookId }) => [tenantId, timeOrderedId(now), webhookId])
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into outbox (tenant_id, id, queue, payload, created_at)
     select tenant_id, id, 'webhook', jsonb_build_object('v', 1, 'webhook_id', webhook_id),
            ${sql.timestamp(new Date(now))}
@@ -283,7 +283,7 @@ export async function insertTest(
 ): Promise<string> {
   const id = timeOrderedId(test.at)
   const at = sql.timestamp(new Date(test.at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, in_order, next_attempt_at, retry_until,
                                     created_at)
     values (${test.tenantId}, ${id}, ${test.webhookId}, ${timeOrderedId(test.at)}, ${test.eventType}, false, ${at}, ${at},

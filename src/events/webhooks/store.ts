@@ -94,7 +94,7 @@ export async function insertWebhook(
   webhook: WebhookFields & { secretSealed: Buffer },
 ): Promise<void> {
   const at = sql.timestamp(new Date(webhook.at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into webhooks (tenant_id, id, url, description, event_types, is_active, secret_sealed, created_at, updated_at)
     values (${webhook.tenantId}, ${webhook.id}, ${webhook.url}, ${webhook.description},
             ${sql.array(webhook.event_types, 'text')}, ${webhook.is_active}, ${sql.binary(webhook.secretSealed)},
@@ -133,7 +133,7 @@ export async function replaceSecret(
   tx: Tx,
   webhook: { tenantId: string; id: string; secretSealed: Buffer; until: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhooks set previous_secret_sealed = secret_sealed,
                         previous_secret_expires_at = ${sql.timestamp(new Date(webhook.until))},
                         secret_sealed = ${sql.binary(webhook.secretSealed)}
@@ -142,12 +142,12 @@ export async function replaceSecret(
 
 /** Deletes a webhook. Its deliveries are no longer visible; the retention worker deletes them later. */
 export async function deleteWebhook(tx: Tx, tenantId: string, id: string): Promise<void> {
-  await tx.query(sql.unsafe`delete from webhooks where tenant_id = ${tenantId} and id = ${id}`)
+  tx.later(sql.unsafe`delete from webhooks where tenant_id = ${tenantId} and id = ${id}`)
 }
 
 /** Records a success: resets the failures of a webhook, which closes its circuit. */
 export async function recordSuccess(tx: Tx, { tenantId, webhookId }: WebhookKey, now: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhooks set failures = 0, failing_since = null, last_success_at = ${sql.timestamp(new Date(now))}
     where tenant_id = ${tenantId} and id = ${webhookId}`)
 }
@@ -169,7 +169,7 @@ export async function recordOnceFailure(
   { tenantId, webhookId }: WebhookKey,
   now: number,
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update webhooks set last_failure_at = ${sql.timestamp(new Date(now))}
     where tenant_id = ${tenantId} and id = ${webhookId}`)
 }

@@ -4,7 +4,8 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, sessionRevoked, tokenNotValid } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
-import { listMembershipsOf } from '../../tenancy/members/store.ts'
+import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
+import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { refreshUses } from '../rate-limits/limits.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { type FamilyRow, findFamily } from '../sessions/family-store.ts'
@@ -18,8 +19,8 @@ import {
   type TokenPair,
 } from '../sessions/issue-tokens.ts'
 import {
+  dueFactor,
   type FactorDue,
-  findDueFactor,
   isChallenge,
   isFactorDue,
   openChallenge,
@@ -33,6 +34,7 @@ interface Presented {
   generation: number
   jti: string
   sessionId: string
+  userId: string
 }
 
 /**
@@ -44,22 +46,28 @@ export async function refresh(deps: Deps, requestInfo: RequestInfo, token: strin
   const now = deps.clock()
   const presented = await readToken(deps, token, now)
   await deps.limiters.take(refreshUses(presented.sessionId))
+  const rotates = deps.config.REFRESH_TOKEN_ROTATION
   const outcome = await asSystem(deps.db, 'the tenant is known once the token is checked', async (tx) => {
-    const found = await findLive(tx, presented, now)
+    // One round trip. The lock goes first, so that the chain is read behind it and cannot advance until the commit.
+    const [locked, found, standing] = await Promise.all([
+      rotates && lockSession(tx, { id: presented.sessionId, at: now }),
+      findLive(tx, presented, now),
+      readStanding(tx, presented.userId, now),
+    ])
     if (found instanceof ApiError) return found
     const { family, session } = found
-    const entitled = await entitlement(deps, tx, family, session, now)
+    if (family.user_id !== presented.userId) return sessionRevoked()
+    const entitled = entitlement(deps, { family, session, standing })
     if (entitled instanceof ApiError) return entitled
     if (isFactorDue(entitled))
       return isLive(family, presented)
         ? openChallenge(deps, tx, entitled, now)
         : judgeReplay(deps, tx, { presented, entitled: null, requestInfo, now })
-    if (!deps.config.REFRESH_TOKEN_ROTATION) return keepToken(deps, presented, family, entitled)
-    if (!(await lockSession(tx, { id: session.id, at: now }))) return sessionRevoked()
-    const advanced = await advanceFamily(deps, tx, presented, entitled, now)
-    if (!advanced) return judgeReplay(deps, tx, { presented, entitled, requestInfo, now })
+    if (!rotates) return keepToken(deps, presented, family, entitled)
+    if (!locked) return sessionRevoked()
+    if (!isLive(family, presented)) return judgeReplay(deps, tx, { presented, entitled, requestInfo, now })
     await touchSession(tx, { id: session.id, at: now, ip: requestInfo.ip, userAgent: requestInfo.userAgent })
-    return advanced
+    return advanceFamily(deps, tx, family, entitled, now)
   })
   if (outcome instanceof ApiError) throw outcome
   if (isChallenge(outcome)) throw otpRequired(await signChallenge(deps, outcome, now))
@@ -67,8 +75,8 @@ export async function refresh(deps: Deps, requestInfo: RequestInfo, token: strin
 }
 
 async function readToken({ signer }: Deps, token: string, now: number): Promise<Presented> {
-  const { fid, gen, jti, sid } = await signer.verify('refresh', token, now)
-  return { familyId: fid, generation: gen, jti, sessionId: sid }
+  const { fid, gen, jti, sid, sub } = await signer.verify('refresh', token, now)
+  return { familyId: fid, generation: gen, jti, sessionId: sid, userId: sub }
 }
 
 /** The chain and its session, or why one of them is over. As the system role. */
@@ -77,8 +85,10 @@ export async function findLive(
   presented: Pick<Presented, 'familyId' | 'sessionId'>,
   now: number,
 ): Promise<{ family: FamilyRow; session: SessionRow } | ApiError> {
-  const family = await findFamily(tx, presented.familyId)
-  const session = await findSession(tx, presented.sessionId, now)
+  const [family, session] = await Promise.all([
+    findFamily(tx, presented.familyId),
+    findSession(tx, presented.sessionId, now),
+  ])
   if (
     !family ||
     !session ||
@@ -92,26 +102,38 @@ export async function findLive(
   return { family, session }
 }
 
+/** What decides whether a person may go on in a tenant. */
+export interface Standing {
+  memberships: readonly Membership[]
+  factors: Factors
+}
+
+/** Asks for both together. As the system role. */
+export async function readStanding(tx: Tx, userId: string, now: number): Promise<Standing> {
+  const [memberships, factors] = await Promise.all([
+    listMembershipsOf(tx, userId),
+    findFactors(tx, userId, now),
+  ])
+  return { memberships, factors }
+}
+
 /**
- * Reads roles, membership and tenant again, so that a removal, a demotion or a tenant's new demand for a second factor
- * takes effect at the next refresh. As the system role.
+ * Judges roles, membership and tenant as they are now, so that a removal, a demotion or a tenant's new demand for a
+ * second factor takes effect at the next refresh.
  */
-export async function entitlement(
-  deps: Deps,
-  tx: Tx,
-  family: FamilyRow,
-  session: SessionRow,
-  now: number,
-): Promise<Entitled | FactorDue | ApiError> {
+export function entitlement(
+  deps: Pick<Deps, 'config'>,
+  { family, session, standing }: { family: FamilyRow; session: SessionRow; standing: Standing },
+): Entitled | FactorDue | ApiError {
   const { user_id: userId, tenant_id: tenantId } = family
   const { id: sessionId, email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
-  const found = (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tenantId)
+  const found = standing.memberships.find((membership) => membership.tenant_id === tenantId)
   if (found && isOverIn(found, session.created_at)) return sessionRevoked()
   const membership = enterable(found)
   if (membership instanceof ApiError) return membership
   const tenantRequires = membership.requires_mfa
   const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
-  const settled = await findDueFactor(deps, tx, entry, now)
+  const settled = dueFactor(deps, entry, standing.factors)
   if (settled instanceof ApiError || isFactorDue(settled)) return settled
   const { roles } = membership
   return { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }

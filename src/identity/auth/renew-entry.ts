@@ -5,7 +5,7 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { type Grant, renewFamily } from '../sessions/issue-tokens.ts'
 import { type Challenge, isFactorDue, openChallenge } from '../sessions/second-factor.ts'
 import { lockSession, touchSession } from '../sessions/store.ts'
-import { entitlement, findLive } from './refresh.ts'
+import { entitlement, findLive, readStanding } from './refresh.ts'
 
 /**
  * The check of a refresh, for a client whose tokens stay in the service: reads session, membership and tenant again and
@@ -20,12 +20,16 @@ export function renewEntry(
   const now = deps.clock()
   const { familyId, sessionId } = entry
   return asSystem(deps.db, 'the tenant is known once the chain is read', async (tx) => {
-    const found = await findLive(tx, entry, now)
+    const [locked, found] = await Promise.all([
+      lockSession(tx, { id: sessionId, at: now }),
+      findLive(tx, entry, now),
+    ])
     if (found instanceof ApiError) return found
-    const entitled = await entitlement(deps, tx, found.family, found.session, now)
+    const standing = await readStanding(tx, found.family.user_id, now)
+    const entitled = entitlement(deps, { ...found, standing })
     if (entitled instanceof ApiError) return entitled
     if (isFactorDue(entitled)) return openChallenge(deps, tx, entitled, now)
-    if (!(await lockSession(tx, { id: sessionId, at: now }))) return sessionRevoked()
+    if (!locked) return sessionRevoked()
     const renewed = await renewFamily(deps, tx, familyId, entitled, now)
     if (!renewed) return sessionRevoked()
     await touchSession(tx, { id: sessionId, at: now, ip, userAgent })

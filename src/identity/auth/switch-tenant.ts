@@ -4,11 +4,12 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, sessionRevoked } from '../../platform/errors.ts'
 import { sessionsEnded } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { listMembershipsOf, recordEntry } from '../../tenancy/members/store.ts'
+import { recordEntry } from '../../tenancy/members/store.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
 import { beginFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
 import { checkSecondFactor, isChallenge, otpRequired, signChallenge } from '../sessions/second-factor.ts'
 import { findSession, lockSession } from '../sessions/store.ts'
+import { readStanding } from './refresh.ts'
 
 /**
  * New tokens for another tenant under the same session; the old tokens remain valid for their own tenant. For the
@@ -20,17 +21,20 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
   const now = deps.clock()
   const { userId, sessionId, familyId } = caller
   const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
-    const session = await findSession(tx, sessionId, now)
-    if (!session || session.over) return sessionRevoked()
-    const membership = enterable((await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tenantId))
+    const [locked, session, { memberships, factors }] = await Promise.all([
+      lockSession(tx, { id: sessionId, at: now }),
+      findSession(tx, sessionId, now),
+      readStanding(tx, userId, now),
+    ])
+    if (!locked || !session || session.over) return sessionRevoked()
+    const membership = enterable(memberships.find((found) => found.tenant_id === tenantId))
     if (membership instanceof ApiError) return membership
     if (isOverIn(membership, session.created_at)) return sessionsEnded()
     const { email, acr, amr, auth_time: authTime, expires_at: expiresAt } = session
     const tenantRequires = membership.requires_mfa
     const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
-    const settled = await checkSecondFactor(deps, tx, entry, now)
+    const settled = await checkSecondFactor(deps, tx, entry, factors, now)
     if (settled instanceof ApiError || isChallenge(settled)) return settled
-    if (!(await lockSession(tx, { id: sessionId, at: now }))) return sessionRevoked()
     await recordEntry(tx, { tenantId, userId, at: now })
     await appendAudit(tx, {
       ...doneBy(caller, now),

@@ -23,7 +23,7 @@ export function listKeys(tx: Tx, now: number): Promise<readonly KeyRow[]> {
 
 /** Inserts a key. As the system role. */
 export async function insertKey(tx: Tx, key: NewKey): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into signing_keys (kid, algorithm, public_jwk, private_jwk_sealed, created_at)
     values (${key.kid}, ${key.algorithm}, ${sql.jsonb(key.public_jwk as never)}, ${sql.binary(key.private_jwk_sealed)},
             ${sql.timestamp(new Date(key.created_at))})`)
@@ -31,7 +31,7 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<void> {
 
 /** Sets when the current keys stop verifying (ms since 1970). As the system role. */
 export async function retireKeys(tx: Tx, at: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update signing_keys set retires_at = ${sql.timestamp(new Date(at))} where retires_at is null`)
 }
 
@@ -44,20 +44,20 @@ export async function deleteKey(tx: Tx, kid: string): Promise<boolean> {
 
 /** Deletes the keys that no longer verify. As the system role. */
 export async function deleteRetiredKeys(tx: Tx, now: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     delete from signing_keys where retires_at <= ${sql.timestamp(new Date(now))}`)
 }
 
 /** Lets one process at a time create a key; the lock ends with the transaction. */
 export async function lockKeys(tx: Tx): Promise<void> {
-  await tx.query(sql.unsafe`select pg_advisory_xact_lock(hashtext('bailiwick signing keys'))`)
+  tx.later(sql.unsafe`select pg_advisory_xact_lock(hashtext('bailiwick signing keys'))`)
 }
 
 /** The id of this installation, created at the first call. As the system role. */
 export async function installationId(tx: Tx, fresh: { id: string; at: number }): Promise<string> {
   const found = await tx.maybeOneFirst(sql.type(z.object({ id: z.uuid() }))`select id from installation`)
   if (found) return found
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into installation (id, created_at) values (${fresh.id}, ${sql.timestamp(new Date(fresh.at))})`)
   return fresh.id
 }

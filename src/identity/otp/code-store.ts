@@ -27,7 +27,7 @@ export async function insertEmailCode(
   tx: Tx,
   code: Owner & { id: string; deviceId: string; signInId: string; hash: Buffer; expiresAt: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into otp_email_codes (user_id, id, device_id, sign_in_id, code_hash, created_at, expires_at)
     values (${code.userId}, ${code.id}, ${code.deviceId}, ${code.signInId}, ${sql.binary(code.hash)},
             ${moment(code.at)}, ${moment(code.expiresAt)})`)
@@ -76,8 +76,8 @@ export async function replaceRecoveryCodes(
   tx: Tx,
   set: { userId: string; deviceId: string; hashes: readonly Buffer[] },
 ): Promise<void> {
-  await tx.query(sql.unsafe`delete from otp_recovery_codes where user_id = ${set.userId}`)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`delete from otp_recovery_codes where user_id = ${set.userId}`)
+  tx.later(sql.unsafe`
     insert into otp_recovery_codes (user_id, device_id, code_hash)
     select ${set.userId}, ${set.deviceId}, hash from unnest(${sql.array(set.hashes, 'bytea')}) as hash`)
 }
@@ -139,7 +139,7 @@ export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boole
 /** Takes back the attempt counted at `at`, because it was right: resets the wrong ones in a row, keeps the window. */
 export async function forgiveAttempt(tx: Tx, { userId, at }: Owner): Promise<void> {
   const now = moment(at)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update otp_attempts set in_a_row = 0,
       recent = case when array_position(recent, ${now}) is null then recent
         else recent[:array_position(recent, ${now}) - 1] || recent[array_position(recent, ${now}) + 1:] end

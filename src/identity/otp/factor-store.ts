@@ -63,13 +63,13 @@ export function hasConfirmedDevices(tx: Tx): Promise<boolean> {
 
 /** Locks a person's devices until the transaction ends, so that changes that depend on the set run one after another. */
 export async function lockDevices(tx: Tx, userId: string): Promise<void> {
-  await tx.query(sql.unsafe`select id from otp_devices where user_id = ${userId} order by id for update`)
+  tx.later(sql.unsafe`select id from otp_devices where user_id = ${userId} order by id for update`)
   await lockPasskeys(tx, userId)
 }
 
 /** Deletes a device with its codes. */
 export async function deleteDevice(tx: Tx, userId: string, id: string): Promise<void> {
-  await tx.query(sql.unsafe`delete from otp_devices where user_id = ${userId} and id = ${id}`)
+  tx.later(sql.unsafe`delete from otp_devices where user_id = ${userId} and id = ${id}`)
   await deletePasskey(tx, userId, id)
 }
 
@@ -100,7 +100,7 @@ export async function recordShown(
   tx: Tx,
   shown: { userId: string; deviceId: string; signInId: string },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update otp_devices set shown_in = ${shown.signInId}
     where user_id = ${shown.userId} and id = ${shown.deviceId}`)
   await recordPasskeyShown(tx, shown)
@@ -111,7 +111,7 @@ export async function moveShown(
   tx: Tx,
   shown: { userId: string; pendingId: string; sessionId: string },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update otp_devices set shown_in = ${shown.sessionId}
     where user_id = ${shown.userId} and shown_in = ${shown.pendingId}`)
   await movePasskeysShown(tx, shown)

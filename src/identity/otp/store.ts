@@ -78,7 +78,7 @@ export async function putUnconfirmedTotp(tx: Tx, device: NewTotp): Promise<void>
   const { id, userId, name, signInId } = device
   const secret = sql.binary(device.secretSealed)
   const at = moment(device.at)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into otp_devices (user_id, id, type, name, secret_sealed, shown_in, created_at)
     values (${userId}, ${id}, 'totp', ${name}, ${secret}, ${signInId}, ${at})
     on conflict (user_id, type) where type <> 'totp' or confirmed_at is null do update set

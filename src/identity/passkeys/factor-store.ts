@@ -8,7 +8,7 @@ const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /** Locks a person's passkeys until the transaction ends. */
 export async function lockPasskeys(tx: Tx, userId: string): Promise<void> {
-  await tx.query(sql.unsafe`select id from passkeys where user_id = ${userId} order by id for update`)
+  tx.later(sql.unsafe`select id from passkeys where user_id = ${userId} order by id for update`)
 }
 
 /** Deletes one passkey; returns its id, or nothing. */
@@ -37,7 +37,7 @@ export async function recordPasskeyShown(
   tx: Tx,
   { userId, deviceId, signInId }: { userId: string; deviceId: string; signInId: string },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update passkeys set shown_in = ${signInId} where user_id = ${userId} and id = ${deviceId}`)
 }
 
@@ -46,7 +46,7 @@ export async function movePasskeysShown(
   tx: Tx,
   { userId, pendingId, sessionId }: { userId: string; pendingId: string; sessionId: string },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update passkeys set shown_in = ${sessionId} where user_id = ${userId} and shown_in = ${pendingId}`)
 }
 

@@ -91,7 +91,7 @@ export async function renamePasskey(
   tx: Tx,
   passkey: { userId: string; id: string; name: string },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update passkeys set name = ${passkey.name} where user_id = ${passkey.userId} and id = ${passkey.id}`)
 }
 
@@ -160,7 +160,7 @@ export async function insertChallenge(
     expiresAt,
   }: ChallengeScope & { challenge: Buffer; expiresAt: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into passkey_challenges (challenge, purpose, user_id, sign_in_id, expires_at)
     values (${sql.binary(challenge)}, ${ceremony}, ${userId}, ${signInId}, ${moment(expiresAt)})`)
 }

@@ -69,9 +69,9 @@ async function guarded<T>(
 /** Returns the refusal, if any. It is thrown inside the transaction, so that a refused attempt counts for neither limit. */
 function countAttempt(deps: Deps, attempt: Attempt): Promise<ApiError | undefined> {
   return asSystem(deps.db, 'no person is logged in yet', async (tx) => {
-    if (!(await countForPair(tx, attempt))) throw accountLocked(await pairLockEnds(tx, attempt), attempt)
-    if (!(await countForAccount(tx, attempt)))
-      throw accountLocked(await accountLockEnds(tx, attempt), attempt)
+    const [pair, account] = await Promise.all([countForPair(tx, attempt), countForAccount(tx, attempt)])
+    if (!pair) throw accountLocked(await pairLockEnds(tx, attempt), attempt)
+    if (!account) throw accountLocked(await accountLockEnds(tx, attempt), attempt)
     return undefined
   }).catch((error: unknown) => {
     if (error instanceof ApiError) return error

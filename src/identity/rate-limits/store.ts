@@ -70,14 +70,14 @@ const ending = z.object({ ends: z.number().nullable() })
 
 /** Takes back an attempt that was right, and resets the failures in a row from its address. As the system role. */
 export async function clearPair(tx: Tx, attempt: Attempt): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     delete from login_attempts where account = ${sql.binary(attempt.account)} and address = ${attempt.address}`)
   await uncountForAccount(tx, attempt)
 }
 
 /** Takes back an attempt whose password was not compared. As the system role. */
 export async function uncountAttempt(tx: Tx, attempt: Attempt): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update login_attempts set failures = greatest(failures - 1, 0),
       locked_until = case when failures > ${failuresInRow} then locked_until end
     where account = ${sql.binary(attempt.account)} and address = ${attempt.address}`)
@@ -85,15 +85,15 @@ export async function uncountAttempt(tx: Tx, attempt: Attempt): Promise<void> {
 }
 
 async function uncountForAccount(tx: Tx, { account, at }: Attempt): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update account_attempts set failures = greatest(failures - 1, 0)
     where account = ${sql.binary(account)} and window_ends_at > ${moment(at)}`)
 }
 
 /** Ends every lock of an account and deletes its failures. As the system role. */
 export async function clearAttempts(tx: Tx, account: Buffer): Promise<void> {
-  await tx.query(sql.unsafe`delete from login_attempts where account = ${sql.binary(account)}`)
-  await tx.query(sql.unsafe`delete from account_attempts where account = ${sql.binary(account)}`)
+  tx.later(sql.unsafe`delete from login_attempts where account = ${sql.binary(account)}`)
+  tx.later(sql.unsafe`delete from account_attempts where account = ${sql.binary(account)}`)
 }
 
 const placeRow = z.object({ is_new: z.boolean(), is_first: z.boolean() })
@@ -134,10 +134,10 @@ export function addCalls(tx: Tx, calls: readonly Calls[]): Promise<readonly z.in
 
 /** Deletes expired counters; `at` is in ms since 1970. As the system role. */
 export async function deleteExpiredCounters(tx: Tx, at: number): Promise<void> {
-  await tx.query(sql.unsafe`delete from login_attempts where last_at < ${moment(at - 7 * dayMs)}`)
-  await tx.query(sql.unsafe`delete from account_attempts where window_ends_at < ${moment(at)}`)
-  await tx.query(sql.unsafe`delete from mail_senders where window_ends_at < ${moment(at)}`)
-  await tx.query(sql.unsafe`delete from rate_limits where expire < ${at}`)
+  tx.later(sql.unsafe`delete from login_attempts where last_at < ${moment(at - 7 * dayMs)}`)
+  tx.later(sql.unsafe`delete from account_attempts where window_ends_at < ${moment(at)}`)
+  tx.later(sql.unsafe`delete from mail_senders where window_ends_at < ${moment(at)}`)
+  tx.later(sql.unsafe`delete from rate_limits where expire < ${at}`)
 }
 
 /** A client for rate-limiter-flexible, which sends its own statements to the table rate_limits: one per use, atomic. */
@@ -150,7 +150,7 @@ export const rateLimitClient = (db: Pick<Databases, 'system'>) => ({
 
 /** Deletes the addresses and devices that a person signed in from. As the system role. */
 export async function deleteSignInPlaces(tx: Tx, userId: string): Promise<void> {
-  await tx.query(sql.unsafe`delete from sign_in_places where user_id = ${userId}`)
+  tx.later(sql.unsafe`delete from sign_in_places where user_id = ${userId}`)
 }
 
 /** A mail from a sender to a recipient (both as keys) at a time (ms since 1970), in a window that ends at `until`. */

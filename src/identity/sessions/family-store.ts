@@ -14,7 +14,7 @@ interface NewFamily {
 /** Inserts a chain of refresh tokens with its first token. As the system role. */
 export async function insertFamily(tx: Tx, family: NewFamily): Promise<void> {
   const at = sql.timestamp(new Date(family.at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into refresh_families (id, session_id, user_id, tenant_id, generation, jti_hash, created_at, rotated_at, expires_at)
     values (${family.id}, ${family.sessionId}, ${family.userId}, ${family.tenantId}, 0, ${sql.binary(family.jtiHash)},
             ${at}, ${at}, ${sql.timestamp(new Date(family.expiresAt))})`)
@@ -25,7 +25,7 @@ export async function deleteOldestFamilies(
   tx: Tx,
   { sessionId, kept }: { sessionId: string; kept: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     delete from refresh_families where id = any(array(
       select id from refresh_families where session_id = ${sessionId}
       order by rotated_at desc, id desc offset ${kept}))`)
@@ -66,13 +66,10 @@ interface Rotation {
   rememberSince: number
 }
 
-/**
- * Replaces the live token of a chain by its successor, if the presented token is the live one. One statement: of
- * parallel calls only one gets the row, the others null.
- */
-export function rotateFamily(tx: Tx, rotation: Rotation): Promise<FamilyRow | null> {
+/** Replaces the live token of a chain by its successor. As the system role. */
+export async function rotateFamily(tx: Tx, rotation: Rotation): Promise<void> {
   const { id, generation, jtiHash, nextJtiHash, at, expiresAt, rememberSince } = rotation
-  return tx.maybeOne(sql.type(familyRow)`
+  tx.later(sql.unsafe`
     update refresh_families f set
       generation = generation + 1, jti_hash = ${sql.binary(nextJtiHash)},
       rotated_at = ${sql.timestamp(new Date(at))}, expires_at = ${sql.timestamp(new Date(expiresAt))},
@@ -81,6 +78,5 @@ export function rotateFamily(tx: Tx, rotation: Rotation): Promise<FamilyRow | nu
                        where r > ${sql.timestamp(new Date(rememberSince))} order by r desc limit 63) kept
         order by r) || ${sql.timestamp(new Date(at))}
     where id = ${id} and generation = ${generation} and jti_hash = ${sql.binary(jtiHash)}
-      and ended_at is null and expires_at > ${sql.timestamp(new Date(at))}
-    returning ${columns}`)
+      and ended_at is null and expires_at > ${sql.timestamp(new Date(at))}`)
 }

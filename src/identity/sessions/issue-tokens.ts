@@ -70,15 +70,6 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
   return { entitled, familyId, generation: 0, jti, issuedAt: now, refreshExpiresAt }
 }
 
-/** Advances a chain by one token if the presented `jti` is its live token, else null. */
-export const advanceFamily = (
-  deps: IssueDeps,
-  tx: Tx,
-  presented: { familyId: string; generation: number; jti: string },
-  entitled: Entitled,
-  now: number,
-): Promise<Grant | null> => advance(deps, tx, { ...presented, jtiHash: hashOf(presented.jti) }, entitled, now)
-
 /**
  * New tokens from a chain that the session already has, so that no second chain begins; null unless `familyId` is a
  * live chain of this session and tenant. A chain that advanced within the grace time returns its live token, so that
@@ -96,20 +87,23 @@ export async function renewFamily(
   if (family.session_id !== entitled.sessionId || family.tenant_id !== entitled.tenantId) return null
   const { REFRESH_TOKEN_ROTATION: rotates, REFRESH_TOKEN_REUSE_GRACE_SECONDS: grace } = deps.config
   const live = !rotates || now - family.rotated_at <= grace * 1000 ? liveGrant(deps, family, entitled) : null
-  const { generation, jti_hash: jtiHash } = family
-  return live ?? advance(deps, tx, { familyId, generation, jtiHash }, entitled, now)
+  return live ?? advanceFamily(deps, tx, family, entitled, now)
 }
 
-async function advance(
+/**
+ * Advances a chain by one token. The transaction must have read the chain behind the lock of its session (see
+ * `lockSession`), which all that change a chain take first: so the update, which goes out with the commit, finds it.
+ */
+export async function advanceFamily(
   deps: IssueDeps,
   tx: Tx,
-  { familyId, generation, jtiHash }: { familyId: string; generation: number; jtiHash: Buffer },
+  { id: familyId, generation, jti_hash: jtiHash }: FamilyRow,
   entitled: Entitled,
   now: number,
-): Promise<Grant | null> {
+): Promise<Grant> {
   const jti = jtiOf(deps, familyId, generation + 1)
   const refreshExpiresAt = refreshExpiry(deps, entitled, now)
-  const moved = await rotateFamily(tx, {
+  await rotateFamily(tx, {
     id: familyId,
     generation,
     jtiHash,
@@ -118,7 +112,7 @@ async function advance(
     expiresAt: refreshExpiresAt,
     rememberSince: now - deps.config.REFRESH_TOKEN_REUSE_GRACE_SECONDS * 1000,
   })
-  return moved && { entitled, familyId, generation: generation + 1, jti, issuedAt: now, refreshExpiresAt }
+  return { entitled, familyId, generation: generation + 1, jti, issuedAt: now, refreshExpiresAt }
 }
 
 /** Whether the presented token is the live token of its chain. */

@@ -41,7 +41,11 @@ export async function openSession(
   const entitled = { ...opening, sessionId, tenantId, roles: membership.roles, acr, expiresAt } as const
   const { userAgent, ip, requestId } = requestInfo
   await insertSession(tx, { ...entitled, id: sessionId, at: now, userAgent, ip })
-  const sessionIds = await endOldestSessions(tx, { userId, kept: maxSessions, at: now })
+  const { email } = opening
+  const [sessionIds] = await Promise.all([
+    endOldestSessions(tx, { userId, kept: maxSessions, at: now }),
+    recordSignIn(deps, tx, { userId, email, tenantId, requestInfo, at: now }),
+  ])
   await recordRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
   await recordEntry(tx, { tenantId, userId, at: now })
   const data = { user_id: userId, session_id: sessionId }
@@ -49,12 +53,11 @@ export async function openSession(
   await appendEvent(tx, { type, tenantId, subject: userId, data, actorId: userId, requestId, at: now })
   await appendAudit(tx, {
     tenantId,
-    actor: { id: userId, email: opening.email },
+    actor: { id: userId, email },
     requestInfo,
     action: 'session:create',
     target: { type: 'session', id: sessionId },
     at: now,
   })
-  await recordSignIn(deps, tx, { userId, email: opening.email, tenantId, requestInfo, at: now })
   return beginFamily(deps, tx, entitled, now)
 }

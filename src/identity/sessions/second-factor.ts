@@ -73,21 +73,20 @@ export async function checkSecondFactor(
   deps: Pick<Deps, 'config'>,
   tx: Tx,
   entry: Entry,
+  factors: Factors,
   now: number,
 ): Promise<SecondFactorSettled | Challenge | ApiError> {
-  const found = await findDueFactor(deps, tx, entry, now)
+  const found = dueFactor(deps, entry, factors)
   return isFactorDue(found) ? openChallenge(deps, tx, found, now) : found
 }
 
 /** The same without storing a challenge. */
-export async function findDueFactor(
+export function dueFactor(
   { config }: Pick<Deps, 'config'>,
-  tx: Tx,
   entry: Entry,
-  now: number,
-): Promise<SecondFactorSettled | FactorDue | ApiError> {
+  factors: Factors,
+): SecondFactorSettled | FactorDue | ApiError {
   if (!config.OTP_ENABLED || entry.session?.acr === 'aal2') return settled
-  const factors = await findFactors(tx, entry.userId, now)
   const enrolled = (factors.totp || factors.passkey) && config.OTP_REQUIRED_WHEN_ENROLLED
   const demandedAtLogin = entry.session === null && (config.OTP_REQUIRED_FOR_LOGIN || enrolled)
   const counting = entry.tenantRequires || demandsAtLogin(config, factors)

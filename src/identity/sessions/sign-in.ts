@@ -3,6 +3,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import type { Membership } from '../../tenancy/members/store.ts'
+import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { lockPassword } from '../users/store.ts'
 import { issueTokens, type TokenPair } from './issue-tokens.ts'
 import { openSession } from './open-session.ts'
@@ -52,8 +53,9 @@ export async function signIn(
 ): Promise<SignInOutcome> {
   const now = deps.clock()
   const outcome = await asSystem(deps.db, 'a session begins before its tenant is known', async (tx) => {
-    if (!(await factor.hold(tx, now))) return null
-    const entered = await enter(deps, tx, person, membership, factor, requestInfo, now)
+    const [held, factors] = await Promise.all([factor.hold(tx, now), findFactors(tx, person.id, now)])
+    if (!held) return null
+    const entered = await enter(deps, tx, person, membership, factor, requestInfo, factors, now)
     if (!(entered instanceof ApiError))
       await factor.bind?.(tx, isChallenge(entered) ? entered.pendingId : entered.entitled.sessionId)
     return entered
@@ -69,13 +71,14 @@ async function enter(
   membership: Membership,
   { amr: first, asSecond }: FirstFactor,
   requestInfo: RequestInfo,
+  factors: Factors,
   now: number,
 ) {
   const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
   const showedYoung = asSecond === 'young'
   const entry = { userId, tenantId, tenantRequires, session: null, amr: first, showedYoung, authTime: now }
   const counts = asSecond === 'counts'
-  const settled = counts ? settledByFactor('passkey') : await checkSecondFactor(deps, tx, entry, now)
+  const settled = counts ? settledByFactor('passkey') : await checkSecondFactor(deps, tx, entry, factors, now)
   if (settled instanceof ApiError || isChallenge(settled)) return settled
   const amr = counts ? [...first, 'mfa'] : first
   const secondFactorAt = counts ? now : null

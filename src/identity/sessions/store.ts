@@ -28,7 +28,7 @@ interface NewSession {
 /** Inserts a session. As the system role. */
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   const at = moment(session.at)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into sessions (id, user_id, tenant_id, acr, amr, auth_time, second_factor_at, user_agent, ip, created_at, last_used_at, expires_at)
     values (${session.id}, ${session.userId}, ${session.tenantId}, ${session.acr}, ${sql.array(session.amr, 'text')},
             ${moment(session.authTime)},
@@ -139,7 +139,7 @@ export async function touchSession(
   tx: Tx,
   session: { id: string; at: number; ip: string; userAgent: string },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update sessions set last_used_at = ${moment(session.at)}, ip = ${session.ip}, user_agent = ${session.userAgent}
     where id = ${session.id}`)
 }
@@ -341,7 +341,7 @@ interface NewPendingSession {
 
 /** Inserts a sign-in that waits for a second factor. As the system role. */
 export async function insertPendingSession(tx: Tx, pending: NewPendingSession): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into pending_sessions (id, user_id, tenant_id, session_id, amr, auth_time, created_at, expires_at)
     values (${pending.id}, ${pending.userId}, ${pending.tenantId}, ${pending.sessionId},
             ${sql.array(pending.amr, 'text')}, ${moment(pending.authTime)}, ${moment(pending.at)},
@@ -379,7 +379,7 @@ export async function endOldestPendingSessions(
   tx: Tx,
   { userId, sessionId, kept, at }: { userId: string; sessionId: string | null; kept: number; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update pending_sessions set ended_at = ${moment(at)}
     where ended_at is null and id = any(array(
       select id from pending_sessions
@@ -390,7 +390,7 @@ export async function endOldestPendingSessions(
 /** Ends every sign-in of a person that waits for a second factor. As the system role. */
 async function endPendingSessions(tx: Tx, { userId, at }: { userId: string; at: number }): Promise<void> {
   const now = moment(at)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update pending_sessions set ended_at = ${now}
     where user_id = ${userId} and ended_at is null and expires_at > ${now}`)
 }

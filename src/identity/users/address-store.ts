@@ -145,7 +145,7 @@ export async function holdBackMailedCodes(
   tx: Tx,
   { id, until, at }: { id: string; until: number; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update users u set mailed_codes_count_from = ${moment(until)}
     where u.id = ${id} and exists (
       select from otp_devices d
@@ -159,7 +159,7 @@ export async function holdBackMailedCodes(
 
 /** Deletes past addresses that no longer get codes and that the account can no longer get back. As the system role. */
 export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update users set
       codes_email = case when codes_until > ${moment(at)} then codes_email end,
       codes_until = case when codes_until > ${moment(at)} then codes_until end,
@@ -171,12 +171,12 @@ export async function forgetPastAddresses(tx: Tx, at: number): Promise<void> {
 
 /** Deletes a person's past addresses, so that codes go to the current one at once. As the system role. */
 export async function dropHeldMailbox(tx: Tx, id: string): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update users set codes_email = null, codes_until = null, previous_email = null, previous_verified_at = null
     where id = ${id}`)
 }
 
 /** Makes codes by e-mail count again at once. As the system role. */
 export async function countMailedCodes(tx: Tx, id: string): Promise<void> {
-  await tx.query(sql.unsafe`update users set mailed_codes_count_from = null where id = ${id}`)
+  tx.later(sql.unsafe`update users set mailed_codes_count_from = null where id = ${id}`)
 }

@@ -247,7 +247,7 @@ export async function markEmailVerified(
 
 /** Deletes a person with their memberships, sessions, factors, links and sign-in places. As the system role. */
 export async function deletePerson(tx: Tx, id: string): Promise<void> {
-  await tx.query(sql.unsafe`delete from users where id = ${id}`)
+  tx.later(sql.unsafe`delete from users where id = ${id}`)
 }
 
 /** What the workers scrub after an erasure; `at` in ms since 1970. */
@@ -261,7 +261,7 @@ interface NewErasure {
 
 /** Tells the workers to scrub the person from rows that other tenants keep. As the system role. */
 export async function insertErasure(tx: Tx, erasure: NewErasure): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into erasures (user_id, email, tenant_ids, target_ids, at)
     values (${erasure.userId}, ${erasure.email}, ${sql.array(erasure.tenantIds, 'uuid')},
             ${sql.array(erasure.targetIds, 'uuid')}, ${sql.timestamp(new Date(erasure.at))})`)

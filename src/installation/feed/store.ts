@@ -9,8 +9,8 @@ const maxTenants = 1_000
  * since 1970. As the system role.
  */
 export async function extendFeed(tx: Tx, at: number): Promise<void> {
-  await tx.query(sql.unsafe`select pg_advisory_xact_lock(${lockKey})`)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`select pg_advisory_xact_lock(${lockKey})`)
+  tx.later(sql.unsafe`
     with fresh as (
       select tenant_id, greatest(fed, deleted_up_to) as fed, last from event_sequences
       where fed < last order by tenant_id limit ${maxTenants} for update skip locked

@@ -56,7 +56,7 @@ export async function insertManifest(
   tx: Tx,
   manifest: AppliedManifest & { revision: number; checksum: string; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into manifests (application, version, revision, document, compiled, checksum, created_at)
     values (${manifest.application}, ${manifest.version}, ${manifest.revision}, ${sql.jsonb(manifest.document as never)},
             ${sql.jsonb(manifest.compiled as never)}, ${manifest.checksum}, ${sql.timestamp(new Date(manifest.at))})`)

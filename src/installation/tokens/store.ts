@@ -33,9 +33,9 @@ export async function insertToken(
   tx: Tx,
   token: { id: string; application: string; hash: Buffer; at: number; expiresAt: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     delete from application_tokens where expires_at < ${sql.timestamp(new Date(token.at - 30 * 86_400_000))}`)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into application_tokens (id, application, token_hash, created_at, expires_at)
     values (${token.id}, ${token.application}, ${sql.binary(token.hash)}, ${sql.timestamp(new Date(token.at))},
             ${sql.timestamp(new Date(token.expiresAt))})`)

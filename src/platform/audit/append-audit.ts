@@ -54,7 +54,7 @@ export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
   const { tenantId, actor, requestInfo, action, target, changes = {}, at } = row
   for (const field of Object.keys(changes))
     if (secretName.test(field)) throw new Error(`The audit log must not hold the field ${field}`)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
                            user_agent, request_id, decision_id, changes)
     values (${tenantId}, ${timeOrderedId(at)}, ${sql.timestamp(new Date(at))}, ${actor ? 'user' : 'system'},

@@ -173,7 +173,7 @@ async function resealPage(
     const fresh = reseal(sealer, sealed, row)
     if (!fresh) page.lost++
     else
-      await tx.query(sql.unsafe`
+      tx.later(sql.unsafe`
         update ${table} set ${column} = ${sql.binary(fresh)}
         where (${names}) = (${valuesOf(sealed, row.key)}) and ${column} = ${sql.binary(row.sealed)}`)
     if (fresh) page.resealed++

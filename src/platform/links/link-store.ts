@@ -19,7 +19,7 @@ export interface NewLinkToken {
 
 /** Stores the hash of a one-time token. As the user or the system role. */
 export async function insertLinkToken(tx: Tx, token: NewLinkToken): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into link_tokens (id, purpose, user_id, tenant_id, email, target_id, token_hash, created_at, expires_at)
     values (${token.id}, ${token.purpose}, ${token.userId}, ${token.tenantId}, ${token.email}, ${token.targetId},
             ${sql.binary(token.tokenHash)}, ${moment(token.at)}, ${moment(token.expiresAt)})`)
@@ -68,7 +68,7 @@ export async function endTokens(
   tx: Tx,
   tokens: { userId: string; purpose: LinkPurpose; targetId: string | null; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update link_tokens set used_at = ${moment(tokens.at)}
     where user_id = ${tokens.userId} and purpose = ${tokens.purpose}
       and target_id is not distinct from ${tokens.targetId}::uuid and used_at is null`)
@@ -92,7 +92,7 @@ export async function endLaterTokens(
   tx: Tx,
   token: { id: string; userId: string; purpose: LinkPurpose; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update link_tokens set used_at = ${moment(token.at)}
     where user_id = ${token.userId} and purpose = ${token.purpose} and used_at is null
       and created_at >= (select created_at from link_tokens where id = ${token.id})`)
@@ -106,7 +106,7 @@ export async function endTokensSentElsewhere(
   tx: Tx,
   person: { id: string; email: string; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update link_tokens set used_at = ${moment(person.at)}
     where user_id = ${person.id} and email <> ${person.email} and used_at is null
       and purpose <> all(${sql.array(survivesAddressChange, 'text')})`)
@@ -114,7 +114,7 @@ export async function endTokensSentElsewhere(
 
 /** Ends every unused link of a user. As the system role. */
 export async function endAllTokens(tx: Tx, userId: string, at: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update link_tokens set used_at = ${moment(at)} where user_id = ${userId} and used_at is null`)
 }
 

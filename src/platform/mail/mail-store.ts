@@ -39,7 +39,7 @@ export async function claimMail(
 
 /** Marks a mail as sent and erases its content. `at` is in ms since 1970. */
 export async function markSent(tx: Tx, tenantId: string, id: string, at: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update mails set status = 'sent', content_sealed = null, sent_at = ${sql.timestamp(new Date(at))}
     where tenant_id = ${tenantId} and id = ${id}`)
 }
@@ -75,7 +75,7 @@ export function discardUnsent(tx: Tx, limit: number): Promise<number> {
 /** Erases the content of failed mails, when their dead letters are gone and nothing can send them. */
 export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id: string }[]): Promise<void> {
   const rows = mails.map(({ tenantId, id }) => [tenantId, id])
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update mails m set content_sealed = null
     from ${sql.unnest(rows, ['uuid', 'uuid'])} as g (tenant_id, id)
     where m.tenant_id = g.tenant_id and m.id = g.id and m.status = 'failed'`)
@@ -103,7 +103,7 @@ export async function deleteMailsNaming(
       return true // no key decrypts it, so it can never be sent
     }
   })
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     delete from mails where tenant_id = ${tenantId} and id = any(${sql.array(
       named.map(({ id }) => id),
       'uuid',

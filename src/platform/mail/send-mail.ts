@@ -30,7 +30,7 @@ export async function sendMail<Name extends TemplateName>(
   const variables = templates[template].variables.parse(mail.variables)
   if (isUnreachable(to)) return id
   const content = sealer.seal('mail', JSON.stringify({ to, variables }), id)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into mails (tenant_id, id, template, content_sealed, created_at)
     values (${tenantId}, ${id}, ${template}, ${sql.binary(content)}, ${sql.timestamp(new Date(at))})`)
   await enqueue(tx, 'email', tenantId, { v: 1, mail_id: id, request_id: requestId }, at)

@@ -28,7 +28,7 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
   const id = timeOrderedId(event.at)
   const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId, traceparent: own }
   const at = sql.timestamp(new Date(event.at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     with event as (
       insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at)
       values (${tenantId}, ${id}, ${type}, ${subject}, ${sql.jsonb(data)}, ${actorId}, ${requestId},
@@ -56,7 +56,7 @@ export async function appendEvents<Type extends EventType>(
     return [id, subject, JSON.stringify(eventTypes[type].parse(data)), JSON.stringify(message)]
   })
   const at = sql.timestamp(new Date(common.at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     with fresh as (
       select * from ${sql.unnest(rows, ['uuid', 'text', 'jsonb', 'jsonb'])} as f (id, subject, data, message)
     ), event as (

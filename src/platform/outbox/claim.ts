@@ -51,6 +51,6 @@ export async function claimOverdue(tx: Tx, before: number, limit: number): Promi
 /** Marks the messages as put on their queues at `at` (ms since 1970). */
 export async function markEnqueued(tx: Tx, messages: OutboxMessage[], at: number): Promise<void> {
   const ids = messages.map((message) => message.id)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update outbox set enqueued_at = ${sql.timestamp(new Date(at))} where id = any(${sql.array(ids, 'uuid')})`)
 }

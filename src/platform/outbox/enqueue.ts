@@ -17,7 +17,7 @@ export async function enqueue<Queue extends QueueName>(
 ): Promise<void> {
   const traceparent = message.traceparent ?? currentTraceparent()
   const payload = queues[queue].parse({ ...message, traceparent })
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${timeOrderedId(at)}, ${queue}, ${sql.jsonb({ ...payload })},
             ${sql.timestamp(new Date(at))})`)

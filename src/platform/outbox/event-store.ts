@@ -20,11 +20,11 @@ export interface Newest {
 export async function numberEvents(tx: Tx, newest: Newest[]): Promise<void> {
   if (newest.length === 0) return
   const rows = newest.map(({ tenantId, eventId }) => [tenantId, eventId])
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into event_sequences as s (tenant_id, last)
     select tenant_id, 0 from ${sql.unnest(rows, ['uuid', 'uuid'])} as n (tenant_id, event_id) order by tenant_id
     on conflict (tenant_id) do update set last = s.last`)
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     with fresh as (
       select e.tenant_id, e.id, row_number() over (partition by e.tenant_id order by e.id) as place
       from ${sql.unnest(rows, ['uuid', 'uuid'])} as n (tenant_id, event_id)

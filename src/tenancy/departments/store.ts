@@ -70,7 +70,7 @@ export async function lockDepartmentShared(tx: Tx, tenantId: string, id: string)
 
 /** Waits for transactions that assign members to a department, and blocks new ones until this transaction ends. */
 export async function lockDepartment(tx: Tx, tenantId: string, id: string): Promise<void> {
-  await tx.query(sql.unsafe`select from departments where tenant_id = ${tenantId} and id = ${id} for update`)
+  tx.later(sql.unsafe`select from departments where tenant_id = ${tenantId} and id = ${id} for update`)
 }
 
 interface Department {
@@ -86,7 +86,7 @@ interface Department {
 export async function insertDepartment(tx: Tx, department: Department): Promise<void> {
   const { tenantId, id, name, description, parentId } = department
   const at = sql.timestamp(new Date(department.at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into departments (tenant_id, id, name, description, parent_id, created_at, updated_at)
     values (${tenantId}, ${id}, ${name}, ${description}, ${parentId}, ${at}, ${at})`)
 }

@@ -62,7 +62,7 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
             ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into membership_roles (tenant_id, membership_id, role_id)
     select ${tenantId}, ${id}, role_id from ${sql.unnest(
       roleIds.map((roleId) => [roleId]),
@@ -123,14 +123,14 @@ export async function endSessionsOfMember(
   tx: Tx,
   member: { tenantId: string; id: string; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update memberships set sessions_ended_at = ${sql.timestamp(new Date(member.at))}
     where tenant_id = ${member.tenantId} and id = ${member.id}`)
 }
 
 /** Deletes a membership with its roles. */
 export async function deleteMember(tx: Tx, tenantId: string, memberId: string): Promise<void> {
-  await tx.query(sql.unsafe`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`)
+  tx.later(sql.unsafe`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`)
 }
 
 /** Whether the tenant has an active owner: the membership and the user are active. */
@@ -201,7 +201,7 @@ export async function recordEntry(
   tx: Tx,
   { tenantId, userId, at }: { tenantId: string; userId: string; at: number },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update memberships set last_entered_at = ${sql.timestamp(new Date(at))}
     where tenant_id = ${tenantId} and user_id = ${userId}`)
 }
@@ -230,7 +230,7 @@ export async function copyProfile(
   tx: Tx,
   user: { id: string; email: string; firstName: string; lastName: string },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update memberships set email = ${user.email}, first_name = ${user.firstName}, last_name = ${user.lastName}
     where user_id = ${user.id}`)
 }

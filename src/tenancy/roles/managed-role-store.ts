@@ -38,7 +38,7 @@ interface GivenRole {
 /** Inserts a role of a manifest. Its name must be free. */
 export async function insertManagedRole(tx: Tx, role: GivenRole): Promise<void> {
   const at = sql.timestamp(new Date(role.at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into roles (tenant_id, id, name, name_key, description, permissions, is_system, managed_by, managed_as,
                        created_at, updated_at)
     values (${role.tenantId}, ${role.id}, ${role.name}, ${roleNameKey(role.name)}, ${role.description},
@@ -47,7 +47,7 @@ export async function insertManagedRole(tx: Tx, role: GivenRole): Promise<void> 
 
 /** Changes a role to what a manifest says, and marks it as managed. */
 export async function changeManagedRole(tx: Tx, role: GivenRole): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
                      permissions = ${sql.array(role.permissions, 'text')}, managed_by = ${role.managed_by},
                      managed_as = ${role.managed_as}, updated_at = ${sql.timestamp(new Date(role.at))}
@@ -56,12 +56,12 @@ export async function changeManagedRole(tx: Tx, role: GivenRole): Promise<void> 
 
 /** Frees the names of roles that get new ones, because two of them can swap names. */
 export async function freeNames(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update roles set name_key = id::text where tenant_id = ${tenantId} and id = any(${sql.array(ids, 'uuid')})`)
 }
 
 /** Makes a role of a manifest the tenant's own. */
 export async function releaseRole(tx: Tx, tenantId: string, id: string): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update roles set managed_by = null, managed_as = null where tenant_id = ${tenantId} and id = ${id}`)
 }

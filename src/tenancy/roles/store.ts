@@ -24,7 +24,7 @@ export async function insertSystemRoles(
 ): Promise<Record<string, string>> {
   const ids = systemRoles.map(() => timeOrderedId(at))
   const created = sql.timestamp(new Date(at))
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     insert into roles (tenant_id, id, name, name_key, is_system, created_at, updated_at)
     select ${tenantId}, id, name, name, true, ${created}, ${created}
     from ${sql.unnest(
@@ -124,7 +124,7 @@ export function findRole(tx: Read, tenantId: string, roleId: string): Promise<Ro
 
 /** Waits for transactions that grant a role, and blocks new ones until this transaction ends. */
 export async function lockRole(tx: Tx, tenantId: string, roleId: string): Promise<void> {
-  await tx.query(sql.unsafe`select from roles where tenant_id = ${tenantId} and id = ${roleId} for update`)
+  tx.later(sql.unsafe`select from roles where tenant_id = ${tenantId} and id = ${roleId} for update`)
 }
 
 /** Whether a role other than `exceptId` has the name. Reliable only while the tenant is locked. */

@@ -57,7 +57,7 @@ export async function insertTenant(
  * have no cycle, the number of roles is limited. Later statements of the transaction read current rows.
  */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
-  await tx.query(sql.unsafe`select from tenants where id = ${tenantId} for no key update`)
+  tx.later(sql.unsafe`select from tenants where id = ${tenantId} for no key update`)
 }
 
 /** Updates a tenant's name and merges its settings key by key; false when nothing changes. */
@@ -115,7 +115,7 @@ export async function setManifestRevision(
   tenantId: string,
   { revision, isChanged }: { revision: number; isChanged: boolean },
 ): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update tenants set manifest_revision = ${revision}, policy_revision = policy_revision + ${isChanged ? 1 : 0}
     where id = ${tenantId}`)
 }
@@ -262,7 +262,7 @@ export function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]
  * system role.
  */
 export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): Promise<void> {
-  await tx.query(sql.unsafe`
+  tx.later(sql.unsafe`
     update tenants set name = 'Erased', slug = 'erased-' || id, updated_at = ${sql.timestamp(new Date(at))},
       deleted_at = coalesce(deleted_at, ${sql.timestamp(new Date(at))})
     where id = any(${sql.array(ids, 'uuid')})`)
@@ -276,7 +276,7 @@ export async function countCreatedTenant(
   tx: Tx,
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {
-  await tx.query(sql.unsafe`select from users where id = ${userId} for no key update`)
+  tx.later(sql.unsafe`select from users where id = ${userId} for no key update`)
   const counted = await tx.maybeOne(sql.type(z.object({ tenant_id: z.uuid() }))`
     insert into made_tenants (user_id, tenant_id)
     select ${userId}, ${tenantId} where (select count(*) from made_tenants where user_id = ${userId}) < ${max}

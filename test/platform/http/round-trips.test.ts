@@ -1,0 +1,76 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import type { Statement } from '../../../src/platform/db/flush.ts'
+import { flushes } from '../../../src/platform/db/pool.ts'
+import { sharedService } from '../../helpers/shared-service.ts'
+
+const service = await sharedService(t, { workers: false })
+const ada = await service.signUp()
+const role = await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, { name: 'Reader' })
+let refresh = ada.refresh
+
+const tenant = `/api/v1/tenants/${ada.tenantId}`
+const own = { subject: { type: 'user', id: ada.id }, action: { name: 'note:read' } }
+const question = { ...own, resource: { type: 'note', id: '1' } }
+
+/** Requests of a route, each as it is sent most often. */
+const requests: Record<string, () => Promise<unknown>> = {
+  'GET users/me': () => ada.get('/api/v1/users/me/'),
+  'GET users': () => ada.get('/api/v1/users/'),
+  'GET users, searched': () => ada.get('/api/v1/users/?search=a'),
+  'GET tenants': () => ada.get('/api/v1/tenants/'),
+  'GET tenants/:id': () => ada.get(`${tenant}/`),
+  'GET members': () => ada.get(`${tenant}/members/`),
+  'GET roles': () => ada.get(`${tenant}/roles/`),
+  'GET roles/:rid': () => ada.get(`${tenant}/roles/${role.body.id}/`),
+  'GET policies': () => ada.get('/api/v1/policies/'),
+  'GET audit-log': () => ada.get('/api/v1/audit-log/'),
+  'GET events': () => ada.get('/api/v1/events/'),
+  'GET sessions': () => ada.get('/api/v1/auth/sessions/'),
+  'POST evaluation, about oneself': () => ada.post('/access/v1/evaluation', question),
+  'POST login': () => service.logIn(ada),
+  'POST refresh': async () => {
+    const { body } = await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })
+    refresh = body.refresh
+  },
+  'POST switch-tenant': () => ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId }),
+  'POST roles': () => ada.post(`${tenant}/roles/`, { name: `Role ${Math.random()}` }),
+  'PATCH roles/:rid': () => ada.patch(`${tenant}/roles/${role.body.id}/`, { name: `Role ${Math.random()}` }),
+}
+
+/** The fewest round trips and statements of three runs: timers of the service can add their own to a run. */
+async function costOf(send: () => Promise<unknown>): Promise<string> {
+  const runs: { trips: number; statements: number }[] = []
+  for (let run = 0; run < 4; run++) {
+    const seen = { trips: 0, statements: 0 }
+    const note = (statements: unknown) => {
+      seen.trips++
+      seen.statements += (statements as Statement[]).length
+    }
+    flushes.subscribe(note)
+    await send()
+    flushes.unsubscribe(note)
+    if (run > 0) runs.push(seen) // the first one fills caches
+  }
+  const [best] = runs.sort((a, b) => a.trips - b.trips || a.statements - b.statements)
+  return `${best!.trips} | ${best!.statements}`
+}
+
+t.test('each request takes as many round trips to Postgres as round-trips.md says', async (t) => {
+  const rows: string[] = []
+  for (const [name, send] of Object.entries(requests)) rows.push(`| ${name} | ${await costOf(send)} |`)
+  const found = [
+    '# Round trips',
+    '',
+    'Round trips to Postgres and statements (with begin, scope and commit) of a request. Written by',
+    '`UPDATE_TRIPS=1 npm test -- test/platform/http/round-trips.test.ts`, so that a review shows the change.',
+    '',
+    '| Request | Round trips | Statements |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+  const file = new URL('round-trips.md', import.meta.url)
+  if (process.env.UPDATE_TRIPS) writeFileSync(file, found)
+  t.equal(found, readFileSync(file, 'utf8'))
+})
