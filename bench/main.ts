@@ -11,7 +11,8 @@ import { type Suite, suites } from './suites.ts'
 
 // npm run bench: a load generator with 32 clients, in a separate process, against an API and a durable embedded Postgres
 // on this machine. Each figure is the median of the rounds. The suites alternate, so that a busy minute affects all of
-// them. First come decisions in the process. --write stores the figures as baseline; --profile leaves a .cpuprofile of the API in the working directory.
+// them. First come decisions in the process. --write stores the figures as baseline; --profile leaves a .cpuprofile of the
+// API in the working directory.
 
 /** The figures of a suite: rates per second, latencies in ms, CPU in ms per request, memory in MB. */
 const keys = ['per_second', 'p50_ms', 'p99_ms', 'server_cpu_ms', 'postgres_cpu_ms', 'rss_mb'] as const
@@ -38,11 +39,14 @@ async function main() {
   const only = values.only?.split(',')
   const decisions = !only || only.includes('decisions') ? await measureDecisions(decisionRounds) : undefined
   if (decisions && !values.json) printDecisions(decisions)
-  if (only?.join() === 'decisions') return
+  if (only?.join() === 'decisions') {
+    if (values.json) console.log(JSON.stringify({ machine, busy, decisions }))
+    return
+  }
   const chosen = choose(only?.filter((name) => name !== 'decisions'))
   const stage = await openStage(Number(values.clients), values.profile ? ['--cpu-prof'] : [])
-  const opa = chosen.some(({ server }) => server === 'opa') ? await addOpa(stage) : undefined
   try {
+    if (chosen.some(({ server }) => server === 'opa')) await addOpa(stage)
     const rounds: Results[] = []
     for (let round = 0; round < Number(values.rounds); round++) rounds.push(await runRound(stage, chosen))
     const results = addRatios(chosen, medians(chosen, rounds))
@@ -58,19 +62,17 @@ async function main() {
     if (values.json) console.log(JSON.stringify(report))
     else print(chosen, results)
   } finally {
-    await opa?.stop()
+    await stage.servers.opa?.stop()
     await stage.close()
   }
 }
 
 /** Adds `opa run --server` to the stage, and gives each client's tenant the same policies. */
 async function addOpa(stage: Stage) {
-  const opa = await startOpa(opaQuestion().slice, await freePort())
-  stage.servers.opa = opa
   for (const { access } of stage.accounts)
     for (const policy of applicationPolicies)
       await postAs(access, `${stage.servers.api.url}/api/v1/policies/`, policy)
-  return opa
+  stage.servers.opa = await startOpa(opaQuestion().slice, await freePort())
 }
 
 const machine = `${platform()} ${arch()}, ${availableParallelism()} cores shared by load, server and Postgres, Node ${process.versions.node.split('.')[0]}`

@@ -52,7 +52,7 @@ export type ServerName = 'api' | 'bare' | 'hand' | 'opa'
 /** A running API and its database in separate processes, as in production except for the rate limits. */
 export interface Stage {
   servers: Record<Exclude<ServerName, 'opa'>, { url: string; pid: number }> &
-    Partial<Record<'opa', { url: string; pid: number }>>
+    Partial<Record<'opa', { url: string; pid: number; stop(): Promise<void> }>>
   postgresPid: number
   accounts: Account[]
   close(): Promise<void>
