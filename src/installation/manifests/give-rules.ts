@@ -83,8 +83,10 @@ export async function giveRules(
     isFilled(webhooks.removed)
   if (dryRun) return { outcome: isChanged ? 'changed' : 'unchanged', kept: 0 }
   await writeNames(tx, recipient, names, roles)
-  for (const { id } of policies.removed) await deletePolicy(tx, tenantId, id, null)
-  for (const policy of policies.written) await writeManaged(tx, recipient, rules, policy)
+  await Promise.all([
+    ...policies.removed.map(({ id }) => deletePolicy(tx, tenantId, id, null)),
+    ...policies.written.map((policy) => writeManaged(tx, recipient, rules, policy)),
+  ])
   await writeWebhooks(tx, recipient, webhooks)
   const kept = await removeNames(tx, tenantId, names)
   await setManifestRevision(tx, tenantId, { revision: rules.revision, isChanged })
@@ -94,11 +96,15 @@ export async function giveRules(
 
 const isFilled = (list: readonly unknown[]) => list.length > 0
 
-const readState = async (tx: Tx, tenantId: string): Promise<TenantState> => ({
-  roles: await listTenantRoles(tx, tenantId),
-  definitions: await listDefinitions(tx, tenantId),
-  managedPolicies: await listManagedPolicies(tx, tenantId),
-})
+// Statements that are asked for together share a round trip.
+async function readState(tx: Tx, tenantId: string): Promise<TenantState> {
+  const [roles, definitions, managedPolicies] = await Promise.all([
+    listTenantRoles(tx, tenantId),
+    listDefinitions(tx, tenantId),
+    listManagedPolicies(tx, tenantId),
+  ])
+  return { roles, definitions, managedPolicies }
+}
 
 type PlannedRole = NamesPlan['roles'][number]
 
@@ -153,20 +159,20 @@ async function writeNames(
       tenantId,
       renamed.map(({ current }) => current!.id),
     )
-  for (const { id, role } of ids) {
-    if (!role) continue
+  const writeRole = ({ id, role }: (typeof ids)[number]) => {
+    if (!role) return undefined
     const { wanted, application, current } = role
     const { key: managed_as, ...fields } = wanted
     const row = { ...fields, tenantId, id, managed_by: application, managed_as, at }
-    if (current) await changeManagedRole(tx, row)
-    else await insertManagedRole(tx, row)
+    return current ? changeManagedRole(tx, row) : insertManagedRole(tx, row)
   }
-  for (const { wanted, application, current } of definitions) {
+  const writeDefinition = async ({ wanted, application, current }: NamesPlan['definitions'][number]) => {
     const row = { ...wanted, id: current?.id ?? timeOrderedId(at), managed_by: application }
     if (current) await changeDefinition(tx, tenantId, row)
     else if (!(await insertDefinition(tx, tenantId, { ...row, at })))
       throw new Error('An attribute was defined twice')
   }
+  await Promise.all([...ids.map(writeRole), ...definitions.map(writeDefinition)])
 }
 
 async function writeManaged(
@@ -196,7 +202,7 @@ async function writeManaged(
   else if (!(await replacePolicy(tx, policy))) throw new Error('A policy changed while its tenant was locked')
   const version = manifests.find((manifest) => manifest.application === application)?.version
   await insertVersion(tx, policy, `Manifest of ${application}, version ${version}`)
-  await deleteOldVersions(tx, policy, maxVersions)
+  if (policy.version > maxVersions) await deleteOldVersions(tx, policy, maxVersions)
 }
 
 /** Deletes what left the manifests. What the tenant uses becomes its own; returns the names of that. */

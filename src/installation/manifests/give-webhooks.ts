@@ -49,11 +49,12 @@ export async function writeWebhooks(
   { tenantId, at }: { tenantId: string; at: number },
   { written, removed }: WebhookPlan,
 ): Promise<void> {
-  for (const { id } of removed) await deleteWebhook(tx, tenantId, id)
-  for (const { application, wanted, current } of written) {
+  await Promise.all(removed.map(({ id }) => deleteWebhook(tx, tenantId, id)))
+  const write = async ({ application, wanted, current }: (typeof written)[number]) => {
     const { key, ...fields } = wanted
     const row = { ...fields, tenantId, id: current?.id ?? timeOrderedId(at), at }
     if (current) await changeWebhook(tx, { ...row, is_active: true, reopen: false })
     else await insertManagedWebhook(tx, { ...row, managed_by: application, managed_as: key })
   }
+  await Promise.all(written.map(write))
 }

@@ -43,7 +43,7 @@ export async function recordRules(
       .filter(([, before, after]) => before!.length + after!.length > 0)
       .map(([field, before, after]) => [field, { before, after }]),
   )
-  await appendEvent(tx, {
+  const event = appendEvent(tx, {
     type: 'tenant.rules_updated',
     tenantId,
     subject: tenantId,
@@ -53,7 +53,7 @@ export async function recordRules(
     traceparent: requestInfo.traceparent ?? undefined,
     at,
   })
-  await appendAudit(tx, {
+  const audit = appendAudit(tx, {
     tenantId,
     actor: null,
     requestInfo,
@@ -62,4 +62,5 @@ export async function recordRules(
     changes,
     at,
   })
+  await Promise.all([event, audit])
 }

@@ -7,8 +7,12 @@ import { type InstalledRules, lockManifests, readInstalledRules, readManifestRev
 export function openTenantSetUp(): SetUpTenant {
   let known: InstalledRules = { revision: 0, manifests: [] }
   const current = async (tx: Tx) => {
-    await lockManifests(tx, 'creator of a tenant')
-    if ((await readManifestRevision(tx)) !== known.revision) known = await readInstalledRules(tx)
+    // Asked for together they are sent together; the second still runs when the first has the lock.
+    const [, revision] = await Promise.all([
+      lockManifests(tx, 'creator of a tenant'),
+      readManifestRevision(tx),
+    ])
+    if (revision !== known.revision) known = await readInstalledRules(tx)
     return known
   }
   return async (tx, tenant) => {
