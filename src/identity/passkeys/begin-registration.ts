@@ -2,9 +2,8 @@ import type { Deps } from '../../deps.ts'
 import { inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-import { assertChannelOn } from '../otp/channels.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
-import { creationOptionsFor, makeChallenge } from './ceremony.ts'
+import { assertPasskeysOn, creationOptionsFor, makeChallenge } from './ceremony.ts'
 import { relyingParty } from './relying-party.ts'
 import { listCredentialIds } from './store.ts'
 
@@ -16,7 +15,7 @@ const maxPasskeys = 20
  */
 export async function beginRegistration(deps: Deps, caller: Caller, currentPassword: string | undefined) {
   const { config, db, clock } = deps
-  assertChannelOn(config, 'passkey')
+  assertPasskeysOn(deps)
   const at = clock()
   await assertCanEnrol(deps, caller, { now: at, currentPassword })
   const { userId, sessionId: signInId, auth } = caller

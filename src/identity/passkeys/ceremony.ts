@@ -1,12 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
+import { channelDisabled } from '../otp/channels.ts'
 import type { ChallengeScope } from './store.ts'
 import { insertChallenge, type listCredentialIds } from './store.ts'
 
 // A ceremony begins with a challenge, which is stored, and ends with a credential that answers it (WebAuthn §7). Synced
 // passkeys keep no counter, so the challenge, which works once, is what stops a replay.
+
+/**
+ * Throws 403 `channel_disabled` if passkeys are off. They sign people in even if OTP_ENABLED is off, which switches second
+ * factors off.
+ */
+export function assertPasskeysOn({ config }: Pick<Deps, 'config'>): void {
+  if (!config.PASSKEYS_ENABLED) throw channelDisabled()
+}
 
 const lifeMs = 300_000
 const challengeBytes = 32

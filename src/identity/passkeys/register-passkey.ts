@@ -4,12 +4,11 @@ import { recordChange } from '../../platform/audit/record-change.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { assertChannelOn } from '../otp/channels.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
 import { notifyEnrolment } from '../otp/notify-enrolment.ts'
 import { countsFrom } from '../otp/young-factors.ts'
 import { assertRoomForPasskey } from './begin-registration.ts'
-import { challengeIn, passkeyInvalid } from './ceremony.ts'
+import { assertPasskeysOn, challengeIn, passkeyInvalid } from './ceremony.ts'
 import type { NewCredential } from './credential-schemas.ts'
 import { findPasskey, insertPasskey, type PasskeyRow, spendChallenge } from './store.ts'
 import { verifyNewCredential } from './verify-credential.ts'
@@ -29,7 +28,7 @@ export async function registerPasskey(
   caller: Caller,
   { name, credential }: Registration,
 ): Promise<PasskeyRow> {
-  assertChannelOn(deps.config, 'passkey')
+  assertPasskeysOn(deps)
   const at = deps.clock()
   // The person authenticated for it when this session began the registration, which the challenge proves.
   await assertCanEnrol(deps, caller, { now: at, currentPassword: undefined, begun: true })

@@ -5,7 +5,6 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { recordLoginFailed } from '../auth/record-login-failed.ts'
 import { signInTo } from '../auth/sign-in-to.ts'
 import { admitAttempt } from '../otp/admit-attempt.ts'
-import { channelDisabled } from '../otp/channels.ts'
 import { forgiveAttempt } from '../otp/code-store.ts'
 import { recordShown } from '../otp/factor-store.ts'
 import { challengeUses, passkeyUses } from '../rate-limits/limits.ts'
@@ -13,18 +12,19 @@ import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
 import type { FirstFactor } from '../sessions/sign-in.ts'
 import { lockActive } from '../users/store.ts'
-import { challengeIn, makeChallenge, passkeyInvalid, requestOptionsFor } from './ceremony.ts'
+import {
+  assertPasskeysOn,
+  challengeIn,
+  makeChallenge,
+  passkeyInvalid,
+  requestOptionsFor,
+} from './ceremony.ts'
 import type { UsedCredential } from './credential-schemas.ts'
 import { relyingParty } from './relying-party.ts'
 import { type Credential, findCredential, recordPasskeyUse, spendChallenge } from './store.ts'
 import { verifyUsedCredential } from './verify-credential.ts'
 
 const scope = { ceremony: 'sign_in', userId: null, signInId: null } as const
-
-/** Passkeys sign people in even if OTP_ENABLED is off, which switches second factors off. */
-function assertPasskeysOn({ config }: Deps): void {
-  if (!config.PASSKEYS_ENABLED) throw channelDisabled()
-}
 
 /** Begins a sign-in: options for the browser, the same for everybody. 403 `channel_disabled`, 429 `throttled`. */
 export async function beginPasskeySignIn(deps: Deps, requestInfo: RequestInfo) {

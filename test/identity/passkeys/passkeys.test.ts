@@ -1,7 +1,8 @@
 import t from 'tap'
+import { readConfig } from '../../../src/config.ts'
 import { claimsOf, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { attemptLogin, changeRows, longProven, requireMfa } from '../otp/authenticator.ts'
+import { attemptLogin, changeRows, longProven, requireMfa, startBeside } from '../otp/authenticator.ts'
 import {
   attemptPasskey,
   originOf,
@@ -210,3 +211,53 @@ t.test(
     t.match(erased, { status: 400, body: { code: 'passkey_invalid' } })
   },
 )
+
+t.test('with passkeys off, nobody signs in by one, and nobody becomes weaker', async (t) => {
+  const person = await service.signUp()
+  const { authenticator, passkey } = await registerPasskey(service, person)
+  await verifyPasskey(service, authenticator, person.access)
+  const url = await startBeside(t, service, { PASSKEYS_ENABLED: 'false' })
+  const token = person.access
+  const closed = { status: 403, body: { code: 'channel_disabled' } }
+  for (const path of ['registration', 'login/options', 'verify/options'])
+    t.match(await call('POST', `${url}${api}/${path}/`, { token, body: {} }), closed, path)
+  const credential = authenticator.get(await signInOptions(service))
+  t.match(await call('POST', `${url}${api}/login/`, { body: { credential } }), closed)
+  t.match((await attemptLogin(service, person, { url })).body, { otp_required: true, methods: ['email'] })
+  t.match((await call('GET', `${url}${api}/`, { token })).body.results, [{ id: passkey.id }])
+  t.equal((await call('DELETE', `${url}${api}/${passkey.id}/`, { token })).status, 204)
+})
+
+t.test('the domain and the origins are those of the settings', async (t) => {
+  const rightly = {
+    PASSKEY_RP_ID: 'example.com',
+    PASSKEY_ORIGINS: 'https://app.example.com,https://example.com',
+  }
+  const url = await startBeside(t, service, { ...rightly, OTP_ENABLED: 'false' })
+  const person = await service.signUp()
+  const authenticator = softwareAuthenticator('https://app.example.com')
+  const options = (await person.post(`${url}${api}/registration/`, {})).body
+  t.match(options, { rp: { id: 'example.com' } })
+  const made = await person.post(`${url}${api}/`, { credential: authenticator.create(options) })
+  t.equal(made.status, 201)
+  const signIn = async (origin: string) => {
+    const asked = (await call('POST', `${url}${api}/login/options/`)).body
+    return call('POST', `${url}${api}/login/`, { body: { credential: authenticator.get(asked, origin) } })
+  }
+  t.match(
+    strengthOf(await signIn('https://example.com')),
+    { acr: 'aal2' },
+    'also with one-time passwords off',
+  )
+  t.match(await signIn('https://evil.example.com'), { status: 400, body: { code: 'passkey_invalid' } })
+  for (const wrong of [
+    { PASSKEY_RP_ID: '127.0.0.1' },
+    { PASSKEY_RP_ID: 'https://example.com' },
+    { PASSKEY_ORIGINS: 'https://example.com/path' },
+    { PASSKEY_ORIGINS: 'example.com' },
+    { PASSKEY_ORIGIN: 'https://example.com' },
+  ])
+    t.throws(() => readConfig({ NODE_ENV: 'test', ...wrong }), {
+      message: /PASSKEY_\w+ (must|is not a setting)/,
+    })
+})
