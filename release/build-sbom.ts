@@ -104,7 +104,30 @@ async function builtComponents(root: string, lock: Lock): Promise<Component[]> {
       `From example.dict of hashcat-data 6.2.6 and @zxcvbn-ts/language-common ${common}`,
       'MIT',
     ),
+    ...(await bundledPackages(root, lock)),
   ]
+}
+
+/** The packages whose code is in the bundle of the console. */
+async function bundledPackages(root: string, lock: Lock): Promise<Component[]> {
+  const { packages } = await readJson(root, 'src/console/bundle/index.json')
+  return (packages as string[]).map((path) => {
+    const { version = '', integrity = '', license } = lock.packages[path] ?? {}
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    return {
+      'bom-ref': `console/${name}@${version}`,
+      type: 'library',
+      name,
+      version,
+      description: 'In src/console/bundle',
+      scope: 'required',
+      purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+      licenses: [{ license: { id: license ?? '' } }],
+      hashes: [
+        { alg: 'SHA-512', content: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex') },
+      ],
+    }
+  })
 }
 
 async function fileComponent(

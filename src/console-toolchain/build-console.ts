@@ -49,8 +49,8 @@ async function bundledFiles(): Promise<Map<string, string>> {
   return files
 }
 
-/** What the page loads: its script, its style, and the parts that the script imports at once. */
-function indexOf({ outputs }: Metafile) {
+/** What the page loads: its script, its style, and the parts that the script imports at once; and what the SBOM names. */
+function indexOf({ inputs, outputs }: Metafile) {
   const nameOf = (path: string) => relative(bundle, join(root, path))
   // Each file that is imported lazily is an entry point, too.
   const [script, entry] = Object.entries(outputs).find(([, one]) => one.entryPoint?.endsWith('/main.tsx'))!
@@ -59,15 +59,21 @@ function indexOf({ outputs }: Metafile) {
     script: nameOf(script),
     style: nameOf(entry.cssBundle ?? ''),
     parts: parts.map(({ path }) => nameOf(path)).sort(),
+    packages: foldersOf(inputs),
   }
+}
+
+/** The folders of the packages whose code is in the bundle. */
+const foldersOf = (inputs: Metafile['inputs']): string[] => {
+  const folders = Object.keys(inputs).flatMap(
+    (path) => /^node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
+  )
+  return [...new Set(folders)].sort()
 }
 
 /** The licences of the packages in the bundle, which have to go with it. */
 function licencesOf({ inputs }: Metafile): string {
-  const folders = Object.keys(inputs).flatMap(
-    (path) => /^node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [],
-  )
-  const texts = [...new Set(folders)].sort().map((folder) => {
+  const texts = foldersOf(inputs).map((folder) => {
     const file = readdirSync(join(root, folder)).find((name) => /^licen[cs]e/i.test(name))
     const text = file ? readFileSync(join(root, folder, file), 'utf8').trim() : 'MIT'
     return `${folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length)}\n\n${text}\n`

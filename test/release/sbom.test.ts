@@ -28,7 +28,11 @@ t.test(
     const described = bom.components.map(({ purl, hashes, licenses }) =>
       [purl, hashes?.[0]?.content, licenses ? 'licensed' : ''].join(' '),
     )
-    const entries = Object.entries(lock.packages).filter(([path, entry]) => path !== '' && !entry.dev)
+    const { packages } = JSON.parse(readFileSync(join(root, 'src/console/bundle/index.json'), 'utf8'))
+    t.ok(packages.includes('node_modules/react-dom'), 'also those in the bundle of the console')
+    const entries = Object.entries(lock.packages).filter(
+      ([path, entry]) => path !== '' && (!entry.dev || packages.includes(path)),
+    )
     const expected = entries.map(([path, entry]) => {
       const name = packageName(path, entry).replace('@', '%40')
       return `pkg:npm/${name}@${entry.version} ${hexOf(entry.integrity)} licensed`
