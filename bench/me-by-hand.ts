@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose'
 import pg from 'pg'
 
-// The lower bound for GET /users/me/ with the same guarantees: node:http, a cache of verified tokens, and one query for
-// session, person, memberships and roles, as the API's role under row-level security, in a transaction of one round
-// trip. No router, no policies, no validation, no log.
+// The lower bound for GET /users/me/ with the same guarantees: node:http, a cache of verified tokens, and the same two
+// statements, for session, person, membership, roles and permissions, and for all memberships, as the API's role under
+// row-level security, in a transaction of one round trip. No router, no policies, no validation, no log.
 
 const { PORT, HOST, DATABASE_API_URL, JWKS_URL } = process.env
 const keys = createLocalJWKSet((await (await fetch(JWKS_URL!)).json()) as JSONWebKeySet)
@@ -23,6 +23,11 @@ const me = `
   select u.id, u.email, u.first_name, u.last_name, u.is_active, u.date_joined,
          u.email_verified_at is not null as email_verified, t.id as tenant_id, t.name, t.slug, t.status,
          m.status as membership_status,
+         exists (select from otp_devices d
+                 where d.user_id = u.id and d.type = 'totp' and d.confirmed_at is not null) as mfa_enabled,
+         array(select distinct p from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+               cross join lateral unnest(r.permissions) p
+               where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) as permissions,
          array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
                where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles
   from sessions s join users u on u.id = s.user_id
@@ -35,7 +40,7 @@ createServer(async (request, response) => {
   const claims = await claimsOf((request.headers.authorization ?? '').slice(7))
   const { sid, sub, tenant_id: tenantId } = claims
   const client = clients[turn++ % clients.length]!
-  const [, , { rows }] = await Promise.all([
+  const [, , { rows }, memberships] = await Promise.all([
     client.query('begin'),
     client.query({
       name: 'scope',
@@ -43,11 +48,12 @@ createServer(async (request, response) => {
       values: [tenantId, sub],
     }),
     client.query({ name: 'me', text: me, values: [sid, sub, tenantId, new Date()] }),
+    client.query({ name: 'memberships', text: 'select * from own_memberships()' }),
     client.query('commit'),
   ])
   response.statusCode = rows.length === 1 ? 200 : 401
   response.setHeader('content-type', 'application/json')
-  response.end(JSON.stringify(rows[0]))
+  response.end(JSON.stringify({ ...rows[0], memberships: memberships.rows }))
 }).listen(Number(PORT), HOST)
 
 async function claimsOf(token: string): Promise<JWTPayload> {

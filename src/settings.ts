@@ -93,7 +93,7 @@ export const settings = {
   DATABASE_POOL_SIZE: setting(
     wholeNumber(2, 100),
     undefined,
-    'Connections per process and role, 2 or more, half of them for reads; more than cores + 2 are slower',
+    'Connections per process and role, 2 or more; transactions leave one of them to reads; more than cores + 2 are slower',
     { shown: 'cores + 2; 6 for workers' },
   ),
   REDIS_URL: setting(url('redis:', 'rediss:'), undefined, 'Queues on Redis; when unset, queues on Postgres', {
