@@ -27,6 +27,16 @@ export const evaluationBody = JSON.stringify({
   resource: { type: 'record', id: 'record-1' },
 })
 
+/** As many questions about different records, for `POST /access/v1/evaluations`. */
+export const batchBody = (size: number) =>
+  JSON.stringify({
+    subject: { type: 'customer', id: 'alice' },
+    action: { name: 'read' },
+    evaluations: Array.from({ length: size }, (_none, index) => ({
+      resource: { type: 'record', id: `record-${index}` },
+    })),
+  })
+
 const slice = () => {
   const policies = applicationPolicies.map(({ effect, actions, conditions, name }, index) => {
     const source = {
@@ -45,6 +55,17 @@ const slice = () => {
     return { id: `policy-${index}`, version: 1, name, priority: 0, compiled: result.policy }
   })
   return buildSlice('tenant', 1, policies)
+}
+
+/** The same questions for `data.batch.decisions`, which opa-server.ts defines. */
+export function opaBatch(size: number): string {
+  const { input } = JSON.parse(opaQuestion().body)
+  const questions = Array.from({ length: size }, (_none, index) => ({
+    ...input,
+    resource: { ...input.resource, id: `record-${index}` },
+    attrs: { ...input.attrs, 'resource.id': `record-${index}` },
+  }))
+  return JSON.stringify({ input: { questions } })
 }
 
 /** What the policies read of that question, as the service passes it to the module: the slice and the input. */

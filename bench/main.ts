@@ -128,7 +128,7 @@ function medians(chosen: Suite[], rounds: Results[]): Results {
 
 function addRatios(chosen: Suite[], results: Results): Results {
   for (const { name, over } of chosen)
-    if (over && results[over])
+    if (over && results[over]?.per_second)
       results[name]!.ratio = rounded(results[name]!.per_second / results[over].per_second)
   return results
 }

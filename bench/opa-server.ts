@@ -7,16 +7,24 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { projectRoot, resolveOpa } from '../src/policy-toolchain/opa.ts'
 
+/** Decides many questions in one request, each with the rules of the service. */
+const batchRule = `package batch
+
+decisions := [decision | some question in input.questions; decision := data.authz.decision with input as question]
+`
+
 /**
  * Starts the pinned `opa run --server` with the service's policies and this slice, on a free port of 127.0.0.1. It
- * evaluates `POST /v1/data/authz/decision`, without authentication and without a log.
+ * evaluates `POST /v1/data/authz/decision` and `/v1/data/batch/decisions`, without authentication and without a log.
  */
 export async function startOpa(sliceText: string, port: number) {
   const opa = await resolveOpa({ print: (line) => console.error(line) })
   const folder = await mkdtemp(join(tmpdir(), 'bailiwick-opa-'))
   const slice = join(folder, 'slice.json')
   await writeFile(slice, sliceText)
-  const sources = regoFiles().concat('catalogue:policies/catalogue/data.json', `slice:${slice}`)
+  const batch = join(folder, 'batch.rego')
+  await writeFile(batch, batchRule)
+  const sources = regoFiles().concat('catalogue:policies/catalogue/data.json', `slice:${slice}`, batch)
   const args = [
     'run',
     '--server',

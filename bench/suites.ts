@@ -1,4 +1,4 @@
-import { evaluationBody, opaQuestion } from './evaluation.ts'
+import { batchBody, evaluationBody, opaBatch, opaQuestion } from './evaluation.ts'
 import type { Account, Load, ServerName } from './stage.ts'
 
 /** A measurement: a server under a load. `over`: the suite by whose rate this suite's rate is divided. */
@@ -45,6 +45,7 @@ export const suites: Suite[] = [
       })),
     }),
   },
+  ...[20, 1_000].flatMap(batchesOf),
   {
     name: 'by-hand',
     about: 'the work of `me`, written by hand on node:http and pg, in one round trip',
@@ -91,3 +92,33 @@ export const suites: Suite[] = [
     }),
   },
 ]
+
+/** The same questions in one request of this many. Multiply the rate by the size for decisions per second. */
+function batchesOf(size: number): Suite[] {
+  return [
+    {
+      name: `opa-${size}`,
+      about: `${size} questions in one request to \`opa run --server\``,
+      server: 'opa',
+      load: (accounts) => {
+        const body = opaBatch(size)
+        const path = '/v1/data/batch/decisions'
+        return { method: 'POST', path, accounts: accounts.map(() => ({ headers: json, body })) }
+      },
+    },
+    {
+      name: `batch-${size}`,
+      about: `POST /access/v1/evaluations: ${size} questions in one request`,
+      server: 'api',
+      over: `opa-${size}`,
+      load: (accounts) => ({
+        method: 'POST',
+        path: '/access/v1/evaluations',
+        accounts: accounts.map(({ access }) => ({
+          headers: { ...json, authorization: `Bearer ${access}` },
+          body: batchBody(size),
+        })),
+      }),
+    },
+  ]
+}
