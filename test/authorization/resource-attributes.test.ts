@@ -2,14 +2,14 @@ import t, { type Test } from 'tap'
 import { listRoutes } from '../../src/app.ts'
 import { type ActionName, actions } from '../../src/policy-engine/catalogue/actions.ts'
 import { colleague } from '../helpers/colleague.ts'
-import type { Answer, Client } from '../helpers/service.ts'
-import { sharedService } from '../helpers/shared-service.ts'
+import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
+import { type Answer, type Client, startService } from '../helpers/service.ts'
 
 // A policy on resource.* depends on the fields that each operation passes. A field that an operation leaves out is
 // missing, and with a missing value a deny applies. So each deny is tried with the value of the resource, and with
 // another value.
 
-const service = await sharedService(t, { workers: false })
+const service = await startService(t, { actors: ['outbox-relay'] })
 const policies = '/api/v1/policies/'
 const owner = await service.signUp()
 const admin = await colleague(service, owner, 'admin')
@@ -328,6 +328,7 @@ t.test('every action with a route that a policy can gate or grant is tried here'
 })
 
 t.test('a row that a deny covers is left out of the list, and refused alone', async (t) => {
+  await numberedEventsOf(await openDatabase(t, service), owner.tenantId)
   for (const { action, path, id: given, alone } of lists) {
     const rows = async () => (await owner.get(path)).body.results.map(({ id }: { id: string }) => id)
     const id = given ?? (await rows())[0]

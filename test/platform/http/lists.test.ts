@@ -244,6 +244,7 @@ const asking: Record<string, { action: string; fields: Record<string, string[]> 
     fields: {
       category: ['category=action'],
       data_type: ['data_type=ip'],
+      managed_by: ['managed_by=x'],
       created_at: ['created_at__gte=2026-01-01T00:00:00Z', 'created_at__lte=2026-01-01T00:00:00Z'],
     },
   },
