@@ -105,7 +105,8 @@ export async function findLive(
 /** What decides whether a person may go on in a tenant. */
 export interface Standing {
   memberships: readonly Membership[]
-  factors: Factors
+  /** null for an erased person */
+  factors: Factors | null
 }
 
 /** Asks for both together. As the system role. */
@@ -133,6 +134,7 @@ export function entitlement(
   if (membership instanceof ApiError) return membership
   const tenantRequires = membership.requires_mfa
   const entry = { userId, tenantId, tenantRequires, session: { id: sessionId, acr }, amr, authTime }
+  if (!standing.factors) return sessionRevoked()
   const settled = dueFactor(deps, entry, standing.factors)
   if (settled instanceof ApiError || isFactorDue(settled)) return settled
   const { roles } = membership

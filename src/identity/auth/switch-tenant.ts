@@ -26,7 +26,7 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
       findSession(tx, sessionId, now),
       readStanding(tx, userId, now),
     ])
-    if (!locked || !session || session.over) return sessionRevoked()
+    if (!locked || !session || session.over || !factors) return sessionRevoked()
     const membership = enterable(memberships.find((found) => found.tenant_id === tenantId))
     if (membership instanceof ApiError) return membership
     if (isOverIn(membership, session.created_at)) return sessionsEnded()

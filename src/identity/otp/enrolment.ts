@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
-import { unauthorized } from '../../platform/errors.ts'
+import { sessionRevoked, unauthorized } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import {
@@ -38,6 +38,7 @@ export async function assertCanEnrol(deps: Deps, caller: Caller, enrolment: Enro
 /** Otherwise the password alone would open an account that has another channel. */
 async function assertCanEnrolFirst({ db, config }: Deps, caller: Caller, now: number): Promise<void> {
   const factors = await inTenant(db, caller, (tx) => findFactors(tx, caller.userId, now))
+  if (!factors) throw sessionRevoked()
   if (!canEnrolFirst(config, factors))
     throw unauthorized(
       'otp_required',

@@ -32,12 +32,12 @@ export type Factors = z.infer<typeof factorsRow>
 
 /**
  * The factors that a person can show at `at` (ms), and which of them count: passkeys, confirmed TOTP devices, remaining
- * recovery codes and codes by e-mail; and whether the address for these codes is proven.
+ * recovery codes and codes by e-mail; and whether the address for these codes is proven. Null for an erased person.
  */
-export function findFactors(tx: Tx, userId: string, at: number): Promise<Factors> {
+export function findFactors(tx: Tx, userId: string, at: number): Promise<Factors | null> {
   const now = moment(at)
   const counts = sql.fragment`(d.counts_from is null or d.counts_from <= ${now})`
-  return tx.one(sql.type(factorsRow)`
+  return tx.maybeOne(sql.type(factorsRow)`
     select d.*, p.*, (select count(*) from otp_recovery_codes where user_id = u.id) as recovery_codes,
            u.email_verified_at is not null or coalesce(u.codes_until > ${now}, false) as address_proven,
            coalesce(u.mailed_codes_count_from <= ${now}, true) as mailed_codes_count

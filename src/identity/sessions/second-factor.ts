@@ -137,7 +137,8 @@ export async function demandsCountingFactor(
   membership: Membership,
   now: number,
 ): Promise<boolean> {
-  return membership.requires_mfa || demandsAtLogin(config, await findFactors(tx, userId, now))
+  const factors = await findFactors(tx, userId, now)
+  return membership.requires_mfa || factors === null || demandsAtLogin(config, factors)
 }
 
 export const isFactorDue = (outcome: object): outcome is FactorDue => 'methods' in outcome

@@ -54,7 +54,7 @@ export async function signIn(
   const now = deps.clock()
   const outcome = await asSystem(deps.db, 'a session begins before its tenant is known', async (tx) => {
     const [held, factors] = await Promise.all([factor.hold(tx, now), findFactors(tx, person.id, now)])
-    if (!held) return null
+    if (!held || !factors) return null
     const entered = await enter(deps, tx, person, membership, factor, requestInfo, factors, now)
     if (!(entered instanceof ApiError))
       await factor.bind?.(tx, isChallenge(entered) ? entered.pendingId : entered.entitled.sessionId)
