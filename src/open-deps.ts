@@ -63,7 +63,11 @@ export async function openDeps(
   ])
   lowerHashThreadPriority()
   const db = { api, system }
-  const access = budgetEngine(measureEngine(engine, metrics), config.LIMIT_DECISION_MS_PER_SECOND)
+  const measured = measureEngine(engine, metrics)
+  const limit = config.LIMIT_DECISION_MS_PER_SECOND
+  const access = budgetEngine(measured, limit)
+  // Shadow policies have a budget of their own, so that they never take that of real decisions.
+  const shadowAccess = budgetEngine(measured, Math.ceil(limit / 5))
   metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)
   const ring = await watchKeyRing(() => loadKeyRing({ db, sealer, clock, config }), log)
@@ -81,7 +85,10 @@ export async function openDeps(
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
   const loadPolicies = measurePolicies(policyLoader({ db }), metrics)
-  const recordDecision = measureLog(decisionLog({ db, log, metrics, config, access, shadowCounts }), metrics)
+  const recordDecision = measureLog(
+    decisionLog({ db, log, metrics, config, access: shadowAccess, shadowCounts }),
+    metrics,
+  )
   return {
     config,
     log,

@@ -106,6 +106,29 @@ t.test('a batch counts each of its decisions', async (t) => {
   t.match(await daysOf(owner, trial.id), [counts({ evaluated: 25, applied: 25, would_deny: 25 })])
 })
 
+t.test('policies in shadow mode use up no time of real decisions', async (t) => {
+  const owner = await service.signUp()
+  for (let number = 0; number < 20; number++) {
+    const condition = { attribute: 'environment.user_agent', operator: 'eq', value: `x${number}` }
+    const made = await owner.post(policies, {
+      name: `Tried ${number}`,
+      effect: 'deny',
+      actions: ['voyage:depart'],
+      mode: 'shadow',
+      conditions: { all: [condition] },
+    })
+    t.equal(made.status, 201)
+  }
+  const question = { subject: { type: 'user', id: owner.id }, action: { name: 'voyage:depart' } }
+  const evaluations = Array.from({ length: 1_000 }, (_, n) => ({ resource: { type: 'voyage', id: `v${n}` } }))
+  t.equal((await owner.post('/access/v1/evaluations', { ...question, evaluations })).status, 200)
+  const next = await owner.post('/access/v1/evaluation', {
+    ...question,
+    resource: { type: 'voyage', id: 'v' },
+  })
+  t.equal(next.status, 200)
+})
+
 t.test('a previewed policy is promoted with one call', async (t) => {
   const owner = await service.signUp()
   const admin = await colleague(service, owner, 'admin')

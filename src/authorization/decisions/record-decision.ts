@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { asSystem, type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
+import { decisionPace } from '../../platform/decision-budget.ts'
 import type { DecisionRecord, RecordDecision } from '../../platform/http/policies-in-force.ts'
 import { toJsonMatched } from '../../platform/http/refusal.ts'
 import type { Metrics } from '../../platform/metrics/metrics.ts'
@@ -95,7 +96,12 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
   }
 
   return async (...records) => {
-    const kept = records.map((record) => keep(withShadows(record)))
+    const pace = decisionPace(Number.POSITIVE_INFINITY)
+    const kept: (Promise<void> | undefined)[] = []
+    for (const record of records) {
+      if (record.query.slice.shadows.length > 0) await pace.next()
+      kept.push(keep(withShadows(record)))
+    }
     if (!busy && waiting.length > 0) outsideSpans(drain)
     await Promise.all(kept)
   }
