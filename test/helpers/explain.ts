@@ -46,6 +46,7 @@ export async function plansOf(
       plans.push(planOf(query.sql, explained['QUERY PLAN'][0]!.Plan, catalogue))
     })
     await work(spy as unknown as Tx)
+    await spy.settled()
     throw end
   }).catch((error) => {
     if (error !== end) throw error
@@ -62,6 +63,17 @@ class Spy extends Statements {
     super()
     this.#tx = tx
     this.#explain = explain
+  }
+
+  readonly #later: Promise<unknown>[] = []
+
+  later(query: QuerySqlToken): void {
+    this.#later.push(this.ask(query))
+  }
+
+  /** Resolves when the statements that nothing waits for have run. */
+  settled(): Promise<unknown> {
+    return Promise.all(this.#later)
   }
 
   protected override async ask(query: QuerySqlToken) {
