@@ -175,6 +175,22 @@ t.test('a batch finds each member and object of the service, by id and address',
   ])
 })
 
+t.test('members at the top that would be repeated too often are refused', async (t) => {
+  const batch = { subject: user(admin.id), action: read, resource: active }
+  const context = (keys: number) => Object.fromEntries(Array.from({ length: keys }, (_, n) => [`k${n}`, n]))
+  const refused = { status: 400, body: { code: 'validation_error' } }
+  t.match(
+    await admin.post(batches, { ...batch, context: context(5_000), evaluations: [{}] }),
+    refused,
+    '32 KiB',
+  )
+  t.match(
+    await admin.post(batches, { ...batch, context: context(1_000), evaluations: Array(500).fill({}) }),
+    { ...refused, body: { errors: [{ field: 'evaluations' }] } },
+    '2 MiB in all',
+  )
+})
+
 t.test('1,000 questions are answered at once, and 1,001 are refused', async (t) => {
   const items = (count: number) =>
     Array.from({ length: count }, (_none, index) => ({

@@ -28,7 +28,11 @@ function repository(t: Test, version = '9.1.0') {
     '.gitignore': 'dist/\n',
     '.ci': { run: 'test "$CI_FULL" = true && test ! -e broken\n' },
   })
-  for (const path of ['policies/bundle.tar.gz', 'src/identity/auth/breached-passwords.bin']) {
+  for (const path of [
+    'policies/bundle.tar.gz',
+    'src/identity/auth/breached-passwords.bin',
+    'src/console/bundle/index.json',
+  ]) {
     mkdirSync(join(folder, dirname(path)), { recursive: true })
     cpSync(join(root, path), join(folder, path))
   }

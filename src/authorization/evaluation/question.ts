@@ -31,7 +31,7 @@ export const actionEntity = z.object(
   'Give action as an object.',
 )
 
-const maxBytes = 32 * 1024
+export const maxBytes = 32 * 1024
 
 /** One question of AuthZEN 1.0 §6.1. Unknown members are ignored. */
 export const questionSchema = z

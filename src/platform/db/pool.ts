@@ -157,19 +157,29 @@ function connectionOf(client: pg.PoolClient, answerMs: number): Connection {
     async send(statements) {
       flushes.publish(statements)
       const flush = new Flush(statements)
-      const timer = setTimeout(close, answerMs)
+      let late = false
+      const timer = setTimeout(() => {
+        late = true
+        close()
+      }, answerMs)
       client.query(flush as unknown as pg.Submittable)
       const { answers, error } = await flush.outcome
       clearTimeout(timer)
       if (!error) return { answers, error }
+      if (late) return { answers, error: noAnswer() }
       if (statementLost.test(sqlState(error))) close()
       return { answers, error: lostConnection(error) }
     },
     async rollBack() {
+      const timer = setTimeout(close, answerMs)
       await client.query('rollback').catch(close)
+      clearTimeout(timer)
     },
   }
 }
+
+/** As if Postgres had ended the statement (57014): other connections can still work. */
+const noAnswer = () => Object.assign(new Error('Postgres did not answer in time'), { code: '57014' })
 
 const streamOf = (client: pg.PoolClient) =>
   (client as unknown as { connection: pg.Connection }).connection.stream

@@ -31,6 +31,8 @@ export function scopeFault(scope: Scope | null, answers: readonly Answer[]): Err
   return isSet ? null : new Error('The scope was not set')
 }
 
+const ended = () => new Error('A statement came after the end of its transaction')
+
 interface Asked {
   statement: Statement
   resolve(answer: Answer): void
@@ -87,13 +89,15 @@ export class Tx extends Statements {
   }
 
   #assertOpen(): void {
-    if (this.#ended) throw new Error('A statement came after the end of its transaction')
+    if (this.#ended) throw ended()
   }
 
   async #flush(): Promise<void> {
+    // Asked for together with statements of an earlier flush, which took them.
+    if (this.#asked.length === 0) return
     const asked = this.#asked
     this.#asked = []
-    const failure = this.#failure ?? (await this.#send(asked))
+    const failure = this.#failure ?? (this.#ended ? ended() : await this.#send(asked))
     // After an error Postgres executes nothing more in this transaction.
     for (const { reject } of asked) if (failure) reject(failure)
   }

@@ -186,6 +186,24 @@ t.test('a statement after the end of its transaction never runs, after a rollbac
   t.equal(await countOf('installation'), before)
 })
 
+t.test('a statement that was asked for just before the end never runs', async (t) => {
+  const before = await countOf('installation')
+  for (let hops = 0; hops < 6; hops++)
+    for (const first of [insertInstallation, async () => undefined]) {
+      const late = async (tx: Tx) => {
+        for (let hop = 0; hop < hops; hop++) await undefined
+        await insertInstallation(tx)
+      }
+      await rejection(
+        asSystem(db, 'test', async (tx) => {
+          await first(tx)
+          await Promise.all([Promise.reject(refused()), late(tx)])
+        }),
+      )
+    }
+  t.equal(await countOf('installation'), before)
+})
+
 t.test('a transaction with a statement that is still running is not committed', async (t) => {
   const before = await countOf('installation')
   const error = await rejection(asSystem(db, 'test', async (tx) => void insertInstallation(tx)))
