@@ -12,7 +12,7 @@ interface Index {
   parts: string[]
 }
 
-// No file of another origin, no inline code, no HTML from text: nothing that somebody wrote can run.
+// No file of another origin, no inline code, no HTML from text: no text that a person entered can run.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"

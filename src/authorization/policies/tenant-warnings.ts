@@ -96,7 +96,7 @@ function coversSubjects(deny: Subjects, policy: Subjects): boolean {
 
 function quorumWarnings({ effect, approval }: CompiledPolicy, approvers: number): Warning[] {
   if (effect !== 'require_approval' || !approval || approvers >= approval.quorum) return []
-  const detail = `Only ${approvers} active members have a role that approves, and the quorum is ${approval.quorum}: nobody can get this approved.`
+  const detail = `Only ${approvers} active members have a role that approves, and the quorum is ${approval.quorum}: no such call can be approved.`
   return [{ pointer: '/approval/quorum', code: 'quorum_unreachable', detail }]
 }
 

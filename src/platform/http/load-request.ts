@@ -2,7 +2,8 @@ import { Batch } from '../db/batch.ts'
 import { readInTenant } from '../db/read.ts'
 import { pathId } from './authenticate.ts'
 import type { AuthContext } from './caller.ts'
-import type { Input, PathDeps } from './request-context.ts'
+import type { Received } from './receive.ts'
+import type { PathDeps } from './request-context.ts'
 import type { Handled, OnResource, Route } from './route.ts'
 import type { Claims } from './verify-token.ts'
 
@@ -25,17 +26,19 @@ export function loadRequest(
   route: Route,
   claims: Claims,
   params: Params,
-  input: Input | null,
+  received: Received,
 ): Loading {
   const tenantId = route.scope === 'token' ? claims.tenantId : pathId(params.id)
   const bearer = { ...claims, tenantId }
   const batch = new Batch(deps.db.api, { scope: bearer, readOnly: true })
   const auth = deps.loadAuthContext(batch, bearer)
   const load =
-    input && 'load' in route && route.kind !== 'change' ? loadOf(route, { ...input, caller: bearer }) : null
+    'input' in received && 'load' in route && route.kind !== 'change'
+      ? loadOf(route, { ...received.input, caller: bearer })
+      : null
   const together = load && tenantId === claims.tenantId ? load(batch) : null
   batch.send()
-  // The route's rows are asked for before the caller is known, so nobody can be waiting when they fail.
+  // The route's rows are asked for before the caller is known. If they fail first, nothing awaits them yet.
   together?.catch(() => undefined)
   return {
     tenantId,

@@ -41,13 +41,7 @@ export function requestPath(
     let decided: RequestContext | null = null
     try {
       await deps.semaphores.perTenant(claims.tenantId, async () => {
-        const loading = loadRequest(
-          deps,
-          route,
-          claims,
-          http.params,
-          'input' in received ? received.input : null,
-        )
+        const loading = loadRequest(deps, route, claims, http.params, received)
         const request = await authenticate(deps, http, route as DecidedRoute, claims, loading) // 401, 403, 404, 429
         decided = request
         decideRoute(deps, request) //                                         403: could it be permitted at all?
