@@ -1,9 +1,9 @@
 import type { Context } from 'koa'
 import type { Deps } from '../deps.ts'
 import { renewEntry } from '../identity/auth/renew-entry.ts'
-import { isChallenge } from '../identity/sessions/second-factor.ts'
+import { isChallenge, isFactorDue } from '../identity/sessions/second-factor.ts'
 import { readAsSystem } from '../platform/db/read.ts'
-import { asSystem, type Tx } from '../platform/db/transaction.ts'
+import { asSystem } from '../platform/db/transaction.ts'
 import { ApiError, unauthorized } from '../platform/errors.ts'
 import { type Claims, type Credentials, claimsOf } from '../platform/http/verify-token.ts'
 import { timeOrderedId } from '../platform/outbox/time-ordered-id.ts'
@@ -56,23 +56,29 @@ function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: HeldR
 async function sessionOf(deps: Deps, http: Context, held: HeldRow): Promise<Claims | null> {
   const { id, family_id: familyId, session_id: sessionId, user_id: userId, tenant_id: tenantId } = held
   if (familyId === null || sessionId === null || userId === null || tenantId === null) return null
-  if (held.checked_until <= deps.clock()) await checkAgain(deps, http, { id, familyId, sessionId })
+  if (held.checked_until <= deps.clock())
+    await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(held))
   return { userId, tenantId, sessionId, familyId, jti: id, token: 'access' }
 }
+
+/** Whether a challenge waits to let the session stay in its tenant. */
+const waitsHere = (held: HeldRow) =>
+  held.pending_id !== null &&
+  held.pending_tenant_id === held.tenant_id &&
+  held.pending_user_id === held.user_id
 
 /** Throws 401, 403 as a refresh does; `otp_required` if the tenant now demands a second factor. */
 async function checkAgain(
   deps: Deps,
   http: Context,
   { id, ...entry }: { id: string; familyId: string; sessionId: string },
+  waits: boolean,
 ): Promise<void> {
-  const outcome = await renewEntry(deps, http.state.requestInfo, entry)
+  const outcome = await renewEntry(deps, http.state.requestInfo, entry, { opens: !waits })
   if (outcome instanceof ApiError) throw outcome
-  const note = isChallenge(outcome)
-    ? (tx: Tx) => recordPending(tx, id, outcome)
-    : (tx: Tx) => recordChecked(tx, id, nextCheck(deps))
-  await asSystem(deps.db, reason, note)
-  if (isChallenge(outcome)) throw secondFactorDue(outcome.methods)
+  if (isChallenge(outcome)) await asSystem(deps.db, reason, (tx) => recordPending(tx, id, outcome))
+  if (isFactorDue(outcome)) throw secondFactorDue(outcome.methods)
+  await asSystem(deps.db, reason, (tx) => recordChecked(tx, id, nextCheck(deps)))
 }
 
 const nextCheck = ({ clock, config }: Deps) => clock() + config.ACCESS_TOKEN_VALIDITY_SECONDS * 1000

@@ -41,6 +41,8 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   const mailCode = requestPath(deps, named('POST', 'auth/otp/email/send'), pending)
   const begin = requestPath(deps, named('POST', 'auth/passkeys/verify/options'), pending)
   const showPasskey = requestPath(deps, named('POST', 'auth/passkeys/verify'), pending)
+  const setUpApp = requestPath(deps, named('POST', 'auth/otp/totp/setup'), pending)
+  const confirmApp = requestPath(deps, named('POST', 'auth/otp/totp/confirm'), pending)
   const read = requestPath(deps, stateRoute(named('GET', 'users/me')), session)
   const logOut = requestPath(deps, named('POST', 'auth/logout'), session)
   serve('POST', '/console/session', logIn)
@@ -48,6 +50,8 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   serve('POST', '/console/session/second-factor/email', mailCode)
   serve('POST', '/console/session/second-factor/passkey/options', begin)
   serve('POST', '/console/session/second-factor/passkey', showPasskey)
+  serve('POST', '/console/session/second-factor/app', setUpApp)
+  serve('POST', '/console/session/second-factor/app/confirm', confirmApp)
   serve('GET', '/console/session', showState(deps, read))
   serve('DELETE', '/console/session', signOut(deps, logOut))
 
@@ -88,11 +92,14 @@ const showState =
   (deps: Deps, read: Middleware): Middleware =>
   async (ctx, next) => {
     const held = await heldBy(deps, ctx)
-    const waits = held?.pending_id ? { otp_required: true, methods: held.methods } : {}
+    let waits = held?.pending_id ? { otp_required: true, methods: held.methods } : {}
     try {
       if (held?.family_id) return await read(ctx, next)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) throw error
+      // The read itself may find that a factor is due.
+      const { otp_required, methods } = error.members as Partial<{ otp_required: true; methods: string[] }>
+      waits = otp_required && methods ? { otp_required, methods } : {}
     }
     ctx.status = 200
     ctx.type = 'application/json; charset=utf-8'
@@ -107,11 +114,13 @@ const signOut =
     try {
       if (hash) await logOut(ctx, next)
     } catch (error) {
-      // 403: the person can no longer use this tenant. Without its cookie, no one can use the session.
-      if (!(error instanceof ApiError && [401, 403].includes(error.status))) throw error
+      // 403: the person can no longer use this tenant. 429: no calls are left. Without its cookie, no one can use the
+      // session.
+      if (!(error instanceof ApiError && [401, 403, 429].includes(error.status))) throw error
+    } finally {
+      clearCookie(deps.config, ctx)
+      if (hash) await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteHeld(tx, hash))
     }
-    if (hash) await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteHeld(tx, hash))
-    clearCookie(deps.config, ctx)
     ctx.status = 200
     ctx.type = 'application/json; charset=utf-8'
     ctx.body = JSON.stringify({ authenticated: false })

@@ -118,6 +118,10 @@ t.test(
     t.match(refused, { status: 401, body: { code: 'otp_required', otp_required: true } })
     t.equal(await tenantIn(), own, 'the session goes on in its tenant')
     service.advance(minutes)
+    const again = { code: codeAt(secret, service.now()) }
+    t.match(await browser.call('POST', '/console/api/auth/otp/verify/', again), { status: 200 })
+    t.equal(await tenantIn(), own, 'a factor that is shown for a change in a tenant does not leave it')
+    service.advance(minutes)
     const code = codeAt(secret, service.now())
     t.match(await browser.call('POST', '/console/session/second-factor/', { code }), {
       status: 200,
@@ -142,15 +146,56 @@ t.test('the session is checked again when an access token would have expired', a
   await requireMfa(service, owner.tenantId)
   t.match(await browser.call('GET', me), { status: 200 })
   service.advance(16 * minutes)
-  t.match(await browser.call('GET', me), { status: 401, body: { code: 'otp_required', methods: ['email'] } })
   const state = { authenticated: false, otp_required: true, methods: ['email'] }
-  t.match(await browser.call('GET', '/console/session/'), { status: 200, body: state })
+  t.match(await browser.call('GET', '/console/session/'), { status: 200, body: state }, 'the first to notice')
+  t.match(await browser.call('GET', me), { status: 401, body: { code: 'otp_required', methods: ['email'] } })
   await browser.call('POST', '/console/session/second-factor/email/')
+  t.match(
+    await browser.call('GET', '/console/session/'),
+    { status: 200, body: state },
+    'the mailed code stays',
+  )
   const code = codeIn(await service.mailTo(person.email, 'code'))
   t.match(await browser.call('POST', '/console/session/second-factor/', { code }), { status: 200 })
   t.match(await browser.call('GET', me), { status: 200 })
   service.advance(8 * 24 * 60 * minutes)
   t.match(await browser.call('GET', me), { status: 401 }, 'unused for longer than a refresh token lives')
+})
+
+t.test('a running session sets up the first factor that its tenant begins to demand', async (t) => {
+  const owner = await service.signUp()
+  const person = await colleague(service, owner)
+  const browser = openBrowser(service, await startBeside(t, service, { OTP_EMAIL_ENABLED: 'false' }))
+  await browser.signIn(person, { tenant_id: owner.tenantId })
+  await requireMfa(service, owner.tenantId)
+  service.advance(16 * minutes)
+  const state = { authenticated: false, otp_required: true, methods: [] }
+  t.match(await browser.call('GET', '/console/session/'), { status: 200, body: state })
+  const begun = await browser.call('POST', '/console/session/second-factor/app/', { name: 'Phone' })
+  t.match(begun, { status: 200, body: { device: { name: 'Phone' } } })
+  const code = codeAt(begun.body.secret, service.now())
+  t.match(await browser.call('POST', '/console/session/second-factor/app/confirm/', { code }), {
+    status: 200,
+    body: { authenticated: true, confirmed: true },
+  })
+  t.match(await browser.call('GET', me), { status: 200, body: { current_tenant: { id: owner.tenantId } } })
+})
+
+t.test('a person signs out also when no calls are left', async (t) => {
+  const person = await service.register()
+  const env = { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_PER_USER: '1' }
+  const browser = openBrowser(service, await startBeside(t, service, env))
+  await browser.signIn(person)
+  t.match(await browser.call('GET', me), { status: 200 })
+  t.match(await browser.call('GET', me), { status: 429 })
+  const { cookie } = browser
+  t.match(await browser.call('DELETE', '/console/session/'), { status: 200, body: { authenticated: false } })
+  t.match(browser.set, /^bailiwick=; Max-Age=0;/)
+  service.advance(2 * minutes)
+  t.match(await browser.call('GET', me, undefined, { cookie }), {
+    status: 401,
+    body: { code: 'not_authenticated' },
+  })
 })
 
 t.test('a session that ends elsewhere ends at the next request', async (t) => {

@@ -3,20 +3,22 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, sessionRevoked } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { type Grant, renewFamily } from '../sessions/issue-tokens.ts'
-import { type Challenge, isFactorDue, openChallenge } from '../sessions/second-factor.ts'
+import { type Challenge, type FactorDue, isFactorDue, openChallenge } from '../sessions/second-factor.ts'
 import { lockSession, touchSession } from '../sessions/store.ts'
 import { entitlement, findLive, readStanding } from './refresh.ts'
 
 /**
  * The check of a refresh, for a client whose tokens stay in the service: reads session, membership and tenant again and
  * advances the chain. Returns the reason if the session or its place in the tenant is over, and the challenge if the
- * tenant now demands a second factor.
+ * tenant now demands a second factor. `opens: false`: a challenge for this tenant waits already, whose mailed code a new
+ * one would end; then no other is opened.
  */
 export function renewEntry(
   deps: Deps,
   { ip, userAgent }: RequestInfo,
   entry: { familyId: string; sessionId: string },
-): Promise<Grant | Challenge | ApiError> {
+  { opens }: { opens: boolean },
+): Promise<Grant | Challenge | FactorDue | ApiError> {
   const now = deps.clock()
   const { familyId, sessionId } = entry
   return asSystem(deps.db, 'the tenant is known once the chain is read', async (tx) => {
@@ -28,7 +30,7 @@ export function renewEntry(
     const standing = await readStanding(tx, found.family.user_id, now)
     const entitled = entitlement(deps, { ...found, standing })
     if (entitled instanceof ApiError) return entitled
-    if (isFactorDue(entitled)) return openChallenge(deps, tx, entitled, now)
+    if (isFactorDue(entitled)) return opens ? openChallenge(deps, tx, entitled, now) : entitled
     if (!locked) return sessionRevoked()
     const renewed = await renewFamily(deps, tx, familyId, entitled, now)
     if (!renewed) return sessionRevoked()

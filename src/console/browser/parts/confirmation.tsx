@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { request } from '../api/client.ts'
+import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { Button } from './button.tsx'
 import { FormDialog } from './dialog.tsx'
@@ -42,7 +42,8 @@ export async function confirmed<T>(
     return new Promise<T>((resolve, reject) => {
       const attempt = async (shown: string) => {
         if (by === 'password') return resolve(await run(shown))
-        await request('POST', '/session/second-factor/', { body: { code: shown } })
+        // Not /session/second-factor/: there a waiting switch of the tenant comes first.
+        await call('POST /auth/otp/verify/', { body: { code: shown } })
         resolve(confirmed(run, { takesPassword }))
       }
       setWaiting({ by, attempt, cancel: () => reject(new Cancelled()) })
@@ -61,8 +62,7 @@ export function Confirmations() {
   )
   if (!current) return null
   const { title, about, label, go } = current.by === 'password' ? texts.confirmPassword : texts.confirmCode
-  const mail = () =>
-    request('POST', '/session/second-factor/email/').then(() => say(texts.confirmCode.mailed), sayFault)
+  const mail = () => call('POST /auth/otp/email/send/').then(() => say(texts.confirmCode.mailed), sayFault)
   return (
     <FormDialog
       open
