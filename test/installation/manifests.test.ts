@@ -242,7 +242,8 @@ t.test('what a newer manifest no longer has goes, unless the tenant uses it', as
   t.same((await managed(ada)).roles.toSorted(), complete.roles.toSorted())
 })
 
-t.test('a run that ended early is continued', async (t) => {
+/** Stores a manifest, as a run that ended before it came to a tenant. */
+async function store(path: string) {
   const { checkManifest, storeManifest } = await import('../../src/installation/manifests/apply-manifest.ts')
   const deps = {
     db: service.deps.db,
@@ -251,13 +252,15 @@ t.test('a run that ended early is continued', async (t) => {
     allowPrivate: true,
     sealer: () => service.deps.sealer,
   }
-  const text = readFileSync(
+  await storeManifest(deps, await checkManifest(deps, readFileSync(path, 'utf8')))
+}
+
+t.test('a run that ended early is continued', async (t) => {
+  await store(
     withManifest((manifest) => {
       manifest.roles.navigator.permissions.push('voyage:cancel')
     }),
-    'utf8',
   )
-  await storeManifest(deps, await checkManifest(deps, text))
   t.notMatch((await roleOf(ada, 'Navigator')).permissions, ['voyage:cancel'])
   const { body } = await grace.post('/api/v1/tenants/', { name: 'Meanwhile' })
   await grace.switchTo(body.id)
@@ -322,4 +325,81 @@ t.test('two applications keep apart', async (t) => {
   t.equal((await managed(ada)).roles.length, 2, 'those of the other application stay')
   t.match(await apply(written(JSON.stringify({ application: 'galley', name: 'Galley' }))), { code: 0 })
   t.equal(await roleOf(ada, 'Ship cook'), undefined)
+})
+
+/** A manifest with roles by key, and a policy for one of them. */
+function withRoles(application: string, names: Record<string, string>, ruled?: string) {
+  const roles = Object.fromEntries(Object.entries(names).map(([key, name]) => [key, { name }]))
+  const rule = { name: 'Ruled', effect: 'deny', actions: ['policy:create'], subjects: { roles: [ruled] } }
+  return written(JSON.stringify({ application, name: application, roles, policies: ruled ? { rule } : {} }))
+}
+const galley = (names: Record<string, string>, ruled?: string) => withRoles('galley', names, ruled)
+const conflictOf = (person: Client, pointer: string) => ({
+  code: 1,
+  out: new RegExp(
+    `with conflicts: 1; failed: 0\\n${person.tenantId} {2}galley {2}${pointer} {2}role_name_taken\\n`,
+  ),
+})
+
+t.test('a role takes the name that another role of its manifest gives up or leaves', async (t) => {
+  t.match(await apply(galley({ a: 'Baker' })), { code: 0 })
+  t.match(await apply(galley({ b: 'Baker', a: 'Butcher' }, 'Baker')), { code: 0 })
+  t.match(await roleOf(ada, 'Baker'), { managed_as: 'b' })
+  t.match(await roleOf(ada, 'Butcher'), { managed_as: 'a' })
+  t.match(
+    await apply(galley({ a: 'Baker' }, 'Baker')),
+    { code: 0 },
+    'an earlier policy named the role that left',
+  )
+  t.match(await roleOf(ada, 'Baker'), { managed_as: 'a' })
+  t.same((await policyOf(ada, 'rule')).subjects.roles, ['Baker'])
+  t.equal(await roleOf(ada, 'Butcher'), undefined)
+})
+
+t.test('a role that left its manifest and is in use keeps its name', async (t) => {
+  t.match(await apply(galley({ a: 'Baker', b: 'Butcher' })), { code: 0 })
+  const { id } = await roleOf(ada, 'Butcher')
+  const members = `tenants/${ada.tenantId}/members/`
+  const member = (await list(ada, members)).find(({ user }) => user.id === mate.id)
+  t.equal((await ada.patch(`/api/v1/${members}${member.id}/`, { roles: ['Butcher'] })).status, 200)
+  t.match(await apply(galley({ a: 'Butcher' })), conflictOf(ada, '/roles/a/name'))
+  t.match(await roleOf(grace, 'Butcher'), { managed_as: 'a' }, 'there, no member has it')
+  t.match(await cli('manifest:apply', '--adopt'), { code: 0 })
+  t.match(await roleOf(ada, 'Butcher'), { id, managed_as: 'a', member_count: 1 })
+  t.equal(await roleOf(ada, 'Baker'), undefined)
+})
+
+t.test("a managed role is never renamed to the name of the tenant's own role", async (t) => {
+  const roles = `/api/v1/tenants/${grace.tenantId}/roles/`
+  t.equal((await grace.post(roles, { name: 'Pilot', permissions: [] })).status, 201)
+  const { id } = await roleOf(grace, 'Pilot')
+  const renamed = galley({ b: 'Butcher', a: 'Pilot' })
+  t.match(await cli('manifest:diff', '--file', renamed), conflictOf(grace, '/roles/a/name'))
+  t.match(await apply(renamed), conflictOf(grace, '/roles/a/name'))
+  t.match(await roleOf(ada, 'Pilot'), { managed_as: 'a', member_count: 1 })
+  t.match(await cli('manifest:apply', '--adopt'), { code: 0 })
+  t.match(await roleOf(grace, 'Pilot'), { id, managed_as: 'a' })
+  t.match(await roleOf(grace, 'Butcher'), { managed_as: 'b' })
+})
+
+t.test("a role in use whose place an adopted role takes becomes the tenant's own", async (t) => {
+  const roles = `/api/v1/tenants/${ada.tenantId}/roles/`
+  t.equal((await ada.post(roles, { name: 'Steward', permissions: [] })).status, 201)
+  t.match(
+    await apply(galley({ a: 'Steward', b: 'Pilot' }), '--adopt'),
+    conflictOf(ada, '/roles/b/name'),
+    'its name is not free',
+  )
+  t.match(await apply(galley({ a: 'Steward' }), '--adopt'), { code: 0 })
+  t.match(await roleOf(ada, 'Steward'), { managed_as: 'a' })
+  t.match(await roleOf(ada, 'Pilot'), { managed_by: null, member_count: 1 })
+})
+
+t.test('a tenant that is behind gets a role that moved to another application', async (t) => {
+  await store(galley({}))
+  await store(withRoles('pantry', { keeper: 'Steward' }))
+  t.match(await roleOf(ada, 'Steward'), { managed_by: 'galley' })
+  t.match(await cli('manifest:apply'), { code: 0 })
+  t.match(await roleOf(ada, 'Steward'), { managed_by: 'pantry', managed_as: 'keeper' })
+  t.match(await roleOf(grace, 'Steward'), { managed_by: 'pantry' })
 })

@@ -175,7 +175,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
 
 function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: boolean }): Outcome {
   const { stored, isDone } = run
-  const { changed, unchanged, kept, conflicting, conflicts, failed } = done
+  const { changed, unchanged, kept, conflicting, conflicts, failed, refused } = done
   const lines = [
     ...(stored ? manifestLines(stored, isDone) : []),
     isDone
@@ -190,7 +190,8 @@ function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: bool
       conflicts.map(({ application, pointer, code }) => `${tenantId}  ${application}  ${pointer}  ${code}`),
     ),
     ...(conflicting > 0 ? [conflictHelp] : []),
-    ...(failed > 0 ? ['Some tenants were locked for too long. Run the command again.'] : []),
+    ...(failed > refused ? ['Some tenants were locked for too long. Run the command again.'] : []),
+    ...(refused > 0 ? [refusedHelp(refused)] : []),
   ]
   return {
     exit: conflicting + failed > 0 ? 1 : 0,
@@ -208,6 +209,9 @@ function outcomeOf(done: TenantsDone, run: { stored: Stored | null; isDone: bool
     text: lines.join('\n'),
   }
 }
+
+const refusedHelp = (refused: number) =>
+  `For ${refused} tenants the database refused a change (SQLSTATE class 23), for example because a member got a role meanwhile. Run the command again. If they fail again, the log of the database names the constraint: report it.`
 
 const conflictHelp =
   'A tenant with a conflict keeps its earlier rules. Rename in the manifest or in the tenant, or use --adopt, and run the command again.'

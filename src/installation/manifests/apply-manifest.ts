@@ -147,7 +147,10 @@ export interface TenantConflict {
   conflicts: readonly Conflict[]
 }
 
-/** What a run over the tenants did. `conflicts` holds the first 1000. `failed`: tries that ended in an error. */
+/**
+ * What a run over the tenants did. `conflicts` holds the first 1000. `failed`: tries that ended in an error. `refused`:
+ * those of them that broke a constraint of the database (SQLSTATE class 23); the others waited too long for a lock.
+ */
 export interface TenantsDone {
   changed: number
   unchanged: number
@@ -155,6 +158,7 @@ export interface TenantsDone {
   conflicting: number
   conflicts: TenantConflict[]
   failed: number
+  refused: number
 }
 
 interface Run {
@@ -174,7 +178,8 @@ const concurrency = 2
 /** Brings the tenants that are behind to the rules of a revision, oldest first, in batches. */
 export async function bringTenants(deps: ApplyDeps, run: Run): Promise<TenantsDone> {
   const { db } = deps
-  const done: TenantsDone = { changed: 0, unchanged: 0, kept: 0, conflicting: 0, conflicts: [], failed: 0 }
+  const counts = { changed: 0, unchanged: 0, kept: 0, conflicting: 0, failed: 0, refused: 0 }
+  const done: TenantsDone = { ...counts, conflicts: [] }
   let after = nilUuid
   for (let count = 0; ; ) {
     const { revision } = run.rules
@@ -195,13 +200,15 @@ export async function bringTenants(deps: ApplyDeps, run: Run): Promise<TenantsDo
   }
 }
 
+type Failed = { outcome: 'failed'; isRefused: boolean }
+
 /** Rules for one tenant; `failed` if its transaction did, for example because the tenant was locked for too long. */
-function bringTenant(deps: ApplyDeps, run: Run, tenantId: string): Promise<Given | { outcome: 'failed' }> {
+function bringTenant(deps: ApplyDeps, run: Run, tenantId: string): Promise<Given | Failed> {
   const { db, clock, maxVersions } = deps
   const recipient = { tenantId, requestInfo: run.requestInfo, at: clock(), maxVersions }
   return inTenant(db, { tenantId, userId: nilUuid }, (tx) => giveRules(tx, run.rules, recipient, run)).catch(
     (error) => {
-      if (isOfOneTenant(error)) return { outcome: 'failed' as const }
+      if (isOfOneTenant(error)) return { outcome: 'failed' as const, isRefused: breaksConstraint(error) }
       throw error
     },
   )
@@ -209,14 +216,18 @@ function bringTenant(deps: ApplyDeps, run: Run, tenantId: string): Promise<Given
 
 /** Whether an error is about one tenant: a lock was held for too long, or a member got a role that was just deleted. */
 const isOfOneTenant = (error: unknown) =>
-  sqlState(error).startsWith('23') || (isDatabaseUnavailable(error) && !isDatabaseAway(error))
+  breaksConstraint(error) || (isDatabaseUnavailable(error) && !isDatabaseAway(error))
+
+const breaksConstraint = (error: unknown) => sqlState(error).startsWith('23')
 
 function add(done: TenantsDone, tenantId: string, given: Awaited<ReturnType<typeof bringTenant>>): void {
   if (given.outcome === 'changed' || given.outcome === 'unchanged') {
     done[given.outcome]++
     done.kept += given.kept
-  } else if (given.outcome === 'failed') done.failed++
-  else if (given.outcome === 'conflict') {
+  } else if (given.outcome === 'failed') {
+    done.failed++
+    if (given.isRefused) done.refused++
+  } else if (given.outcome === 'conflict') {
     done.conflicting++
     if (done.conflicts.length < maxShown) done.conflicts.push({ tenantId, conflicts: given.conflicts })
   }

@@ -24,6 +24,7 @@ import {
   freeNames,
   insertManagedRole,
   listTenantRoles,
+  listUsedRoles,
   releaseRole,
 } from '../../tenancy/roles/managed-role-store.ts'
 import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
@@ -33,6 +34,7 @@ import { recordRules } from './record-rules.ts'
 import type { InstalledRules } from './store.ts'
 import {
   type Conflict,
+  hasLeftRoles,
   type NamesPlan,
   planNames,
   planPolicies,
@@ -67,7 +69,7 @@ export async function giveRules(
   const { tenantId } = recipient
   const known = await lockManifestRevision(tx, tenantId)
   if (known === null || known >= rules.revision) return { outcome: 'current' }
-  const state = await readState(tx, tenantId)
+  const state = await readState(tx, tenantId, { rules, adopt })
   const names = planNames(rules, state, adopt)
   if (names.conflicts.length > 0) return { outcome: 'conflict', conflicts: names.conflicts }
   const roles = rolesAfter(recipient, names, state)
@@ -82,13 +84,15 @@ export async function giveRules(
     isFilled(webhooks.written) ||
     isFilled(webhooks.removed)
   if (dryRun) return { outcome: isChanged ? 'changed' : 'unchanged', kept: 0 }
-  await writeNames(tx, recipient, names, roles)
+  // Policies come before roles are removed, because earlier versions name these; both before names are written, because
+  // a new or renamed role can take the name of one that leaves.
   await Promise.all([
     ...policies.removed.map(({ id }) => deletePolicy(tx, tenantId, id, null)),
     ...policies.written.map((policy) => writeManaged(tx, recipient, rules, policy)),
   ])
-  await writeWebhooks(tx, recipient, webhooks)
   const kept = await removeNames(tx, tenantId, names)
+  await writeNames(tx, recipient, names, roles)
+  await writeWebhooks(tx, recipient, webhooks)
   await setManifestRevision(tx, tenantId, { revision: rules.revision, isChanged })
   if (isChanged) await recordRules(tx, rules, recipient, { names, policies, webhooks, kept })
   return { outcome: isChanged ? 'changed' : 'unchanged', kept: kept.length }
@@ -97,13 +101,19 @@ export async function giveRules(
 const isFilled = (list: readonly unknown[]) => list.length > 0
 
 // Statements that are asked for together share a round trip.
-async function readState(tx: Tx, tenantId: string): Promise<TenantState> {
+async function readState(
+  tx: Tx,
+  tenantId: string,
+  { rules, adopt }: { rules: InstalledRules; adopt: boolean },
+): Promise<TenantState> {
   const [roles, definitions, managedPolicies] = await Promise.all([
     listTenantRoles(tx, tenantId),
     listDefinitions(tx, tenantId),
     listManagedPolicies(tx, tenantId),
   ])
-  return { roles, definitions, managedPolicies }
+  // Only a role that leaves its place has to be known as used or not.
+  const usedRoles = adopt || hasLeftRoles(rules, roles) ? await listUsedRoles(tx, tenantId) : []
+  return { roles, usedRoles: new Set(usedRoles), definitions, managedPolicies }
 }
 
 type PlannedRole = NamesPlan['roles'][number]
@@ -153,7 +163,7 @@ async function writeNames(
   const renamed = roles.filter(
     ({ current, wanted }) => current && current.name_key !== roleNameKey(wanted.name),
   )
-  if (renamed.length > 1)
+  if (renamed.length > 0)
     await freeNames(
       tx,
       tenantId,

@@ -13,6 +13,8 @@ import type { InstalledRules } from './store.ts'
 /** What a tenant has. */
 export interface TenantState {
   roles: readonly TenantRole[]
+  /** The ids of the managed roles that members have or the tenant's own policies name. */
+  usedRoles: ReadonlySet<string>
   definitions: readonly DefinitionRow[]
   managedPolicies: readonly PolicyRow[]
 }
@@ -46,22 +48,25 @@ export function planNames({ manifests }: InstalledRules, state: TenantState, ado
     conflicts: [],
   }
   const kept = new Set<string>()
+  const isDeclared = declaredRoles(manifests)
   for (const { application, compiled } of manifests) {
-    const keys = new Set(compiled.roles.map(({ key }) => key))
     for (const wanted of compiled.roles) {
-      const found = roleFor(state.roles, application, wanted, keys)
-      if (found && found.managed_by !== application && !(adopt && isOwn(found)))
-        plan.conflicts.push({ application, code: 'role_name_taken', pointer: `/roles/${wanted.key}/name` })
+      const found = roleFor(state, application, wanted, isDeclared, adopt)
+      if (found === 'taken') {
+        plan.conflicts.push(roleNameTaken(application, wanted))
+        continue
+      }
       if (found) kept.add(found.id)
       if (!found || !isSameRole(found, application, wanted))
-        plan.roles.push({ application, wanted, current: found ?? null })
+        plan.roles.push({ application, wanted, current: found })
     }
     for (const wanted of compiled.attributes) {
       const found = state.definitions.find(
         ({ category, key }) => category === wanted.category && key === wanted.key,
       )
       const pointer = `/attributes/${wanted.category}.${wanted.key}`
-      if (found && found.managed_by !== application && !(adopt && found.managed_by === null))
+      // Names are unique across the manifests, so it is the tenant's own or left the manifest of another application.
+      if (found && found.managed_by !== application && !adopt)
         plan.conflicts.push({ application, code: 'attribute_taken', pointer })
       else if (found && found.data_type !== wanted.data_type)
         plan.conflicts.push({ application, code: 'attribute_type', pointer: `${pointer}/data_type` })
@@ -74,24 +79,65 @@ export function planNames({ manifests }: InstalledRules, state: TenantState, ado
   plan.removedDefinitions = state.definitions.filter(
     ({ id, managed_by }) => managed_by !== null && !kept.has(id),
   )
+  if (plan.conflicts.length === 0) plan.conflicts.push(...namesKept(plan, state))
   return plan
 }
 
-/** The tenant's role for a role of the manifest: with its key, or with its name if that one's key is gone. */
-function roleFor(
-  roles: readonly TenantRole[],
-  application: string,
-  { key, name }: ManagedRole,
-  keys: ReadonlySet<string>,
-): TenantRole | undefined {
-  const own = roles.filter(({ managed_by }) => managed_by === application)
-  const sameName = roles.find(({ name_key }) => name_key === roleNameKey(name))
-  // A role that gives up this name in the same manifest is no obstacle.
-  const isRenamed = sameName?.managed_by === application && keys.has(sameName.managed_as ?? '')
-  return own.find(({ managed_as }) => managed_as === key) ?? (isRenamed ? undefined : sameName)
+type Declares = (role: TenantRole) => boolean
+
+/** Tells whether the manifest that a role comes from still has its key. */
+function declaredRoles(manifests: InstalledRules['manifests']): Declares {
+  const keys = new Map(
+    manifests.map(({ application, compiled }) => [
+      application,
+      new Set(compiled.roles.map(({ key }) => key)),
+    ]),
+  )
+  return ({ managed_by, managed_as }) =>
+    managed_by !== null && managed_as !== null && keys.get(managed_by)?.has(managed_as) === true
 }
 
-const isOwn = ({ managed_by, is_system }: TenantRole) => managed_by === null && !is_system
+/** Whether the tenant has managed roles that left the manifests. */
+export const hasLeftRoles = ({ manifests }: InstalledRules, roles: readonly TenantRole[]): boolean => {
+  const isDeclared = declaredRoles(manifests)
+  return roles.some((role) => role.managed_by !== null && !isDeclared(role))
+}
+
+/** The tenant's role that becomes a role of the manifest, null for a new one, or `taken` if another role keeps its name. */
+function roleFor(
+  { roles, usedRoles }: TenantState,
+  application: string,
+  { key, name }: ManagedRole,
+  isDeclared: Declares,
+  adopt: boolean,
+): TenantRole | null | 'taken' {
+  const byKey = roles.find((role) => role.managed_by === application && role.managed_as === key) ?? null
+  const holder = roles.find(({ name_key }) => name_key === roleNameKey(name))
+  // Names are unique across the manifests, so a declared role with this name gives it up in the same transaction.
+  if (!holder || holder === byKey || isDeclared(holder)) return byKey
+  // Only the key changed: the members keep the role.
+  if (!byKey && holder.managed_by === application) return holder
+  // It left the manifests and is deleted before names are written. One in use becomes the tenant's own.
+  if (holder.managed_by !== null && !usedRoles.has(holder.id)) return byKey
+  return adopt && !holder.is_system ? holder : 'taken'
+}
+
+const roleNameTaken = (application: string, { key }: ManagedRole): Conflict => ({
+  application,
+  code: 'role_name_taken',
+  pointer: `/roles/${key}/name`,
+})
+
+/** The conflicts with roles in use whose place an adopted role takes: they become the tenant's own, with their names. */
+const namesKept = ({ roles, removedRoles }: NamesPlan, { usedRoles }: TenantState): Conflict[] =>
+  roles
+    .filter(({ wanted, current }) =>
+      removedRoles.some(
+        ({ id, name_key }) =>
+          id !== current?.id && usedRoles.has(id) && name_key === roleNameKey(wanted.name),
+      ),
+    )
+    .map(({ application, wanted }) => roleNameTaken(application, wanted))
 
 const isSameRole = (
   role: TenantRole,

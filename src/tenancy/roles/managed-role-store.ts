@@ -54,7 +54,18 @@ export async function changeManagedRole(tx: Tx, role: GivenRole): Promise<void> 
     where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system`)
 }
 
-/** Frees the names of roles that get new ones, because two of them can swap names. */
+/** The ids of the managed roles that a member has or a policy of the tenant's own names. */
+export function listUsedRoles(tx: Tx, tenantId: string): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+    select r.id from roles r where r.tenant_id = ${tenantId} and r.managed_by is not null and (
+      exists (select from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = r.id)
+      or exists (
+        select from policies p where p.tenant_id = ${tenantId} and p.managed_by is null
+          and (p.rules -> 'subjects' -> 'roles' ? r.id::text
+               or p.rules -> 'approval' -> 'approver' -> 'roles' ? r.id::text)))`)
+}
+
+/** Frees the names of roles that get new ones, because another role can take an old name. */
 export async function freeNames(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
   tx.later(sql.unsafe`
     update roles set name_key = id::text where tenant_id = ${tenantId} and id = any(${sql.array(ids, 'uuid')})`)
