@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { Operations } from '../api/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
@@ -16,17 +17,30 @@ interface Begun {
   qr: string
 }
 
-/** Sets up an authenticator app: a name, the QR code, its first code. */
-export function SetUpApp({ onDone }: { onDone: () => void }) {
-  const [begun, setBegun] = useState<Begun | null>(null)
-  return begun ? <Confirm begun={begun} onDone={onDone} /> : <Begin onBegun={setBegun} />
+type SetUp = Operations['POST /auth/otp/totp/setup/']
+
+export interface SetUpCalls {
+  begin: (body: SetUp['body']) => Promise<SetUp['answer']>
+  confirm: (body: { code: string; device_id: string }) => Promise<unknown>
 }
 
-function Begin({ onBegun }: { onBegun: (begun: Begun) => void }) {
+const inSession: SetUpCalls = {
+  begin: (body) => call('POST /auth/otp/totp/setup/', { body }),
+  confirm: (body) => call('POST /auth/otp/totp/confirm/', { body }),
+}
+
+/** Sets up an authenticator app: a name, the QR code, its first code. */
+export function SetUpApp({ calls = inSession, onDone }: { calls?: SetUpCalls; onDone: () => void }) {
+  const [begun, setBegun] = useState<Begun | null>(null)
+  return begun ? <Confirm {...{ calls, begun, onDone }} /> : <Begin calls={calls} onBegun={setBegun} />
+}
+
+function Begin({ calls, onBegun }: { calls: SetUpCalls; onBegun: (begun: Begun) => void }) {
   const { busy, problem, onSubmit } = useSubmit(async (form) => {
     const name = textOf(form, 'name')
     const answer = await confirmed(
-      (current_password) => call('POST /auth/otp/totp/setup/', { body: { name, current_password } }),
+      (current_password) =>
+        calls.begin({ name, ...(current_password !== undefined && { current_password }) }),
       { takesPassword: true },
     )
     onBegun({ deviceId: answer.device.id, secret: answer.secret, qr: answer.qr_svg })
@@ -42,10 +56,10 @@ function Begin({ onBegun }: { onBegun: (begun: Begun) => void }) {
   )
 }
 
-function Confirm({ begun, onDone }: { begun: Begun; onDone: () => void }) {
+function Confirm({ calls, begun, onDone }: { calls: SetUpCalls; begun: Begun; onDone: () => void }) {
   const { deviceId, secret, qr } = begun
   const { busy, problem, onSubmit } = useSubmit(async (form) => {
-    await call('POST /auth/otp/totp/confirm/', { body: { code: textOf(form, 'code'), device_id: deviceId } })
+    await calls.confirm({ code: textOf(form, 'code'), device_id: deviceId })
     onDone()
   })
   return (

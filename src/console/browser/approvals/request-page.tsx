@@ -12,7 +12,8 @@ import { Icon } from '../parts/icon.tsx'
 import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
-import { renewSession, useMay, useProfile } from '../session/session.ts'
+import { useMay, useProfile } from '../session/session.ts'
+import { useSwitch } from '../session/switch-organisation.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { tones } from './approvals-page.tsx'
 import { Facts } from './facts.tsx'
@@ -54,12 +55,7 @@ export function RequestPage() {
 
 /** A link from a mail about another organisation of the person. */
 function Elsewhere({ tenant }: { tenant: { id: string; name: string } }) {
-  const client = useQueryClient()
-  const enter = () =>
-    call('POST /auth/switch-tenant/', { body: { tenant_id: tenant.id } }).then(
-      () => renewSession(client),
-      sayFault,
-    )
+  const { switchTo, dialog } = useSwitch()
   return (
     <Page title={texts.title} width="text">
       <Card>
@@ -67,12 +63,13 @@ function Elsewhere({ tenant }: { tenant: { id: string; name: string } }) {
           icon="building"
           title={words.elsewhere(tenant.name)}
           action={
-            <Button kind="primary" onClick={() => void enter()}>
+            <Button kind="primary" onClick={() => void switchTo(tenant)}>
               {words.enter}
             </Button>
           }
         />
       </Card>
+      {dialog}
     </Page>
   )
 }

@@ -5,14 +5,25 @@ import { Button } from '../parts/button.tsx'
 import { Confirmations } from '../parts/confirmation.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Toasts } from '../parts/toasts.tsx'
-import { useMay } from '../session/session.ts'
+import { useMay, useProfile } from '../session/session.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { areas } from './areas.ts'
 import { OrganisationSwitcher } from './organisation-switcher.tsx'
 import { texts } from './texts.ts'
 
-/** Navigation at the side, the page beside it. */
+/** What was begun in one organisation ends with a switch, also one in another tab: everything but messages is new. */
 export function Frame() {
+  const { current_tenant: here } = useProfile()
+  return (
+    <>
+      <Pages key={here.id} />
+      <Toasts />
+    </>
+  )
+}
+
+/** Navigation at the side, the page beside it. */
+function Pages() {
   const [open, setOpen] = useState(false)
   const address = useRouterState({ select: ({ location }) => location.pathname })
   useEffect(() => setOpen(false), [address])
@@ -39,7 +50,6 @@ export function Frame() {
         </Dialog.Portal>
       </Dialog.Root>
       <Confirmations />
-      <Toasts />
       <main className="sheet" id="content" tabIndex={-1}>
         <Outlet />
       </main>

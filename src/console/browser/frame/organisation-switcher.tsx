@@ -1,45 +1,21 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call, request } from '../api/client.ts'
-import { asProblem } from '../api/problem.ts'
+import { call } from '../api/client.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Badge } from '../parts/button.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Menu, MenuGroup, MenuItem, MenuLine } from '../parts/menu.tsx'
-import { say, sayFault } from '../parts/toasts.tsx'
-import { renewSession, useProfile } from '../session/session.ts'
+import { useProfile } from '../session/session.ts'
+import { type Organisation, useSwitch } from '../session/switch-organisation.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { texts } from './texts.ts'
-
-interface Brief {
-  id: string
-  name: string
-  slug: string
-}
 
 /** The organisation that the pages are about, and the person's others. */
 export function OrganisationSwitcher() {
   const { current_tenant: here, memberships } = useProfile()
-  const client = useQueryClient()
   const [creating, setCreating] = useState(false)
-  const [waiting, setWaiting] = useState<Brief | null>(null)
-
-  const enter = async (tenant: Brief) => {
-    await renewSession(client)
-    say(texts.switched(tenant.name))
-  }
-  const switchTo = async (tenant: Brief) => {
-    if (tenant.id === here.id) return
-    try {
-      await call('POST /auth/switch-tenant/', { body: { tenant_id: tenant.id } })
-      await enter(tenant)
-    } catch (error) {
-      if (asProblem(error).code === 'otp_required') setWaiting(tenant)
-      else sayFault(error)
-    }
-  }
+  const { switchTo, dialog } = useSwitch()
   return (
     <>
       <Menu
@@ -74,28 +50,7 @@ export function OrganisationSwitcher() {
         </MenuItem>
       </Menu>
       <NewOrganisation open={creating} onClose={() => setCreating(false)} onCreated={switchTo} />
-      <FormDialog
-        open={waiting !== null}
-        onClose={() => setWaiting(null)}
-        title={texts.secondFactor.title}
-        about={texts.secondFactor.about(waiting?.name ?? '')}
-        go="Continue"
-        submit={async (form) => {
-          await request('POST', '/session/second-factor/', { body: { code: textOf(form, 'code') } })
-          if (waiting) await enter(waiting)
-        }}
-      >
-        {() => (
-          <TextField
-            label="Code"
-            name="code"
-            className="code-input"
-            autoComplete="one-time-code"
-            autoFocus
-            required
-          />
-        )}
-      </FormDialog>
+      {dialog}
     </>
   )
 }
@@ -107,7 +62,7 @@ function NewOrganisation({
 }: {
   open: boolean
   onClose: () => void
-  onCreated: (tenant: Brief) => Promise<void>
+  onCreated: (tenant: Organisation) => Promise<void>
 }) {
   const { title, about, name, go } = texts.create
   return (

@@ -26,11 +26,6 @@ export const texts = {
     sessions: 'Sessions',
   },
   status: { suspended: 'Suspended', archived: 'Archived' },
-  switched: (name: string) => `You are now in ${name}`,
-  secondFactor: {
-    title: 'Second factor',
-    about: (name: string) => `${name} requires one. Enter a code of your app, or a recovery code.`,
-  },
   create: {
     title: 'New organisation',
     about: 'You become its owner, and can invite others.',

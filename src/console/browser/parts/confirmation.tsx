@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { useEffect, useSyncExternalStore } from 'react'
 import { call } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { Button } from './button.tsx'
@@ -51,6 +51,12 @@ export async function confirmed<T>(
   }
 }
 
+/** No call outlives the pages that made it. */
+function abandon(): void {
+  waiting?.cancel()
+  setWaiting(null)
+}
+
 /** Where {@link confirmed} asks. Once, around all pages. */
 export function Confirmations() {
   const current = useSyncExternalStore(
@@ -60,6 +66,7 @@ export function Confirmations() {
     },
     () => waiting,
   )
+  useEffect(() => abandon, [])
   if (!current) return null
   const { title, about, label, go } = current.by === 'password' ? texts.confirmPassword : texts.confirmCode
   const mail = () => call('POST /auth/otp/email/send/').then(() => say(texts.confirmCode.mailed), sayFault)

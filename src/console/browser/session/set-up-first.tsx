@@ -1,26 +1,23 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { SetUpApp } from '../account/set-up-app.tsx'
-import { Confirmations } from '../parts/confirmation.tsx'
+import { SetUpApp, type SetUpCalls } from '../account/set-up-app.tsx'
+import { request } from '../api/client.ts'
 import { Notice } from '../parts/notice.tsx'
-import { Toasts } from '../parts/toasts.tsx'
-import { Gate } from './gate.tsx'
-import { renewSession } from './session.ts'
 import { texts } from './texts.ts'
 
-/** Sets up the first second factor, which the organisation demands, before the session begins. */
-export function SetUpFirst({ onOther }: { onOther: () => void }) {
-  const client = useQueryClient()
+/** As the waiting sign-in, also where a session runs that may not go on without the factor. */
+const waiting: SetUpCalls = {
+  begin: async (body) =>
+    (await request('POST', '/session/second-factor/app/', { body })).body as Awaited<
+      ReturnType<SetUpCalls['begin']>
+    >,
+  confirm: (body) => request('POST', '/session/second-factor/app/confirm/', { body }),
+}
+
+/** Sets up the first second factor, which the organisation demands, before the session begins or goes on. */
+export function SetUpFirst({ onDone }: { onDone: () => void }) {
   return (
-    <Gate title={texts.factor.title}>
+    <>
       <Notice icon="shield">{texts.factor.none}</Notice>
-      <Confirmations />
-      <Toasts />
-      <SetUpApp onDone={() => void renewSession(client)} />
-      <div className="quiet-links">
-        <button type="button" className="text-button" onClick={onOther}>
-          {texts.factor.other}
-        </button>
-      </div>
-    </Gate>
+      <SetUpApp calls={waiting} onDone={onDone} />
+    </>
   )
 }

@@ -37,6 +37,11 @@ export const texts = {
       `The code is right, but this factor is new and counts from ${at}. Use another one, or wait until then.`,
     none: 'This organisation requires a second factor, and you have none yet. Set up an authenticator app to go on.',
   },
+  switch: {
+    done: (name: string) => `You are now in ${name}`,
+    demands: (name: string) => `${name} requires a second factor.`,
+    cancel: 'Cancel',
+  },
   forgot: {
     title: 'Reset your password',
     about: 'We mail you a link with which you choose a new one.',

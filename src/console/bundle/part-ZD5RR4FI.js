@@ -1,1 +1,0 @@
-import{b as a,c as b}from"./part-KEDT5TFT.js";import"./part-JJWPY72U.js";import"./part-PIQ6W3LX.js";import"./part-KYHG55GP.js";import"./part-K5R4IUKP.js";import"./part-UX4Y6OQI.js";import"./part-JQGGPXXE.js";export{b as ApprovalsPage,a as tones};
