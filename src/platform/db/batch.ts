@@ -1,11 +1,11 @@
 import type { QuerySqlToken } from 'slonik'
 import { inPostgresSpan } from '../tracing/span.ts'
 import type { Answer, Statement } from './flush.ts'
-import type { Connection, Pool } from './pool.ts'
+import { type Connection, type Pool, statementNamed } from './pool.ts'
 import { statementOf } from './statement.ts'
 import { Statements } from './statements.ts'
 import { assertOutside, type Databases, repeated } from './transaction.ts'
-import { commit, opening, type Scope, scopeFault } from './tx.ts'
+import { type Scope, scopeFault, scopeStatement } from './tx.ts'
 
 /** What a batch sees, and whether it only reads. */
 interface BatchOptions {
@@ -13,9 +13,12 @@ interface BatchOptions {
   readOnly: boolean
 }
 
+const beReadOnly = `select set_config('transaction_read_only', 'on', true)`
+
 /**
- * A transaction in one round trip: begin, scope, statements and commit go out together. It collects statements until
- * `send`; then no more can be asked for. All answers resolve after the commit, or all reject.
+ * A transaction in one round trip: scope and statements go out together. They need no begin and commit: what is sent
+ * before one Sync is one transaction, which an error rolls back (PostgreSQL documentation, 54.2.4, pipelining). It
+ * collects statements until `send`; then no more can be asked for. All answers resolve after the commit, or all reject.
  */
 export class Batch extends Statements {
   readonly #pool: Pool
@@ -54,15 +57,14 @@ export class Batch extends Statements {
   async #run(connection: Connection): Promise<Answer[]> {
     const { prepared } = this.#pool
     const { scope, readOnly } = this.#options
-    const begin = opening(scope, prepared, readOnly)
-    const { answers, error } = await connection.send([...begin, ...this.#statements, commit(prepared)])
-    if (error) {
-      await connection.rollBack()
-      throw error
-    }
-    const fault = scopeFault(scope, answers)
+    const before = [
+      ...(scope ? [scopeStatement(scope, prepared)] : []),
+      ...(readOnly ? [statementNamed('read-only', beReadOnly, prepared)] : []),
+    ]
+    const { answers, error } = await connection.send([...before, ...this.#statements])
+    const fault = error ?? scopeFault(scope, answers[0])
     if (fault) throw fault
-    return answers.slice(begin.length)
+    return answers.slice(before.length)
   }
 }
 

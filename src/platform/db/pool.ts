@@ -148,6 +148,8 @@ export const statementNamed = (name: string, text: string, prepared: boolean): S
   values: [],
 })
 
+const isFatal = (error: Error) => (error as { severity?: string }).severity === 'FATAL'
+
 /** Postgres refuses a prepared statement: its columns changed since it was parsed, or a pooler lost it. */
 const statementLost = /^(0A|26)/
 
@@ -167,7 +169,8 @@ function connectionOf(client: pg.PoolClient, answerMs: number): Connection {
       clearTimeout(timer)
       if (!error) return { answers, error }
       if (late) return { answers, error: noAnswer() }
-      if (statementLost.test(sqlState(error))) close()
+      // A FATAL error is followed by the end of the connection, which may not have arrived yet.
+      if (statementLost.test(sqlState(error)) || isFatal(error)) close()
       return { answers, error: lostConnection(error) }
     },
     async rollBack() {

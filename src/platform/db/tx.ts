@@ -11,22 +11,23 @@ export interface Scope {
 }
 
 /** How a transaction begins: `begin`, and the scope if it has one. */
-export function opening(scope: Scope | null, prepared: boolean, readOnly = false): Statement[] {
-  const begin = readOnly
-    ? statementNamed('begin-read', 'begin read only', prepared)
-    : statementNamed('begin', 'begin', prepared)
-  if (!scope) return [begin]
-  const { name, text } = statementNamed('scope', setScope, prepared)
-  return [begin, { name, text, values: [scope.tenantId, scope.userId] }]
+function opening(scope: Scope | null, prepared: boolean): Statement[] {
+  const begin = statementNamed('begin', 'begin', prepared)
+  return scope ? [begin, scopeStatement(scope, prepared)] : [begin]
 }
 
 const setScope = `select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true)`
 
-export const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
+/** Sets the scope until the transaction ends. */
+export function scopeStatement({ tenantId, userId }: Scope, prepared: boolean): Statement {
+  return { ...statementNamed('scope', setScope, prepared), values: [tenantId, userId] }
+}
 
-/** The error of a flush whose answers begin with those of {@link opening}: null when the scope was set as asked. */
-export function scopeFault(scope: Scope | null, answers: readonly Answer[]): Error | null {
-  const [tenantId, userId] = answers[1]?.rows[0] ?? []
+const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
+
+/** Null when the answer to {@link scopeStatement} says that the scope was set as asked. */
+export function scopeFault(scope: Scope | null, answer: Answer | undefined): Error | null {
+  const [tenantId, userId] = answer?.rows[0] ?? []
   const isSet = !scope || (tenantId === scope.tenantId && userId === scope.userId)
   return isSet ? null : new Error('The scope was not set')
 }
@@ -110,7 +111,7 @@ export class Tx extends Statements {
       ...begin,
       ...asked.map(({ statement }) => statement),
     ])
-    this.#failure = error ?? (begin.length > 0 ? scopeFault(this.#scope, answers) : null)
+    this.#failure = error ?? (begin.length > 0 ? scopeFault(this.#scope, answers[1]) : null)
     if (this.#failure && !error) return this.#failure
     for (const [index, answer] of answers.slice(begin.length).entries()) asked[index]?.resolve(answer)
     return this.#failure

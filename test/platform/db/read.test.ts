@@ -240,7 +240,7 @@ t.test(
       [a.tenantId, a.tenantId, a.tenantId],
     )
     t.same(tenants, ['a'])
-    t.same(sent, [5], 'begin, scope, two statements, commit')
+    t.same(sent, [4], 'scope, read only, two statements')
     flushes.unsubscribe(count)
     const settled = await readInTenant({ api: pool }, b, (read) =>
       Promise.allSettled([listRoles(read), endings.malformed!(read, b), listRoles(read)]),
