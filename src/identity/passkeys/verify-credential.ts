@@ -67,8 +67,8 @@ async function assertNoCertificates(attestationObject: string): Promise<void> {
 
 /**
  * Checks a use of a known passkey (WebAuthn §7.2): challenge, origin, relying party, user verification, signature,
- * counter, and that it names its person, which it must if nobody else did (`discovered`). Null, and a log line with the
- * reason, if it is refused.
+ * counter, and that it names its person, which it must if the request did not (`discovered`). Null, and a log line with
+ * the reason, if it is refused.
  */
 export async function verifyUsedCredential(
   deps: Deps,

@@ -204,5 +204,9 @@ export function isPermission(name: ActionName): boolean {
 
 /** The actions that a system role permits on every object, for API answers. Those on own objects only are not listed. */
 export function permissionsOf(role: SystemRole): ActionName[] {
-  return actionNames.filter((name) => actions[name].roles.includes(role))
+  return permissionsByRole.get(role) ?? []
 }
+
+const permissionsByRole = new Map(
+  systemRoles.map((role) => [role, actionNames.filter((name) => actions[name].roles.includes(role))]),
+)

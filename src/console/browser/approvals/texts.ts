@@ -35,7 +35,7 @@ export const texts = {
     body: 'What would be sent',
     noBody: 'The call has no body.',
     votes: 'Votes',
-    noVotes: 'Nobody has voted yet.',
+    noVotes: 'No votes yet.',
     needed: (count: number) => (count === 1 ? 'One approval is needed.' : `${count} approvals are needed.`),
     approved: 'approved',
     rejected: 'rejected',

@@ -23,7 +23,7 @@ export const texts = {
     auditor: 'Reads everything, changes nothing',
   } as Record<string, string>,
   empty: {
-    title: 'Nobody matches',
+    title: 'No one matches',
     about: 'No member has this name, role and status.',
     clear: 'Clear the filters',
   },
