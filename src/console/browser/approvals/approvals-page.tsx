@@ -4,6 +4,7 @@ import type { ApprovalRequest } from '../api/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge } from '../parts/button.tsx'
+import { FilterSelect } from '../parts/filter-select.tsx'
 import { useFilters } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
 import { List, Table } from '../parts/list.tsx'
@@ -56,19 +57,12 @@ export function ApprovalsPage() {
       </nav>
       {all && (
         <div className="toolbar">
-          <select
-            className="input"
-            aria-label={texts.anyStatus}
-            value={status ?? ''}
-            onChange={(event) => change({ status: event.target.value })}
-          >
-            <option value="">{texts.anyStatus}</option>
-            {(Object.keys(tones) as Status[]).map((one) => (
-              <option key={one} value={one}>
-                {texts.status[one]}
-              </option>
-            ))}
-          </select>
+          <FilterSelect
+            label={texts.anyStatus}
+            value={status}
+            options={(Object.keys(tones) as Status[]).map((one) => [one, texts.status[one]])}
+            onChange={(one) => change({ status: one })}
+          />
         </div>
       )}
       <Card>

@@ -6,6 +6,7 @@ import { useDepartments, useRoles } from '../members/queries.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { SearchField } from '../parts/field.tsx'
+import { FilterSelect } from '../parts/filter-select.tsx'
 import { useFilters, useTyped } from '../parts/filters.ts'
 import { List, Table } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
@@ -52,19 +53,12 @@ export function InvitationsPage() {
     <Page title={texts.title} about={texts.about} actions={invite}>
       <div className="toolbar">
         <SearchField label={texts.search} value={typed} onChange={(event) => setTyped(event.target.value)} />
-        <select
-          className="input"
-          aria-label={texts.anyStatus}
-          value={filters.status ?? ''}
-          onChange={(event) => change({ status: event.target.value })}
-        >
-          <option value="">{texts.anyStatus}</option>
-          {(Object.keys(tones) as Status[]).map((status) => (
-            <option key={status} value={status}>
-              {texts.status[status]}
-            </option>
-          ))}
-        </select>
+        <FilterSelect
+          label={texts.anyStatus}
+          value={filters.status}
+          options={(Object.keys(tones) as Status[]).map((one) => [one, texts.status[one]])}
+          onChange={(one) => change({ status: one })}
+        />
       </div>
       <Card>
         <List

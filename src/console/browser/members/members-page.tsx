@@ -5,6 +5,7 @@ import { InviteDialog } from '../invitations/invite-dialog.tsx'
 import { nameOf, Person } from '../parts/avatar.tsx'
 import { Badge, Button } from '../parts/button.tsx'
 import { SearchField } from '../parts/field.tsx'
+import { FilterSelect } from '../parts/filter-select.tsx'
 import { useFilters, useTyped } from '../parts/filters.ts'
 import { List, Table } from '../parts/list.tsx'
 import { Empty } from '../parts/notice.tsx'
@@ -51,29 +52,18 @@ export function MembersPage() {
     >
       <div className="toolbar">
         <SearchField label={texts.search} value={typed} onChange={(event) => setTyped(event.target.value)} />
-        <select
-          className="input"
-          aria-label={texts.anyRole}
-          value={filters.role ?? ''}
-          onChange={(event) => change({ role: event.target.value })}
-        >
-          <option value="">{texts.anyRole}</option>
-          {roles.map(({ id, name }) => (
-            <option key={id} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <select
-          className="input"
-          aria-label={texts.anyStatus}
-          value={filters.status ?? ''}
-          onChange={(event) => change({ status: event.target.value })}
-        >
-          <option value="">{texts.anyStatus}</option>
-          <option value="active">{texts.status.active}</option>
-          <option value="suspended">{texts.status.suspended}</option>
-        </select>
+        <FilterSelect
+          label={texts.anyRole}
+          value={filters.role}
+          options={roles.map(({ name }) => [name, name])}
+          onChange={(role) => change({ role })}
+        />
+        <FilterSelect
+          label={texts.anyStatus}
+          value={filters.status}
+          options={Object.entries(texts.status)}
+          onChange={(status) => change({ status })}
+        />
       </div>
       <Card>
         <List
