@@ -1,5 +1,5 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
-import { listing, type ObjectListers } from '../platform/list-objects.ts'
+import { lister, type ObjectListers } from '../platform/list-objects.ts'
 import { showRequest } from './approvals/show-request.ts'
 import { findRequest, listRequests, type RequestRow, requestList } from './approvals/store.ts'
 import { builtInDefinitions } from './attributes/built-in.ts'
@@ -42,7 +42,7 @@ export const authorizationObjects: ObjectFinders = {
 
 /** Lists the objects of this context, for searches. */
 export const authorizationLists: ObjectListers = {
-  policy: listing(
+  policy: lister(
     policyList,
     async (tx, { tenantId }, page) => {
       const schema = await readPolicySchema(tx, tenantId)
@@ -50,18 +50,18 @@ export const authorizationLists: ObjectListers = {
     },
     ({ schema, ...row }) => policyResource({ row, schema }),
   ),
-  attribute_definition: listing(
+  attribute_definition: lister(
     definitionList,
     (tx, { tenantId }, page) => pageOfDefinitions(tx, tenantId, builtInDefinitions, page),
     definitionResource,
   ),
-  approval_request: listing(
+  approval_request: lister(
     requestList,
     (tx, { tenantId, userId, now }, page) =>
       listRequests(tx, { tenantId, userId, roleIds: [] }, { view: 'all', now, page }),
     requestResource,
   ),
-  decision: listing(
+  decision: lister(
     decisionList,
     (tx, { tenantId }, page) => listDecisions(tx, tenantId, null, page),
     (row) => decisionResource({ row, whole: true }),

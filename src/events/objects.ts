@@ -1,5 +1,5 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
-import { listing, type ObjectListers } from '../platform/list-objects.ts'
+import { lister, type ObjectListers } from '../platform/list-objects.ts'
 import { showEntry } from './audit-log/audit-schemas.ts'
 import { auditList, findAuditEntry, listAuditLog } from './audit-log/store.ts'
 import { envelopeOf } from './envelope.ts'
@@ -25,12 +25,8 @@ export const eventObjects: ObjectFinders = {
 
 /** Lists the objects of this context, for searches. */
 export const eventLists: ObjectListers = {
-  webhook: listing(
-    webhookList,
-    (tx, { tenantId }, page) => listWebhooks(tx, tenantId, page),
-    webhookResource,
-  ),
-  audit: listing(
+  webhook: lister(webhookList, (tx, { tenantId }, page) => listWebhooks(tx, tenantId, page), webhookResource),
+  audit: lister(
     auditList,
     (tx, { tenantId }, page) => listAuditLog(tx, tenantId, page),
     (entry) => ({ id: entry.id, fields: showEntry(entry) }),

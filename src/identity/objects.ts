@@ -1,5 +1,5 @@
 import type { FindObject, ObjectFinders } from '../platform/find-object.ts'
-import { listing, type ObjectListers } from '../platform/list-objects.ts'
+import { lister, type ObjectListers } from '../platform/list-objects.ts'
 import { userList } from '../tenancy/members/store.ts'
 import { toJsonDevice } from './otp/device-schemas.ts'
 import { deviceList, findDevice, listDevices } from './otp/store.ts'
@@ -41,7 +41,7 @@ export const identityObjects: ObjectFinders = {
   },
 }
 
-const people = listing(userList, (tx, { tenantId }, page) => listUsersOf(tx, tenantId, page), userResource)
+const people = lister(userList, (tx, { tenantId }, page) => listUsersOf(tx, tenantId, page), userResource)
 
 /** Lists the objects of this context, for searches. Sessions, devices and passkeys are those of the searching person. */
 export const identityLists: ObjectListers = {
@@ -51,7 +51,7 @@ export const identityLists: ObjectListers = {
   email_verification: people,
   otp: people,
   access: people,
-  session: listing(
+  session: lister(
     sessionList,
     async (tx, { userId, now }, page) =>
       (await listSessionsOf(tx, userId, now, page)).map((session) => ({ ...session, userId })),
@@ -61,13 +61,13 @@ export const identityLists: ObjectListers = {
       fields: toJsonSession(session, ''),
     }),
   ),
-  passkey: listing(
+  passkey: lister(
     passkeyList,
     async (tx, { userId }, page) =>
       (await listPasskeys(tx, userId, page)).map((passkey) => ({ ...passkey, userId })),
     ({ userId, ...passkey }) => ({ id: passkey.id, ownerId: userId, fields: toJsonPasskey(passkey) }),
   ),
-  otp_device: listing(
+  otp_device: lister(
     deviceList,
     async (tx, { userId, now }, page) =>
       (await listDevices(tx, userId, page)).map((device) => ({ ...device, userId, now })),

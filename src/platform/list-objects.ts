@@ -30,7 +30,7 @@ export type ObjectListers = Readonly<Record<string, ListObjects>>
  * A lister over the rows of a list, in its usual order. `load` gives the rows of a page; `show` an object as decisions
  * see it.
  */
-export const listing =
+export const lister =
   <Row extends object>(
     list: List,
     load: (tx: Tx, scope: ObjectScope, page: ListPage) => Promise<readonly Row[]>,
@@ -48,7 +48,7 @@ export const listing =
   }
 
 /** A lister of at most a few objects, which are listed at once. */
-export const listingAll =
+export const listerOfAll =
   (load: (tx: Tx, scope: ObjectScope) => Promise<readonly (FoundObject & { id: string })[]>): ListObjects =>
   async (tx, scope, after) => {
     if (after) return []

@@ -1,5 +1,5 @@
 import type { ObjectFinders } from '../platform/find-object.ts'
-import { listing, listingAll, type ObjectListers } from '../platform/list-objects.ts'
+import { lister, listerOfAll, type ObjectListers } from '../platform/list-objects.ts'
 import { departmentResource } from './departments/department-schemas.ts'
 import { departmentList, findDepartment, listDepartments } from './departments/store.ts'
 import { invitationResource } from './invitations/invitation-schemas.ts'
@@ -37,18 +37,18 @@ export const tenancyObjects: ObjectFinders = {
 
 /** Lists the objects of this context, for searches. */
 export const tenancyLists: ObjectListers = {
-  tenant: listingAll(async (tx, { tenantId, userId }) => {
+  tenant: listerOfAll(async (tx, { tenantId, userId }) => {
     const tenant = await findTenant(tx, tenantId, userId)
     return tenant ? [tenantResource(tenant)] : []
   }),
-  member: listing(memberList, (tx, { tenantId }, page) => listMembers(tx, tenantId, page), memberResource),
-  role: listing(roleList, (tx, { tenantId }, page) => listRoles(tx, tenantId, page), roleResource),
-  department: listing(
+  member: lister(memberList, (tx, { tenantId }, page) => listMembers(tx, tenantId, page), memberResource),
+  role: lister(roleList, (tx, { tenantId }, page) => listRoles(tx, tenantId, page), roleResource),
+  department: lister(
     departmentList,
     (tx, { tenantId }, page) => listDepartments(tx, tenantId, page),
     departmentResource,
   ),
-  invitation: listing(
+  invitation: lister(
     invitationList,
     (tx, { tenantId, now }, page) => listInvitations(tx, tenantId, page, now),
     invitationResource,

@@ -1,10 +1,7 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import type { ListPage, ListQuery } from '../../platform/db/list.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import { answerPage, pageOf } from '../../platform/http/lists.ts'
+import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, publicRoute, type Route, route } from '../../platform/http/route.ts'
 import { bodyId } from '../../platform/http/schemas.ts'
 import { signedIn } from '../auth/token-schemas.ts'
@@ -29,15 +26,14 @@ import { beginPasskeyVerification, verifyPasskey } from './verify-passkey.ts'
 
 const tag = 'Passkeys'
 
-function pageOfPasskeys(deps: Deps, caller: Caller, query: ListQuery) {
-  const { userId } = caller
-  const load = (page: ListPage) =>
-    inTenant(deps.db, caller, async (tx) => ({
-      rows: await listPasskeys(tx, userId, page),
-      count: await countPasskeys(tx, userId, page),
-    }))
-  return answerPage(deps, caller, passkeyList, { path: '/api/v1/auth/passkeys', query }, load, toJsonPasskey)
-}
+const passkeys = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/auth/passkeys',
+    list: passkeyList,
+    rows: (read, { caller: { userId } }, page) =>
+      pageAndCount(listPasskeys(read, userId, page), countPasskeys(read, userId, page)),
+    show: toJsonPasskey,
+  })
 
 export const passkeyRoutes = (deps: Deps): Route[] => [
   route({
@@ -69,14 +65,12 @@ export const passkeyRoutes = (deps: Deps): Route[] => [
   }),
   route({
     method: 'GET',
-    path: '/api/v1/auth/passkeys',
     action: 'passkey:list',
     tag,
     summary: 'List your passkeys',
-    query: passkeyList.query,
     status: 200,
     answer: pageOf(passkeySchema),
-    handle: ({ caller, query }) => pageOfPasskeys(deps, caller, query),
+    ...passkeys(deps),
   }),
   changeRoute({
     method: 'PATCH',

@@ -27,13 +27,15 @@ export const passkeyList = defineList({
 })
 
 /** A page of a person's passkeys. */
-export function listPasskeys(tx: Tx, userId: string, page: ListPage): Promise<readonly PasskeyRow[]> {
-  return tx.any(sql.type(passkeyRow)`select ${columns} from passkeys where user_id = ${userId} ${page.tail}`)
+export function listPasskeys(read: Read, userId: string, page: ListPage): Promise<readonly PasskeyRow[]> {
+  return read.any(
+    sql.type(passkeyRow)`select ${columns} from passkeys where user_id = ${userId} ${page.tail}`,
+  )
 }
 
 /** How many passkeys {@link listPasskeys} lists over all pages. */
-export function countPasskeys(tx: Tx, userId: string, page: ListPage): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+export function countPasskeys(read: Read, userId: string, page: ListPage): Promise<number> {
+  return read.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from passkeys where user_id = ${userId} ${page.conditions}`)
 }
 
