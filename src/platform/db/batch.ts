@@ -17,7 +17,7 @@ const beReadOnly = `select set_config('transaction_read_only', 'on', true)`
 
 /**
  * A transaction in one round trip: scope and statements go out together. They need no begin and commit: what is sent
- * before one Sync is one transaction, which an error rolls back (PostgreSQL documentation, 54.2.4, pipelining). It
+ * before one Sync is one transaction, which an error rolls back (PostgreSQL documentation, Message Flow, Pipelining). It
  * collects statements until `send`; then no more can be asked for. All answers resolve after the commit, or all reject.
  */
 export class Batch extends Statements {
@@ -46,10 +46,10 @@ export class Batch extends Statements {
     this.#sent = true
     if (this.#statements.length === 0) return
     const { retried } = this.#pool
-    const text = this.#statements.map((statement) => statement.text).join('; ')
+    const text = () => ({ 'db.query.text': this.#statements.map((statement) => statement.text).join('; ') })
     const run = (connection: Connection) => this.#run(connection)
     const { readOnly } = this.#options
-    inPostgresSpan(readOnly ? 'read' : 'transaction', { 'db.query.text': text }, () =>
+    inPostgresSpan(readOnly ? 'read' : 'transaction', text, () =>
       repeated(() => (readOnly ? this.#pool.forRead(run) : this.#pool.forTransaction(run)), retried),
     ).then(this.#answers.resolve, this.#answers.reject)
   }

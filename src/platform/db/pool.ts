@@ -26,7 +26,7 @@ export interface PoolLoad {
 
 /** A connection of a pool, held by one caller. */
 export interface Connection {
-  /** One round trip. Never rejects; a lost connection is an error with the SQLSTATE 08006. */
+  /** One round trip. Never rejects: the error is 08006 for a lost connection, 57014 where Postgres did not answer. */
   send(statements: readonly Statement[]): Promise<Outcome>
   /** Ends a transaction that is still open. A connection that cannot do that is closed. */
   rollBack(): Promise<void>

@@ -26,8 +26,10 @@ export function inTenant<T>(
   { tenantId, userId }: Scope,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  return inPostgresSpan('transaction', { 'bailiwick.role': 'api' }, () =>
-    transact(db.api, { tenantId, userId }, work, timeouts.transaction),
+  return inPostgresSpan(
+    'transaction',
+    () => ({ 'bailiwick.role': 'api' }),
+    () => transact(db.api, { tenantId, userId }, work, timeouts.transaction),
   )
 }
 
@@ -40,14 +42,20 @@ export function asSystem<T>(
   _reason: string,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  return inPostgresSpan('transaction', { 'bailiwick.role': 'system' }, () =>
-    transact(db.system, null, work, timeouts.transaction),
+  return inPostgresSpan(
+    'transaction',
+    () => ({ 'bailiwick.role': 'system' }),
+    () => transact(db.system, null, work, timeouts.transaction),
   )
 }
 
 /** Runs `work` as the worker role, which sees the outbox, mails and events of all tenants. */
 export function asWorker<T>(db: Pick<Databases, 'worker'>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return inPostgresSpan('transaction', { 'bailiwick.role': 'worker' }, () => transact(db.worker, null, work))
+  return inPostgresSpan(
+    'transaction',
+    () => ({ 'bailiwick.role': 'worker' }),
+    () => transact(db.worker, null, work),
+  )
 }
 
 const surrounding = new AsyncLocalStorage<{ open: boolean }>()

@@ -37,9 +37,13 @@ export function inSpan<T>(
 }
 
 /** Runs `work`, a call to Postgres, in a child of the active span. Without an active span it only runs `work`. */
-export function inPostgresSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
+export function inPostgresSpan<T>(
+  name: string,
+  attributes: () => Attributes,
+  work: () => Promise<T>,
+): Promise<T> {
   if (!trace.getActiveSpan()) return work()
-  const options = { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql', ...attributes } }
+  const options = { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql', ...attributes() } }
   return inSpan(name, options, context.active(), work)
 }
 
