@@ -52,7 +52,7 @@ t.test('a policy in shadow mode decides nothing, and is recorded with what it wo
   t.match(secret, { decision: true, context: { effect: 'allow', obligations: [] } })
   t.equal((await ask(owner, 'doc:read', { status: 'open' })).decision, true)
   const refused = await ask(member, 'doc:write')
-  t.equal(refused.decision, false, 'an allow in shadow mode gives nobody anything')
+  t.equal(refused.decision, false, 'an allow in shadow mode permits nothing')
 
   const read = async (id: string, by = owner) => (await by.get(`/api/v1/decisions/${id}/`)).body
   t.match(await read(secret.context.id), {

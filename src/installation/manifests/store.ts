@@ -43,8 +43,8 @@ export function readManifestRevision(tx: Tx): Promise<number> {
 const lockKey = 0x0bad4
 
 /**
- * Makes new tenants and new manifests wait for each other until the transaction ends. A tenant that is created with the
- * rules of a revision is therefore visible to whoever writes the next one.
+ * Makes new tenants and new manifests wait for each other until the transaction ends. So the author of a revision sees
+ * every tenant that was created with the rules of the one before.
  */
 export async function lockManifests(tx: Tx, as: 'creator of a tenant' | 'author'): Promise<void> {
   if (as === 'author') await tx.query(sql.unsafe`select pg_advisory_xact_lock(${lockKey})`)

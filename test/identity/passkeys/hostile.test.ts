@@ -82,9 +82,9 @@ t.test('a sign-in with a passkey is refused in one shape, whatever is wrong', as
   const handle = await next()
   handle.response.userHandle = theirs.response.userHandle
   await check('the user handle of another person', await send(handle))
-  const nobody = await next()
-  delete nobody.response.userHandle
-  await check('no user handle', await send(nobody))
+  const unnamed = await next()
+  delete unnamed.response.userHandle
+  await check('no user handle', await send(unnamed))
   await check(
     'client data that are no JSON',
     await send({ ...honest, response: { ...honest.response, clientDataJSON: 'AAAA' } }),

@@ -212,7 +212,7 @@ t.test(
   },
 )
 
-t.test('with passkeys off, nobody signs in by one, and nobody becomes weaker', async (t) => {
+t.test('with passkeys off, no one signs in by one, and no account becomes weaker', async (t) => {
   const person = await service.signUp()
   const { authenticator, passkey } = await registerPasskey(service, person)
   await verifyPasskey(service, authenticator, person.access)

@@ -43,10 +43,10 @@ async function startBoard(t: Test) {
 
 t.test('the board requires name and password, and opens for the right ones only', async (t) => {
   const { ask, logged } = await startBoard(t)
-  const nobody = await ask()
-  t.equal(nobody.status, 401)
-  t.equal(nobody.headers.get('www-authenticate'), 'Basic realm="Bailiwick queues", charset="UTF-8"')
-  t.notMatch(nobody.text, 'Dashboard')
+  const anonymous = await ask()
+  t.equal(anonymous.status, 401)
+  t.equal(anonymous.headers.get('www-authenticate'), 'Basic realm="Bailiwick queues", charset="UTF-8"')
+  t.notMatch(anonymous.text, 'Dashboard')
   const wrong = [
     basic(right, 'admin'),
     basic(''),
