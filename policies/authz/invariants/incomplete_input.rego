@@ -81,7 +81,7 @@ _resource_complete(resource) if {
 }
 
 _policies_complete(slice) if {
-	is_string(slice.tenant_id)
+	lib.nullable_text(slice.tenant_id)
 	is_boolean(slice.looks_at_resource)
 	is_object(slice.policies)
 	is_boolean(slice.deny.filled)

@@ -19,9 +19,13 @@ export function concerns(
  * and covering one action and resource type (`concerns`).
  */
 export function buildSlice(tenantId: string, revision: number, policies: readonly SlicePolicy[]): Slice {
+  return policies.length === 0 ? emptySlice(tenantId, revision) : sliceOf(tenantId, revision, policies)
+}
+
+function sliceOf(tenantId: string, revision: number, policies: readonly SlicePolicy[]): Slice {
   const compiled = policies.map((policy) => policy.compiled)
   const attributes: Record<string, DataType> = Object.assign({}, ...compiled.map((one) => one.attributes))
-  const text = sliceText(tenantId, policies, attributes)
+  const text = sliceText(policies.length === 0 ? null : tenantId, policies, attributes)
   return {
     tenantId,
     revision,
@@ -72,18 +76,12 @@ export const bytesPerValue = 192
 // One of these precedes each value. They also count inside texts, so the sum is an upper bound.
 const marks = new Set([...',:[{'].map((mark) => mark.charCodeAt(0)))
 
-const noPolicies = new Map<string, Slice>()
-const noPoliciesKept = 10_000
-
-/** A slice without policies. Returns the same object for the same revision, so that it is parsed once. */
-export function emptySlice(tenantId: string, revision: number): Slice {
-  const known = noPolicies.get(tenantId)
-  if (known?.revision === revision) return known
-  if (noPolicies.size >= noPoliciesKept) noPolicies.clear()
-  const slice = buildSlice(tenantId, revision, [])
-  noPolicies.set(tenantId, slice)
-  return slice
-}
+/** A slice without policies. All have the same `text`, which an instance parses once, whatever the number of tenants. */
+export const emptySlice = (tenantId: string, revision: number): Slice => ({
+  ...noPolicies,
+  tenantId,
+  revision,
+})
 
 // The route gives the type of a resource; everything else is known only after loading it.
 const isOfResource = (name: string) => name.startsWith('resource.') && name !== 'resource.type'
@@ -100,7 +98,7 @@ type Lists = { filled: boolean; any: string[] } & Record<
 >
 const noLists = (): Lists => ({ filled: false, any: [], role: {}, department: {}, user: {} })
 
-function sliceText(tenantId: string, chosen: readonly SlicePolicy[], attributes: object): string {
+function sliceText(tenantId: string | null, chosen: readonly SlicePolicy[], attributes: object): string {
   const lists = { deny: noLists(), gate: noLists(), allow: noLists(), duty: noLists() }
   const policies: Record<string, object> = {}
   for (const [index, policy] of chosen.toSorted(byPriority).entries()) {
@@ -141,3 +139,8 @@ function entryOf({ id, version, name, priority, compiled }: SlicePolicy) {
     ...(approval && { approval }),
   }
 }
+
+const noPolicies = sliceOf('', 0, [])
+
+/** The `text` of every slice without policies. It names no tenant. */
+export const textWithoutPolicies = noPolicies.text

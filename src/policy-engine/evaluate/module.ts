@@ -1,4 +1,5 @@
 import * as sdk from '@open-policy-agent/opa-wasm'
+import { textWithoutPolicies } from '../compile/slice.ts'
 import type { Bundle } from './bundle.ts'
 
 // TypeScript declares WebAssembly in its DOM library, which this project does not include. This is the part in use.
@@ -46,12 +47,12 @@ const maxPages = (64 * 1024 * 1024) / page
 /** One instance of the policy module. Do not use it again after `evaluate` threw. */
 export interface PolicyInstance {
   /**
-   * Evaluates an input (JSON, see `inputText`) with a slice, whose `text` is parsed once per object. Returns the
+   * Evaluates an input (JSON, see `inputText`) with a slice, whose `text` is parsed once per object, and without policies once. Returns the
    * result, or undefined if there is none. Throws strings, objects or errors.
    */
   evaluate(entrypoint: Entrypoint, input: string, slice: { readonly text: string }): unknown
   /** whether this slice is parsed */
-  holds(slice: object): boolean
+  holds(slice: { readonly text: string }): boolean
   /** bytes in use at the end of the last evaluation, parsed slices included */
   usedBytes(): number
 }
@@ -96,7 +97,7 @@ export function foreignBuiltins(wasm: Uint8Array<ArrayBuffer>): string[] {
 function instanceOf(
   { wasmInstance: { exports }, mem, entrypoints: ids }: LoadedPolicy,
   data: { catalogue: unknown },
-) {
+): PolicyInstance {
   let view = Buffer.from(mem.buffer)
   // When the memory grows it becomes a new buffer, and the old one gets the length 0.
   const memory = (): Buffer => {
@@ -113,16 +114,23 @@ function instanceOf(
   }
   const catalogue = parsed(JSON.stringify(data.catalogue))
   const cataloguePath = parsed('["catalogue"]')
-  let top = exports.opa_heap_ptr_get()
-  const slices = new WeakMap<object, number>()
-
-  function dataWith(slice: { readonly text: string }): number {
-    const known = slices.get(slice)
-    if (known !== undefined) return known
-    exports.opa_heap_ptr_set(top)
-    const address = parsed(`{"slice":${slice.text}}`)
+  const parsedData = (sliceText: string): number => {
+    const address = parsed(`{"slice":${sliceText}}`)
     if (exports.opa_value_add_path(address, cataloguePath, catalogue) !== 0)
       throw new Error('the module cannot add the catalogue')
+    return address
+  }
+  const withoutPolicies = parsedData(textWithoutPolicies)
+  let top = exports.opa_heap_ptr_get()
+  const slices = new WeakMap<object, number>()
+  const addressOf = (slice: { readonly text: string }) =>
+    slice.text === textWithoutPolicies ? withoutPolicies : slices.get(slice)
+
+  function dataWith(slice: { readonly text: string }): number {
+    const known = addressOf(slice)
+    if (known !== undefined) return known
+    exports.opa_heap_ptr_set(top)
+    const address = parsedData(slice.text)
     top = exports.opa_heap_ptr_get()
     slices.set(slice, address)
     return address
@@ -148,7 +156,7 @@ function instanceOf(
 
   return {
     evaluate,
-    holds: (slice: object) => slices.has(slice),
+    holds: (slice) => addressOf(slice) !== undefined,
     usedBytes: () => exports.opa_heap_ptr_get(),
   }
 }
