@@ -46,7 +46,8 @@ export function withPools<R extends Role, T>(
   return withDatabase(config, roles, async (complete) => {
     const urls = roleUrls(complete, roles)
     await assertDatabaseIsSound(urls)
-    const options = { size: 2, prepared: false, applicationName: 'bailiwick-cli' }
+    const prepared = complete.DATABASE_PREPARED_STATEMENTS
+    const options = { size: 3, prepared, applicationName: 'bailiwick-cli' }
     const pools = await Promise.all(
       roles.map(async (role) => [role, await openPool(urls[role], options)] as const),
     )

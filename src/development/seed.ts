@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { Deps } from '../deps.ts'
-import { findCredentials, insertUser, markEmailVerified } from '../identity/users/store.ts'
-import { asSystem, inTenant } from '../platform/db/transaction.ts'
+import {
+  findCredentials,
+  insertUser,
+  insertVerifiedUsers,
+  markEmailVerified,
+} from '../identity/users/store.ts'
+import { asSystem, inTenant, type Tx } from '../platform/db/transaction.ts'
 import { appendEvent } from '../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../platform/outbox/time-ordered-id.ts'
+import { insertMembers } from '../tenancy/members/bulk-store.ts'
 import { insertMember } from '../tenancy/members/store.ts'
 import { listRolesNamed } from '../tenancy/roles/store.ts'
 import { createTenantWithOwner } from '../tenancy/tenants/create-tenant.ts'
@@ -69,14 +75,67 @@ export function seedMember(
 ): Promise<string | null> {
   return insertPerson(deps, tenantId, person, async (tx, user) => {
     const at = deps.clock()
-    const roles = await listRolesNamed(tx, tenantId, [person.role])
-    const roleIds = roles.map((role) => role.id)
+    const roleIds = await idsOfRole(tx, tenantId, person.role)
     await insertMember(tx, { id: timeOrderedId(at), tenantId, user, departmentId: null, roleIds, at })
   })
 }
 
+const idsOfRole = async (tx: Tx, tenantId: string, role: string) =>
+  (await listRolesNamed(tx, tenantId, [role])).map(({ id }) => id)
+
+const perTransaction = 250
+
+/**
+ * Creates verified people as members with a role, 250 in a transaction. They share one password hash. The rows are those
+ * that {@link seedMember} writes. Throws if an address has an account.
+ */
+export async function seedMembers(
+  { db, clock }: Pick<SeedDeps, 'db' | 'clock'>,
+  tenantId: string,
+  { people, passwordHash, role }: { people: Iterable<NamedPerson>; passwordHash: string; role: string },
+): Promise<void> {
+  for (const some of inGroups(people, perTransaction)) {
+    const at = clock()
+    const users = some.map((person) => ({ ...person, id: timeOrderedId(at), passwordHash, at }))
+    await inTenant(db, { tenantId, userId: users[0]!.id }, async (tx) => {
+      const roleIds = await idsOfRole(tx, tenantId, role)
+      insertVerifiedUsers(tx, users)
+      const members = users.map((user) => ({ id: timeOrderedId(at), user }))
+      insertMembers(tx, { tenantId, members, roleIds, at })
+      for (const { id, email } of users) await appendUserCreated(tx, { tenantId, id, email, at })
+    })
+  }
+}
+
+type NamedPerson = Pick<SeedPerson, 'email' | 'firstName' | 'lastName'>
+
+function* inGroups<T>(all: Iterable<T>, size: number): Generator<T[]> {
+  let group: T[] = []
+  for (const each of all) {
+    group.push(each)
+    if (group.length < size) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}
+
+const appendUserCreated = (
+  tx: Tx,
+  { tenantId, id, email, at }: { tenantId: string; id: string; email: string; at: number },
+) =>
+  appendEvent(tx, {
+    type: 'identity.user_created',
+    tenantId,
+    subject: id,
+    data: { user_id: id, email },
+    actorId: id,
+    requestId: 'seed',
+    at,
+  })
+
 type Join = (
-  tx: Parameters<typeof insertUser>[0],
+  tx: Tx,
   user: { id: string; email: string; firstName: string; lastName: string },
 ) => Promise<void>
 
@@ -93,16 +152,7 @@ async function insertPerson(
   const created = await inTenant(db, { tenantId, userId: id }, async (tx) => {
     if (!(await insertUser(tx, { id, email, passwordHash, firstName, lastName, at }))) return false
     await join(tx, { id, email, firstName, lastName })
-    const data = { user_id: id, email }
-    await appendEvent(tx, {
-      type: 'identity.user_created',
-      tenantId,
-      subject: id,
-      data,
-      actorId: id,
-      requestId: 'seed',
-      at,
-    })
+    await appendUserCreated(tx, { tenantId, id, email, at })
     return true
   })
   if (!created) return null

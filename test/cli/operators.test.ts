@@ -261,7 +261,15 @@ t.test('seed creates the demo once, and tenants with people who can log in', asy
   for (const { owner, tenant } of accounts) {
     const client = await service.logIn({ email: owner, password })
     t.equal(client.tenantId, tenant)
-    t.equal((await expect(200, client.get(`/api/v1/tenants/${tenant}/members/`))).count, 4)
+    const members = await expect(200, client.get(`/api/v1/tenants/${tenant}/members/?ordering=-created_at`))
+    t.equal(members.count, 4)
+    const [newest] = members.results
+    t.same(newest.roles, ['member'])
+    const other = await service.logIn({ email: newest.email, password })
+    t.match((await other.get('/api/v1/users/me/')).body, { email_verified: true, id: newest.user_id })
+    const events = `select e.type from events e join outbox o on o.id = e.id
+                    where e.subject = $1 and e.type like 'identity.user%'`
+    t.same(await rows(events, [newest.user_id]), [{ type: 'identity.user_created' }])
   }
 })
 

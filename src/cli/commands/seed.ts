@@ -4,7 +4,7 @@ import {
   randomPassword,
   type SeedDeps,
   seedDemo,
-  seedMember,
+  seedMembers,
   seedTenant,
 } from '../../development/seed.ts'
 import { openTenantSetUp } from '../../installation/manifests/set-up-tenant.ts'
@@ -55,8 +55,8 @@ interface SeededTenants {
   accounts: { tenant: string; owner: string; members: number }[]
 }
 
-// The command has two connections for each database role.
-const concurrency = 2
+// A pool of the command lets one transaction fewer run at a time than it has connections.
+const tenantsAtOnce = 2
 
 /**
  * Creates `tenants` new tenants with `members` people in each; the first of them is the owner. Addresses end in
@@ -72,24 +72,25 @@ async function seedTenants(
   const run = randomBytes(4).toString('hex')
   const person = (tenant: number, n: number) => ({
     email: `person${n}@t${tenant}-${run}.load.test`,
-    password,
-    passwordHash,
     firstName: 'Load',
     lastName: `Person ${n}`,
   })
+  function* others(tenant: number) {
+    for (let n = 2; n <= members; n++) yield person(tenant, n)
+  }
   const accounts: SeededTenants['accounts'] = []
-  for (let tenant = 1; tenant <= tenants; tenant++) {
+  const seedOne = async (tenant: number) => {
     const owner = person(tenant, 1)
-    const id = await seedTenant(deps, `Load ${run} ${tenant}`, owner)
+    const id = await seedTenant(deps, `Load ${run} ${tenant}`, { ...owner, password, passwordHash })
     if (!id) throw new Error('A random address was taken')
-    for (let first = 2; first <= members; first += concurrency)
-      await Promise.all(
-        Array.from({ length: Math.min(concurrency, members - first + 1) }, (_, i) =>
-          seedMember(deps, id, { ...person(tenant, first + i), role: 'member' }),
-        ),
-      )
-    accounts.push({ tenant: id, owner: owner.email, members })
+    await seedMembers(deps, id, { people: others(tenant), passwordHash, role: 'member' })
+    accounts[tenant - 1] = { tenant: id, owner: owner.email, members }
     say(`Tenant ${tenant} of ${tenants}`)
   }
+  let next = 1
+  const lane = async () => {
+    while (next <= tenants) await seedOne(next++)
+  }
+  await Promise.all(Array.from({ length: tenantsAtOnce }, lane))
   return { password, accounts }
 }
