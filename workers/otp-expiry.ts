@@ -1,4 +1,5 @@
 import { expired } from '../src/identity/expiry-store.ts'
+import { deleteAnswersBefore } from '../src/platform/idempotency/answer-store.ts'
 import type { WorkerDeps } from './deps.ts'
 import { inBatches } from './in-batches.ts'
 import { defineScheduled } from './schedule.ts'
@@ -12,10 +13,13 @@ export const otpExpiry = defineScheduled({
   run: sweep,
 })
 
+/** What the sweeper deletes, by kind. */
+export const swept = { ...expired, idempotency_keys: deleteAnswersBefore }
+
 /** Deletes expired rows; returns the number of rows of each kind. */
 export async function sweep(deps: Pick<WorkerDeps, 'db' | 'clock'>): Promise<Record<string, number>> {
   const deleted: Record<string, number> = {}
-  for (const [name, removeBatch] of Object.entries(expired))
+  for (const [name, removeBatch] of Object.entries(swept))
     deleted[name] = await inBatches(deps, (tx, limit) => removeBatch(tx, deps.clock(), limit))
   return deleted
 }

@@ -11,6 +11,7 @@ import {
 } from '../platform/errors.ts'
 import { preconditionFailed } from '../platform/http/etag.ts'
 import { problemBody } from '../platform/http/problem.ts'
+import { isRepeatable } from '../platform/http/repeatable-call.ts'
 import type { Route } from '../platform/http/route.ts'
 import { timestamp } from '../platform/http/schemas.ts'
 
@@ -106,7 +107,7 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
   ),
   422: answer(
     'UnprocessableContent',
-    'The policy is not valid: `errors` say where.',
+    'The policy is not valid: `errors` say where. Or the `Idempotency-Key` belongs to another call.',
     new ApiError(422, 'policy_invalid', 'The policy is not valid.'),
   ),
   429: answer(
@@ -134,6 +135,7 @@ export function errorAnswersOf(route: Route): Record<string, ZodOpenApiResponseO
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
   if (route.query) statuses.add(400)
   if (route.versioned && route.method !== 'GET') statuses.add(412)
+  if (isRepeatable(route)) for (const status of [400, 409, 422]) statuses.add(status)
   if (route.path.includes(':')) statuses.add(404)
   if (route.action !== 'public') for (const status of [401, 403, 429]) statuses.add(status)
   return Object.fromEntries([...statuses].sort().map((status) => [status, known(route, status)]))

@@ -6,6 +6,7 @@ import {
   type ZodOpenApiOverrideContext,
 } from 'zod-openapi'
 import { operationId } from '../platform/http/operation-id.ts'
+import { isRepeatable } from '../platform/http/repeatable-call.ts'
 import type { Route } from '../platform/http/route.ts'
 import { actions } from '../policy-engine/catalogue/actions.ts'
 import { errorAnswersOf } from './error-answers.ts'
@@ -111,11 +112,13 @@ function descriptionOf({ action, description }: Route) {
 }
 
 /** All path parameters are ids. A malformed id is answered like an unknown one. */
-function parametersOf({ path, query, method, versioned, action }: Route) {
+function parametersOf(route: Route) {
+  const { path, query, method, versioned, action } = route
   const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.guid()] as const)
   const inPath = ids.length > 0 && { path: z.object(Object.fromEntries(ids)) }
   const named = action !== 'public' && actions[action].gate ? approvalRequest : z.object({})
-  const headers = versioned && method !== 'GET' ? named.extend(ifMatch.shape) : named
+  const conditional = versioned && method !== 'GET' ? named.extend(ifMatch.shape) : named
+  const headers = isRepeatable(route) ? conditional.extend(idempotencyKey.shape) : conditional
   const header = Object.keys(headers.shape).length > 0 && { header: headers }
   return { requestParams: { ...inPath, ...(query && { query }), ...header } }
 }
@@ -131,6 +134,19 @@ const approvalRequest = z.object({
   'Approval-Request': z.uuid().optional().meta({
     description: 'The id of the approved request for exactly this call, if a policy asks for an approval',
   }),
+})
+
+const idempotencyKey = z.object({
+  'Idempotency-Key': z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .meta({
+      description:
+        'Visible ASCII characters, new for each call. For 24 hours, the same call with the same key gets the same answer, ' +
+        'with `Idempotency-Replayed: true`, and creates nothing again',
+    }),
 })
 
 const entityTagHeader = { ETag: { description: 'For `If-Match`', schema: { type: 'string' } } } as const

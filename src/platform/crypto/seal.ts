@@ -12,6 +12,7 @@ export type Purpose =
   | 'mail'
   | 'email-code'
   | 'magic-link'
+  | 'idempotency'
 
 /** Encrypts and computes keyed hashes with keys derived from SECRET_KEYS. The first key encrypts; all keys decrypt. */
 export interface Sealer {

@@ -37,6 +37,7 @@ export const frozenPolicies = [
   'events worker_all: all to bailiwick_worker using true check true',
   'feed_entries system_all: all to bailiwick_system using true check true',
   'feed_entries worker_all: all to bailiwick_worker using true check true',
+  'idempotency_keys worker_all: all to bailiwick_worker using true check true',
   'installation system_all: all to bailiwick_system using true check true',
   'invitations system_erases: delete to bailiwick_system using true',
   'invitations system_reads: select to bailiwick_system using true',
@@ -107,6 +108,8 @@ export const exemptTables: Record<string, string> = {
 
 /** Tables with a tenant_id whose rows belong to a user: the API reads them in the user form, or not at all. */
 export const tablesOfPeople: Record<string, string> = {
+  idempotency_keys:
+    'a user repeats a call; tenant_id is that of the token, also where the call makes a tenant',
   made_tenants: 'a user created the tenant, and can have left it since',
   link_tokens: 'a user confirms an address outside of any tenant; tenant_id says where the flow began',
   pending_sessions: 'a user is signing in; tenant_id says to which tenant',
@@ -131,6 +134,8 @@ export const globalKeys: Record<string, string> = {
 export const secretReaders: Record<string, string[]> = {
   'console_sessions.cookie_hash': ['bailiwick_system'],
   'application_tokens.token_hash': ['bailiwick_system'],
+  // The API opens it for the caller of the first call only, and workers seal it again.
+  'idempotency_keys.answer_sealed': ['bailiwick_api', 'bailiwick_worker'],
   'invitations.token_hash': ['bailiwick_system'],
   'link_tokens.token_hash': ['bailiwick_system'],
   'mails.content_sealed': ['bailiwick_worker'],

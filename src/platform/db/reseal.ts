@@ -19,6 +19,15 @@ export interface SealedColumn {
 /** Every encrypted column. A test compares the list with the catalogue. */
 export const sealedColumns: readonly SealedColumn[] = [
   {
+    table: 'idempotency_keys',
+    key: ['tenant_id', 'id'],
+    keyType: 'uuid',
+    column: 'answer_sealed',
+    purpose: 'idempotency',
+    role: 'worker',
+    context: ([tenantId, id]) => `${tenantId}.${id}`,
+  },
+  {
     table: 'mails',
     key: ['tenant_id', 'id'],
     keyType: 'uuid',

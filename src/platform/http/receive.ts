@@ -6,6 +6,7 @@ import { ApiError, type FieldError, invalidField, validationError } from '../err
 import { isUuid } from '../uuid.ts'
 import { preconditionFailed, readIfMatch } from './etag.ts'
 import { bodyReader, bodyText } from './read-body.ts'
+import { idempotencyKey as readKey } from './repeatable-call.ts'
 import type { Input } from './request-context.ts'
 import type { Route } from './route.ts'
 import { bearerToken } from './verify-token.ts'
@@ -25,6 +26,7 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
       const query = route.query ? parsed(route.query, flatQuery(http)) : undefined
       const ifMatch = precondition(http, route)
       const approvalId = namedApproval(http, route)
+      const idempotencyKey = readKey(http, route)
       const { params } = http
       const text = () => bodyText(http)
       const bearer = () => bearerToken(http)
@@ -35,6 +37,7 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
           query,
           ifMatch,
           approvalId,
+          idempotencyKey,
           text,
           bearer,
           requestInfo: http.state.requestInfo,

@@ -3,6 +3,7 @@ import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import type { DecisionQuery } from '../../policy-engine/evaluate/query.ts'
+import type { Sealer } from '../crypto/seal.ts'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import type { Databases } from '../db/transaction.ts'
 import type { DecisionPace } from '../decision-budget.ts'
@@ -20,6 +21,8 @@ export type DecidedRoute = Route & { action: ActionName }
 export type Input = Omit<RouteInput<unknown, unknown, Caller>, 'caller'> & {
   /** From `Approval-Request`: the id of the approval request that the caller names; null when there is none. */
   approvalId: string | null
+  /** From `Idempotency-Key`; null where the route does not honour it. */
+  idempotencyKey: string | null
 }
 
 /** A request with a known caller. The steps of request-path.ts work on it. */
@@ -47,6 +50,7 @@ export interface PathDeps {
   loadAuthContext: LoadAuthContext
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision
+  sealer: Sealer
   signer: TokenSigner
   semaphores: { perTenant: KeyedSemaphore }
 }

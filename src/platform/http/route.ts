@@ -129,6 +129,8 @@ export interface ChangeSpec<B extends ZodType, Q extends ZodObject, R extends Zo
   resource?(loaded: NoInfer<L>, input: InputOf<B, Q>): ResourceOf
   /** Slow work between decision and change, outside any transaction. `act` then has a transaction of its own. */
   prepare?(loaded: NoInfer<L>, input: InputOf<B, Q>): Promise<P>
+  /** The tenant that `act` writes to, where that is a new one. */
+  into?(prepared: NoInfer<P>): string
   /** Wraps the transaction of the change, for example in a limit that does not count failures. */
   around?<T>(
     change: () => Promise<T>,
@@ -187,6 +189,7 @@ export interface Changing {
   load?(tx: Tx, input: AnyInput): Promise<unknown>
   resource?(loaded: unknown, input: AnyInput): ResourceOf
   prepare?(loaded: unknown, input: AnyInput): Promise<unknown>
+  into?(prepared: unknown): string
   around?<T>(
     change: () => Promise<T>,
     known: { input: AnyInput; loaded: unknown; prepared: unknown },

@@ -1,9 +1,11 @@
 import { actions } from '../../policy-engine/catalogue/actions.ts'
+import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import { inTenant, type Tx } from '../db/transaction.ts'
 import { notFound, unavailable } from '../errors.ts'
 import type { GuardedCall } from './approvals.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
 import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
+import type { RepeatableCall } from './repeatable-call.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { type AnyInput, type Changing, overtaken } from './route.ts'
 
@@ -12,6 +14,8 @@ interface Change {
   input: AnyInput
   /** From `Approval-Request`. */
   approvalId: string | null
+  /** From `Idempotency-Key`; null without one. */
+  repeatable: RepeatableCall | null
 }
 
 const maxTries = 5
@@ -27,8 +31,9 @@ export const runChange = (deps: PathDeps, request: RequestContext, change: Chang
 
 async function decideAndChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
   const done = await inTenant(deps.db, request.caller, async (tx) => {
-    const { loaded, permitted } = await loadAndDecide(tx, deps, request, change)
+    const { first, loaded, permitted } = await loadAndDecide(tx, deps, request, change)
     if (permitted.effect !== 'allow') return { permitted, answer: undefined }
+    if (first) return { permitted, answer: repeated(request, first) }
     return { permitted, answer: await actAndConsume(tx, deps, request, change, { loaded, permitted }) }
   })
   assertAllowed(done.permitted)
@@ -37,58 +42,77 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
 
 /** Uses two transactions. Starts again when `act` returns `overtaken`; throws 503 `overloaded` after five tries. */
 async function decideThenChange(deps: PathDeps, request: RequestContext, change: Change): Promise<unknown> {
-  const { route, input } = change
+  const { route, input, repeatable } = change
   const { caller } = request
   for (let tries = 0; tries < maxTries; tries++) {
-    const { loaded, permitted } = await inTenant(deps.db, caller, (tx) =>
+    const { first, loaded, permitted } = await inTenant(deps.db, caller, (tx) =>
       loadAndDecide(tx, deps, request, change),
     )
     assertAllowed(permitted)
+    if (first) return repeated(request, first)
     const prepared = await route.prepare?.(loaded, input)
+    const scope = route.into ? { ...caller, tenantId: route.into(prepared) } : caller
     const act = () =>
-      inTenant(deps.db, caller, (tx) =>
-        actAndConsume(tx, deps, request, change, { loaded, permitted, prepared }),
-      )
+      inTenant(deps.db, scope, async (tx) => {
+        // The turn that the first transaction took has ended with it.
+        const first = repeatable ? await repeatable.find(tx) : null
+        if (first) return repeated(request, first)
+        return actAndConsume(tx, deps, request, change, { loaded, permitted, prepared })
+      })
     const answer = await (route.around ? route.around(act, { input, loaded, prepared }) : act())
     if (answer !== overtaken) return answer
   }
   throw unavailable('overloaded', 'Other requests are changing the same object. Try again.', 1)
 }
 
+/** The answer that an earlier call with the same `Idempotency-Key` got. */
+function repeated({ http }: RequestContext, first: { answer: unknown }): unknown {
+  http.set('Idempotency-Replayed', 'true')
+  return first.answer
+}
+
+/** Also gives the answer of the first call, if this one repeats it: the caller needs the permission still. */
 async function loadAndDecide(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
-  { route, input, approvalId }: Change,
+  { route, input, approvalId, repeatable }: Change,
 ) {
+  const first = repeatable ? await repeatable.find(tx) : null
   const call = guardedCall(request, input)
   // Lock the approval first: of two calls with the same approval, the second waits here and then finds it used.
-  const presented = approvalId === null ? null : await deps.approvals.find(tx, call, approvalId)
+  const presented = approvalId === null || first ? null : await deps.approvals.find(tx, call, approvalId)
   const loaded = route.load ? await route.load(tx, input) : undefined
   if (loaded === null) throw notFound()
   const resource = route.resource
     ? resourceIn(request, route.resource(loaded, input))
     : sentResource(request, input.body)
-  const permitted = actions[request.route.action].gate
+  const gated = actions[request.route.action].gate && !first
+  const permitted = gated
     ? await permitChange(tx, deps, request, resource, {
         call,
         named: approvalId === null ? null : { id: approvalId, presented },
       })
-    : permit(request, decide(deps, request, 'resource', resource))
-  return { loaded, permitted }
+    : permit(request, withoutGate(decide(deps, request, 'resource', resource)))
+  return { first, loaded, permitted }
 }
+
+/** The approval of a repeated call was consumed by the first one, which made the change. */
+const withoutGate = (decision: Decision): Decision =>
+  decision.effect === 'require_approval' ? { ...decision, effect: 'allow' } : decision
 
 async function actAndConsume(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
-  { route, input }: Change,
+  { route, input, repeatable }: Change,
   decided: { loaded: unknown; permitted: Allowed; prepared?: unknown },
 ): Promise<unknown> {
   const answer = await route.act(tx, input, decided.loaded, decided.prepared)
   const { approvalId } = decided.permitted
-  if (approvalId !== null && answer !== overtaken)
-    await deps.approvals.consume(tx, guardedCall(request, input), approvalId)
+  if (answer === overtaken) return answer
+  if (approvalId !== null) await deps.approvals.consume(tx, guardedCall(request, input), approvalId)
+  repeatable?.store(tx, answer)
   return answer
 }
 

@@ -2,6 +2,7 @@ import { notFound } from '../errors.ts'
 import { decide, resourceIn, sentResource } from './decide.ts'
 import type { Loading } from './load-request.ts'
 import { assertAllowed, type Permit, permit } from './permit.ts'
+import { repeatableCall } from './repeatable-call.ts'
 import type { Input, PathDeps, RequestContext } from './request-context.ts'
 import type { AnyInput } from './route.ts'
 import { runChange } from './run-change.ts'
@@ -33,7 +34,15 @@ export async function runRoute(
       return route.handle(loaded, routeInput)
     }
     case 'change':
-      return runChange(deps, request, { route, input: routeInput, approvalId: input.approvalId })
+      return runChange(deps, request, {
+        route,
+        input: routeInput,
+        approvalId: input.approvalId,
+        repeatable:
+          input.idempotencyKey === null
+            ? null
+            : repeatableCall(deps, request, routeInput, input.idempotencyKey),
+      })
   }
 }
 

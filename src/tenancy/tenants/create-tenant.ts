@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
-import { inTenant, type Tx } from '../../platform/db/transaction.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
@@ -110,41 +110,28 @@ export function createPersonalTenant(
   return createTenantWithOwner(tx, deps, { ...tenant, name: `${name}'s tenant`, slug: undefined })
 }
 
-/** Creates a tenant with the caller as owner. 409 `slug_taken` for a slug that the caller chose, 409 `limit_reached`. */
+/**
+ * Creates a tenant with the caller as owner; the scope of the transaction must be the new tenant. 409 `slug_taken` for a
+ * slug that the caller chose, 409 `limit_reached`.
+ */
 export async function createTenant(
-  deps: Deps,
-  caller: Caller,
-  body: { name: string; slug?: string | undefined },
+  tx: Tx,
+  deps: Pick<Deps, 'clock' | 'config' | 'setUpTenant'>,
+  { userId, auth, requestInfo, decisionId }: Caller,
+  { id, name, slug }: { id: string; name: string; slug?: string | undefined },
 ): Promise<TenantRow> {
-  const { db, clock, config } = deps
-  const at = clock()
-  const id = timeOrderedId(at)
-  const { userId, auth, requestInfo, decisionId } = caller
-  return inTenant(db, { tenantId: id, userId }, async (tx) => {
-    const founder = {
-      id: userId,
-      email: auth.user.email,
-      firstName: auth.user.firstName,
-      lastName: auth.user.lastName,
-    }
-    await createTenantWithOwner(tx, deps, {
-      id,
-      name: body.name,
-      slug: body.slug,
-      founder,
-      requestInfo,
-      decisionId,
-      at,
-    })
-    const max = config.LIMIT_TENANTS_PER_PERSON
-    if (!(await countCreatedTenant(tx, { userId, tenantId: id, max })))
-      throw new ApiError(
-        409,
-        'limit_reached',
-        `A person can create at most ${max} tenants. Deleted tenants count for 30 days.`,
-      )
-    const tenant = await findTenant(tx, id, userId)
-    if (!tenant) throw new Error('The new tenant cannot be read')
-    return tenant
-  })
+  const { email, firstName, lastName } = auth.user
+  const founder = { id: userId, email, firstName, lastName }
+  const at = deps.clock()
+  await createTenantWithOwner(tx, deps, { id, name, slug, founder, requestInfo, decisionId, at })
+  const max = deps.config.LIMIT_TENANTS_PER_PERSON
+  if (!(await countCreatedTenant(tx, { userId, tenantId: id, max })))
+    throw new ApiError(
+      409,
+      'limit_reached',
+      `A person can create at most ${max} tenants. Deleted tenants count for 30 days.`,
+    )
+  const tenant = await findTenant(tx, id, userId)
+  if (!tenant) throw new Error('The new tenant cannot be read')
+  return tenant
 }

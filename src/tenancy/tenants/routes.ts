@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { answerPage, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { changeStatus, deleteTenant } from './change-status.ts'
 import { createTenant } from './create-tenant.ts'
 import { countTenantsOf, findTenant, listTenantsOf, lockTenant, type TenantRow, tenantList } from './store.ts'
@@ -39,7 +40,7 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     answer: pageOf(tenantSchema),
     handle: ({ caller, query }) => listTenants(deps, caller, query),
   }),
-  route({
+  changeRoute({
     method: 'POST',
     path: '/api/v1/tenants',
     action: 'tenant:create',
@@ -49,7 +50,10 @@ export const tenantRoutes = (deps: Deps): Route[] => [
     status: 201,
     answer: tenantSchema,
     refusals: [409],
-    handle: async ({ caller, body }) => showTenant(await createTenant(deps, caller, body)),
+    prepare: async () => timeOrderedId(deps.clock()),
+    into: (id) => id,
+    act: async (tx, { caller, body }, _loaded, id) =>
+      showTenant(await createTenant(tx, deps, caller, { ...body, id })),
   }),
   route({
     method: 'GET',

@@ -35,6 +35,10 @@ const requests: Record<string, () => Promise<unknown>> = {
   },
   'POST switch-tenant': () => ada.post('/api/v1/auth/switch-tenant/', { tenant_id: ada.tenantId }),
   'POST roles': () => ada.post(`${tenant}/roles/`, { name: `Role ${Math.random()}` }),
+  'POST roles, with Idempotency-Key': () => {
+    const headers = { 'idempotency-key': `key-${Math.random()}` }
+    return ada.post(`${tenant}/roles/`, { name: `Role ${Math.random()}` }, { headers })
+  },
   'PATCH roles/:rid': () => ada.patch(`${tenant}/roles/${role.body.id}/`, { name: `Role ${Math.random()}` }),
 }
 

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import type { Context } from 'koa'
+import type { Sealer } from '../crypto/seal.ts'
+import type { Tx } from '../db/transaction.ts'
+import { ApiError, invalidField } from '../errors.ts'
+import { findAnswer, storeAnswer, takeTurn } from '../idempotency/answer-store.ts'
+import { Versioned } from './etag.ts'
+import type { RequestContext } from './request-context.ts'
+import type { AnyInput, Route } from './route.ts'
+
+const keptMs = 86_400_000
+
+/** A call with an `Idempotency-Key`: repeated with the same key and body, it gets the same answer and changes nothing. */
+export interface RepeatableCall {
+  /**
+   * The answer of the first call; null if there is none. Throws 409 while another call with the key runs, 422 for
+   * another body. No other call with the key runs until the transaction ends.
+   */
+  find(tx: Tx): Promise<{ answer: unknown } | null>
+  /** Stores the answer, sealed, with the commit of its effect. */
+  store(tx: Tx, answer: unknown): void
+}
+
+/** Whether the route honours `Idempotency-Key`: it creates an object, in one transaction of the request. */
+export const isRepeatable = ({ method, status, kind }: Pick<Route, 'method' | 'status' | 'kind'>): boolean =>
+  method === 'POST' && status === 201 && kind === 'change'
+
+const form = /^[\x21-\x7e]{1,255}$/
+
+/** The `Idempotency-Key` of a request to a repeatable route. Null without one. Throws 400 for one of another form. */
+export function idempotencyKey(http: Context, route: Route): string | null {
+  const key = http.req.headers['idempotency-key']
+  if (key === undefined || !isRepeatable(route)) return null
+  if (typeof key === 'string' && form.test(key)) return key
+  throw invalidField(
+    'Idempotency-Key',
+    'Give 1 to 255 visible ASCII characters, for example a random UUID, and a new one for each call.',
+  )
+}
+
+/** The repeatable call of a request. `key` is its `Idempotency-Key`. */
+export function repeatableCall(
+  { sealer }: { sealer: Sealer },
+  { route, caller, now }: RequestContext,
+  { params, text }: AnyInput,
+  key: string,
+): RepeatableCall {
+  const { userId, tokenTenantId: tenantId } = caller
+  const id = uuidOf(digest([tenantId, userId, route.method, route.path, key]))
+  const bodyDigest = digest([params, text()])
+  const context = `${tenantId}.${id}`
+  return {
+    async find(tx) {
+      const [isFree, row] = await Promise.all([
+        takeTurn(tx, { tenantId, id }),
+        findAnswer(tx, { tenantId, id }, now),
+      ])
+      if (row && !row.body_digest.equals(bodyDigest)) throw keyReused()
+      if (row) return { answer: answerOf(JSON.parse(sealer.open('idempotency', row.answer_sealed, context))) }
+      if (!isFree) throw keyInFlight()
+      return null
+    },
+    store(tx, answer) {
+      const { version, body } = answer instanceof Versioned ? answer : { version: undefined, body: answer }
+      const answerSealed = sealer.seal('idempotency', JSON.stringify({ version, body }), context)
+      const expiresAt = now + keptMs
+      storeAnswer(tx, { tenantId, id, userId, bodyDigest, answerSealed, at: now, expiresAt })
+    },
+  }
+}
+
+const answerOf = ({ version, body }: { version?: number; body: unknown }) =>
+  version === undefined ? body : new Versioned(version, body)
+
+const digest = (parts: unknown[]): Buffer => createHash('sha256').update(JSON.stringify(parts)).digest()
+
+/** The first 128 bits of a digest, in the form of a UUID of version 8 (RFC 9562 §5.8). */
+function uuidOf(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`]
+  return [...parts, hex.slice(20, 32)].join('-')
+}
+
+const keyReused = () =>
+  new ApiError(
+    422,
+    'idempotency_key_reused',
+    'This Idempotency-Key belongs to another call in the last 24 hours. Give each call a key of its own.',
+  )
+
+const keyInFlight = () =>
+  new ApiError(
+    409,
+    'idempotency_key_in_flight',
+    'The first call with this Idempotency-Key is still running. Repeat the call in a moment.',
+    { headers: { 'Retry-After': '1' } },
+  )
