@@ -30,9 +30,9 @@ interface Operation {
 export function apiTypes(document: OpenApiDocument): string {
   const schemas = Object.entries((document.components?.schemas ?? {}) as Record<string, Schema>)
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
-    path.startsWith('/api/v1/')
+    /^\/(api|access)\/v1\//.test(path)
       ? Object.entries(methods as Record<string, Operation>).map(([method, operation]) =>
-          operationType(`${method.toUpperCase()} ${path.slice('/api/v1'.length)}`, operation),
+          operationType(`${method.toUpperCase()} ${consolePath(path)}`, operation),
         )
       : [],
   )
@@ -43,6 +43,10 @@ export function apiTypes(document: OpenApiDocument): string {
     '',
   ].join('\n\n')
 }
+
+/** The path below `/console/api`. */
+const consolePath = (path: string) =>
+  path.startsWith('/api/') ? path.slice('/api/v1'.length) : path.replace('/v1', '')
 
 function operationType(name: string, { parameters = [], requestBody, responses }: Operation): string {
   const query = parameters.filter((parameter) => parameter.in === 'query')

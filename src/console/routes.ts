@@ -16,9 +16,15 @@ import { deleteHeld } from './store.ts'
 /** Routes that exist for clients with tokens only. */
 const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
 
+const isServed = (path: string) => /^\/(api|access)\/v1\//.test(path) && !forTokens.has(path)
+
+/** Where the console serves a route: `/api/v1/…` below `/console/api/`, `/access/v1/…` below `/console/api/access/`. */
+const consolePath = (path: string) =>
+  path.replace(/^\/(api|access)\/v1/, (_, tree) => (tree === 'api' ? '/console/api' : '/console/api/access'))
+
 /**
  * Everything below `/console/`: the session (docs/how-to/console.md), and `/console/api/`, which serves the routes of
- * `/api/v1/` through the same pipeline with the console's cookie in place of a token. The pages are those of `page`.
+ * `/api/v1/` (and, below `access/`, `/access/v1/`) through the same pipeline with the console's cookie in place of a token. The pages are those of `page`.
  */
 export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): Middleware {
   const router = new Router()
@@ -33,8 +39,7 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
     router.register(path, [method], handler as never)
 
   for (const route of routes)
-    if (route.path.startsWith('/api/v1/') && !forTokens.has(route.path))
-      serve(route.method, route.path.replace('/api/v1', '/console/api'), requestPath(deps, route, session))
+    if (isServed(route.path)) serve(route.method, consolePath(route.path), requestPath(deps, route, session))
 
   const logIn = requestPath(deps, named('POST', 'auth/login'), session)
   const showFactor = requestPath(deps, named('POST', 'auth/otp/verify'), pending)

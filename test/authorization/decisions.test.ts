@@ -129,6 +129,12 @@ t.test('a policy can be tested without storing it', async (t) => {
     status: 422,
     body: { errors: [{ pointer: /^\/draft\/conditions/, line: 1, column: Number }] },
   })
+  t.match((await owner.post(`${policies}test-draft/`, { ...input(member.id), draft })).body, {
+    effect: 'deny',
+    applies: true,
+    matched: [{ name: 'None' }],
+  })
+  t.match((await owner.post(`${policies}test-draft/`, {})).body.errors, [{ field: 'draft' }])
   t.equal((await owner.get(`${policies}${policy.id}/`)).body.version, 1)
   t.equal((await member.post(url, {})).status, 403)
   const auditor = await colleague(service, owner, 'auditor')
@@ -146,6 +152,8 @@ t.test('a preview lists the recorded decisions that would change', async (t) => 
     counts: { allow_to_deny: 1, deny_to_allow: 0 },
     flips: [{ action: 'attribute_definition:create', before: 'allow', after: 'deny' }],
   })
+  const { body: asNew } = await owner.post(`${policies}preview-draft/`, { draft })
+  t.match(asNew, { counts: { allow_to_deny: 1 }, promotion_token: null }, 'a policy that is not stored')
   t.equal(
     (await owner.post('/api/v1/attribute-definitions/', { key: 'b', category: 'subject', data_type: 'ip' }))
       .status,

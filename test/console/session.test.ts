@@ -36,6 +36,12 @@ t.test(
       { status: 412 },
       'the same pipeline',
     )
+    const search = { subject: { type: 'user', id: person.id }, resource: { type: 'department', id: 'new' } }
+    t.match(
+      await browser.call('POST', '/console/api/access/search/action', search),
+      { status: 200, body: { results: [{ name: 'create' }, { name: 'list' }] } },
+      'searches of AuthZEN',
+    )
     const { cookie } = browser
     t.match(await browser.call('DELETE', '/console/session/'), {
       status: 200,

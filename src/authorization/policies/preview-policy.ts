@@ -9,9 +9,8 @@ import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
 import { promotionToken } from './promote-policy.ts'
-import type { PolicyTarget } from './read-policy.ts'
 import { type Replay, replayDecisions } from './replay.ts'
-import { startTrial } from './trial.ts'
+import { startTrial, type TrialTarget } from './trial.ts'
 
 export const policyPreview = z.object({
   draft: draftPolicy.optional(),
@@ -21,6 +20,9 @@ export const policyPreview = z.object({
     .max(1000, 'Preview on 1000 decisions at most.')
     .default(1000),
 })
+
+/** The same about a policy that is not stored. */
+export const draftPreview = policyPreview.extend({ draft: draftPolicy })
 
 interface Flip {
   decision_id: string
@@ -41,7 +43,7 @@ const maxInline = 200
 export async function previewPolicy(
   deps: Deps,
   caller: Caller,
-  target: PolicyTarget,
+  target: TrialTarget,
   { draft, limit }: z.output<typeof policyPreview>,
   text: () => string,
 ) {
@@ -56,13 +58,14 @@ export async function previewPolicy(
     const after = effects[index] ?? null
     return after === null || after === row.effect ? [] : [flipOf(row, after)]
   })
+  const { row: stored } = target
   const notReplayable = effects.filter((effect) => effect === null).length
   return {
     evaluated: rows.length - notReplayable,
     not_replayable: notReplayable,
     counts: countsOf(flips),
     flips,
-    promotion_token: draft ? null : promotionToken(deps, caller, target, trial.policies.revision),
+    promotion_token: draft || !stored ? null : promotionToken(deps, caller, stored, trial.policies.revision),
   }
 }
 

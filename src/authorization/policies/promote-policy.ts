@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { planChange } from './change-policy.ts'
 import { changeReason } from './policy-body.ts'
 import type { PolicyTarget } from './read-policy.ts'
+import type { PolicyRow } from './store.ts'
 import type { Plan } from './write-policy.ts'
 
 export const promotion = z.object({
@@ -27,7 +28,7 @@ type Promoter = Pick<Caller, 'tenantId' | 'userId'>
 export function promotionToken(
   { sealer, clock }: Pick<Deps, 'sealer' | 'clock'>,
   caller: Promoter,
-  { row }: PolicyTarget,
+  row: PolicyRow,
   revision: number,
 ): string | null {
   if (row.mode !== 'shadow') return null

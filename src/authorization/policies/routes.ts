@@ -11,66 +11,22 @@ import {
   route,
   type Target,
 } from '../../platform/http/route.ts'
-import { effectSchema, matchedSchema, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
 import { findRollback, planChange, planCreation, planRollback } from './change-policy.ts'
 import { removePolicy } from './delete-policy.ts'
 import { changeReason, newPolicy, policyChange } from './policy-body.ts'
 import { readPolicySchema } from './policy-schema.ts'
-import { policyPreview, previewPolicy } from './preview-policy.ts'
 import { planPromotion, promotion } from './promote-policy.ts'
 import { findTarget, policies, policyResource, versions } from './read-policy.ts'
 import { policySchema, showPolicy, versionSchema } from './show-policy.ts'
 import { policyStats, showStats } from './show-stats.ts'
 import { versionList } from './store.ts'
-import { policyTest, testPolicy } from './test-policy.ts'
+import { trialRoutes } from './trial-routes.ts'
 import { type Plan, writePolicy } from './write-policy.ts'
 
 const rollback = z.object({
   version: z.int('Give the version as a whole number.').min(1, 'Versions begin at 1.').max(2_000_000_000),
   change_reason: changeReason,
 })
-
-const testAnswer = z
-  .object({
-    effect: effectSchema.optional().meta({ description: 'The decision with this policy in force' }),
-    allowed: z.boolean().optional(),
-    applies: z.boolean().optional().meta({ description: 'Whether this policy applies' }),
-    matched: z.array(matchedSchema).optional(),
-    reasons: z.array(reasonSchema).optional(),
-    obligations: z.array(obligationSchema).optional(),
-    missing_attributes: z.array(z.string()).optional(),
-    trace: z
-      .unknown()
-      .optional()
-      .meta({ description: 'The condition, with the values that it was compared with' }),
-    cases: z.array(
-      z.object({ name: z.string(), effect: effectSchema, expect: effectSchema, passed: z.boolean() }),
-    ),
-    duration_us: z.int(),
-  })
-  .meta({ id: 'PolicyTestAnswer' })
-
-const previewAnswer = z
-  .object({
-    evaluated: z.int(),
-    not_replayable: z.int(),
-    counts: z.record(z.string(), z.int()),
-    flips: z.array(
-      z.object({
-        decision_id: z.uuid(),
-        action: z.string(),
-        subject: z.object({ id: z.string(), email: z.string().nullable() }),
-        resource: z.object({ type: z.string(), id: z.string().nullable() }),
-        before: effectSchema,
-        after: effectSchema,
-      }),
-    ),
-    promotion_token: z
-      .string()
-      .nullable()
-      .meta({ description: 'For `promote`: of a stored policy in shadow mode; valid for an hour' }),
-  })
-  .meta({ id: 'PolicyPreview' })
 
 const one = '/api/v1/policies/:id'
 const tag = 'Policies'
@@ -182,35 +138,7 @@ export const policyRoutes = (deps: Deps): Route[] => {
       prepare: (target, { caller, body, text }) => planRollback(deps, caller, target, body, text),
       act: write,
     }),
-    resourceRoute({
-      method: 'POST',
-      path: `${one}/test`,
-      action: 'policy:test',
-      tag,
-      summary: 'Try a policy, or a draft in its place',
-      description: 'Writes nothing. `{}` asks for yourself and the first action of the policy.',
-      body: policyTest,
-      status: 200,
-      answer: testAnswer,
-      refusals: [422],
-      load: findTarget,
-      resource: policyResource,
-      handle: (target, { caller, body, text }) => testPolicy(deps, caller, target, body, text),
-    }),
-    resourceRoute({
-      method: 'POST',
-      path: `${one}/preview`,
-      action: 'policy:test',
-      tag,
-      summary: 'List the recorded decisions that a policy, or a draft in its place, would change',
-      body: policyPreview,
-      status: 200,
-      answer: previewAnswer,
-      refusals: [422],
-      load: findTarget,
-      resource: policyResource,
-      handle: (target, { caller, body, text }) => previewPolicy(deps, caller, target, body, text),
-    }),
+    ...trialRoutes(deps),
     changeRoute({
       method: 'POST',
       path: `${one}/promote`,

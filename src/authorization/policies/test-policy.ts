@@ -14,8 +14,7 @@ import { listRolesNamed } from '../../tenancy/roles/store.ts'
 import { actionOf, isMemberType, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
 import { draftPolicy } from './policy-body.ts'
-import type { PolicyTarget } from './read-policy.ts'
-import { startTrial, type Trial } from './trial.ts'
+import { startTrial, type Trial, type TrialTarget } from './trial.ts'
 
 const properties = z.record(z.string().max(128), z.unknown(), 'Give properties as an object.').optional()
 const name = z.string('Give this as text.').min(1, 'Give at least one character.').max(254)
@@ -51,6 +50,9 @@ export const policyTest = input.extend({
   draft: draftPolicy.optional(),
 })
 
+/** The same about a policy that is not stored. */
+export const draftTest = policyTest.extend({ draft: draftPolicy })
+
 type TestInput = z.output<typeof input>
 type PolicyTest = z.output<typeof policyTest>
 
@@ -62,7 +64,7 @@ type PolicyTest = z.output<typeof policyTest>
 export async function testPolicy(
   deps: Deps,
   caller: Caller,
-  target: PolicyTarget,
+  target: TrialTarget,
   { cases, draft, ...single }: PolicyTest,
   text: () => string,
 ) {

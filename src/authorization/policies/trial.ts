@@ -2,17 +2,17 @@ import type { Deps } from '../../deps.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
+import { nilUuid } from '../../platform/uuid.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { ExplainedPolicy } from '../../policy-engine/evaluate/explain.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
-import type { PolicyTarget } from './read-policy.ts'
 import type { Replay } from './replay.ts'
 import { budgetFault } from './slice-budget.ts'
 import { slicePolicies } from './slice-policies.ts'
-import { listActivePolicies } from './store.ts'
+import { listActivePolicies, type PolicyRow } from './store.ts'
 
 /** A policy on trial together with the tenant's other policies, as if it were active and enforced. Not stored. */
 export interface Trial {
@@ -24,6 +24,9 @@ export interface Trial {
   schema: PolicySchema
 }
 
+/** What is tried: a stored policy or a draft in its place, or a draft of a new policy if `row` is null. */
+export type TrialTarget = { row: PolicyRow | null; schema: PolicySchema }
+
 /**
  * Starts a trial of a policy, or of a draft in its place. Throws 422 `policy_invalid` for faults, with their positions
  * in `text`.
@@ -31,18 +34,19 @@ export interface Trial {
 export async function startTrial(
   deps: Deps,
   caller: Caller,
-  { row, schema }: PolicyTarget,
+  { row, schema }: TrialTarget,
   draft: Draft | undefined,
   text: () => string,
 ): Promise<Trial> {
   const { tenantId } = caller
-  const { id } = row
+  const { id, version } = row ?? { id: nilUuid, version: 1 }
   const active = await inTenant(deps.db, caller, (tx) => listActivePolicies(tx, tenantId))
   // The patterns of a stored policy were measured when it was written.
   const cost = draft && (await measurePatterns(draft.conditions))
-  const body = draft ?? draftOf(row)
+  const body = draft ?? (row && draftOf(row))
+  if (!body) throw new Error('A new policy has no stored rules to try')
   const { fields, rules, compiled } = compileBody(body, schema, cost, text, draft ? '/draft' : '')
-  const tried = { ...inTrial(id, row.version, fields, compiled), bytes: 0 }
+  const tried = { ...inTrial(id, version, fields, compiled), bytes: 0 }
   const fault = budgetFault(tenantId, tried, active.policies)
   if (fault) throw policyInvalid([fault], text(), draft ? '/draft' : '')
   const others = active.policies.filter((policy) => policy.id !== id)

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
+import { effectSchema, matchedSchema, obligationSchema, reasonSchema } from '../decisions/answer-schemas.ts'
+import { readPolicySchema } from './policy-schema.ts'
+import { draftPreview, policyPreview, previewPolicy } from './preview-policy.ts'
+import { findTarget, policyResource } from './read-policy.ts'
+import { draftTest, policyTest, testPolicy } from './test-policy.ts'
+
+const testAnswer = z
+  .object({
+    effect: effectSchema.optional().meta({ description: 'The decision with this policy in force' }),
+    allowed: z.boolean().optional(),
+    applies: z.boolean().optional().meta({ description: 'Whether this policy applies' }),
+    matched: z.array(matchedSchema).optional(),
+    reasons: z.array(reasonSchema).optional(),
+    obligations: z.array(obligationSchema).optional(),
+    missing_attributes: z.array(z.string()).optional(),
+    trace: z
+      .unknown()
+      .optional()
+      .meta({ description: 'The condition, with the values that it was compared with' }),
+    cases: z.array(
+      z.object({ name: z.string(), effect: effectSchema, expect: effectSchema, passed: z.boolean() }),
+    ),
+    duration_us: z.int(),
+  })
+  .meta({ id: 'PolicyTestAnswer' })
+
+const previewAnswer = z
+  .object({
+    evaluated: z.int(),
+    not_replayable: z.int(),
+    counts: z.record(z.string(), z.int()),
+    flips: z.array(
+      z.object({
+        decision_id: z.uuid(),
+        action: z.string(),
+        subject: z.object({ id: z.string(), email: z.string().nullable() }),
+        resource: z.object({ type: z.string(), id: z.string().nullable() }),
+        before: effectSchema,
+        after: effectSchema,
+      }),
+    ),
+    promotion_token: z
+      .string()
+      .nullable()
+      .meta({ description: 'For `promote`: of a stored policy in shadow mode; valid for an hour' }),
+  })
+  .meta({ id: 'PolicyPreview' })
+
+const one = '/api/v1/policies/:id'
+const tag = 'Policies'
+
+/** The routes that try a policy without storing it. */
+export const trialRoutes = (deps: Deps): Route[] => [
+  resourceRoute({
+    method: 'POST',
+    path: `${one}/test`,
+    action: 'policy:test',
+    tag,
+    summary: 'Try a policy, or a draft in its place',
+    description: 'Writes nothing. `{}` asks for yourself and the first action of the policy.',
+    body: policyTest,
+    status: 200,
+    answer: testAnswer,
+    refusals: [422],
+    load: findTarget,
+    resource: policyResource,
+    handle: (target, { caller, body, text }) => testPolicy(deps, caller, target, body, text),
+  }),
+  resourceRoute({
+    method: 'POST',
+    path: `${one}/preview`,
+    action: 'policy:test',
+    tag,
+    summary: 'List the recorded decisions that a policy, or a draft in its place, would change',
+    body: policyPreview,
+    status: 200,
+    answer: previewAnswer,
+    refusals: [422],
+    load: findTarget,
+    resource: policyResource,
+    handle: (target, { caller, body, text }) => previewPolicy(deps, caller, target, body, text),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/policies/test-draft',
+    action: 'policy:test',
+    tag,
+    summary: 'Try a draft of a new policy',
+    description: 'As `POST /policies/{id}/test/`, before the policy is stored.',
+    body: draftTest,
+    status: 200,
+    answer: testAnswer,
+    refusals: [422],
+    load: (read, { caller }) => readPolicySchema(read, caller.tenantId),
+    handle: ({ caller, body, text }, schema) => testPolicy(deps, caller, { row: null, schema }, body, text),
+  }),
+  route({
+    method: 'POST',
+    path: '/api/v1/policies/preview-draft',
+    action: 'policy:test',
+    tag,
+    summary: 'List the recorded decisions that a draft of a new policy would change',
+    body: draftPreview,
+    status: 200,
+    answer: previewAnswer,
+    refusals: [422],
+    load: (read, { caller }) => readPolicySchema(read, caller.tenantId),
+    handle: ({ caller, body, text }, schema) =>
+      previewPolicy(deps, caller, { row: null, schema }, body, text),
+  }),
+]
