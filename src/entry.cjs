@@ -10,6 +10,7 @@ const files = {
   cli: './cli/cli.ts',
   tour: './development/tour.ts',
   bench: '../bench/main.ts',
+  policies: './policy-toolchain/main.ts',
   console: './console-toolchain/build-console.ts',
   test: './test-runner/test.ts',
   'dependencies:check': '../release/dependencies.ts',
@@ -29,6 +30,8 @@ const usages = {
   test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Run every test except the nightly ones (npm run test:all), or the named files. --jobs: number of parallel processes',
   console:
     'npm run console [-- --check]\n\n  Build the pages of the console. --check: only compare the committed files with a new build',
+  policies:
+    'npm run policies [-- --watch | new <name>]\n\n  Check and build policies/. --watch: again after each change; npm start takes each new bundle. new: begin a platform rule with its twin test',
   'dependencies:check':
     'npm run dependencies:check\n\n  Check package-lock.json, and the advisories of its packages if the registry answers',
   sbom: 'npm run sbom [-- --out <file>]\n\n  Write the production dependencies of this commit as CycloneDX JSON',

@@ -7,6 +7,9 @@ import { createLogger } from '../platform/log.ts'
 import { browserUrl } from '../platform/loopback.ts'
 import { createMetrics } from '../platform/metrics/metrics.ts'
 import { beginTracing } from '../platform/tracing/begin-tracing.ts'
+import { bundleName, policiesFolder } from '../policy-engine/evaluate/bundle.ts'
+import { openAccessEngine } from '../policy-engine/evaluate/engine.ts'
+import { swappableEngine, watchBundle } from '../policy-engine/evaluate/swap-engine.ts'
 import { ensureBundle } from '../policy-toolchain/policies.ts'
 import { serveApi } from '../serve.ts'
 import { onStopSignal, reportAndExit } from '../stop-signal.ts'
@@ -43,8 +46,20 @@ async function main() {
     cleanups.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     cleanups.push(() => actors.stop())
-    const serving = await serveApi(config, log, { metrics, listQueues: actors.listQueues })
+    const engine = swappableEngine(await openAccessEngine())
+    const serving = await serveApi(config, log, { metrics, engine, listQueues: actors.listQueues })
     cleanups.push(() => serving.stop())
+    // `npm run policies -- --watch` in another terminal builds the bundles that this takes.
+    const say = (line: string, revision: string) => {
+      metrics.policyRevision(revision)
+      log.warn(line)
+    }
+    const endWatch = watchBundle(engine, {
+      path: `${policiesFolder}${bundleName}`,
+      open: openAccessEngine,
+      say,
+    })
+    cleanups.push(async () => endWatch())
     const demo = values.demo ? await seedDemo(serving.deps) : null
     await lock.announce(serving.url)
     onStopSignal(stop, config.shutdownDelayMs)

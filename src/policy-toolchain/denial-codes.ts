@@ -1,5 +1,5 @@
 import { isReasonCode } from '../policy-engine/evaluate/reasons.ts'
-import { type Finding, type Module, parseRego } from './rego-lint.ts'
+import { type Finding, type Module, parseRego } from './rego-traps.ts'
 
 const inFolder = /(^|\/)authz\/invariants\/\w+(?<!_test)\.rego$/
 const precedenceFile = 'policies/authz/invariants/precedence.rego'

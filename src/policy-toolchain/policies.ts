@@ -13,7 +13,7 @@ import { entrypoints } from '../policy-engine/evaluate/module.ts'
 import { checkDenialCodes } from './denial-codes.ts'
 import { type OpaOptions, type Print, resolveOpa, run } from './opa.ts'
 import { nativeCapabilities } from './opa-capabilities.ts'
-import { lintRego } from './rego-lint.ts'
+import { findTraps } from './rego-traps.ts'
 import { roleTable } from './role-table.ts'
 
 const bundlePath = `${policiesFolder}${bundleName}`
@@ -53,7 +53,7 @@ async function replaceBundle(opa: string, print: Print): Promise<string> {
 }
 
 /**
- * Checks format, types, lint, tests with coverage, and that all generated files, the bundle included, are committed as
+ * Checks format, types, traps, tests with coverage, and that all generated files, the bundle included, are committed as
  * they are generated. Changes nothing. Throws `PolicyCheckFailed` at the first fault.
  */
 export async function checkPolicies(options: OpaOptions): Promise<void> {
@@ -95,7 +95,7 @@ async function checkSources(opa: string): Promise<void> {
   await passes(opa, ['check', '--strict', ...files])
   const schema = ['--schema', 'policies/schemas', '--capabilities', capabilities]
   await passes(opa, ['check', '--strict', ...schema, ...testsApart, 'policies/authz', 'policies/lib'])
-  const findings = [...(await lintRego(opa, files)), ...(await checkDenialCodes(opa, files))]
+  const findings = [...(await findTraps(opa, files)), ...(await checkDenialCodes(opa, files))]
   if (findings.length > 0) {
     throw new PolicyCheckFailed(findings.map(({ file, row, rule }) => `${file}:${row} ${rule}`).join('\n'))
   }

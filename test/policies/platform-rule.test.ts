@@ -1,54 +1,86 @@
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import t from 'tap'
+import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
+import { swappableEngine, watchBundle } from '../../src/policy-engine/evaluate/swap-engine.ts'
 import { projectRoot, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
+import { roleQuery } from '../../src/policy-toolchain/role-table.ts'
 
-// docs/how-to/write-a-platform-rule.md, done on a copy of the project.
+// policies/README.md, done on a copy of the project.
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
 const skip = opa instanceof Error && opa.message
 
-const page = readFileSync(join(projectRoot, 'docs/how-to/write-a-platform-rule.md'), 'utf8')
-const [rule = '', ranked = '', sentence = '', golden = '', twins = ''] = [
-  ...page.matchAll(/^```(?:rego|ts|json)\n([\s\S]*?)^```/gm),
-].map(([, text = '']) => text)
+const page = readFileSync(join(projectRoot, 'policies/README.md'), 'utf8')
+const [rule = '', twins = ''] = [...page.matchAll(/^```rego\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
 
-t.test('a platform rule is five files, and each that is forgotten is named', { skip }, async (t) => {
+/** Collects lines; `next` gives the first one from then on that matches. */
+function lineQueue() {
+  const waiting: { pattern: RegExp; found: (line: string) => void }[] = []
+  const take = (line: string) => {
+    const at = waiting.findIndex(({ pattern }) => pattern.test(line))
+    if (at >= 0) waiting.splice(at, 1)[0]?.found(line)
+  }
+  const next = (pattern: RegExp) => new Promise<string>((found) => waiting.push({ pattern, found }))
+  return { take, next }
+}
+
+t.test('from a new rule to the bundle that a running service takes', { skip }, async (t) => {
   const copy = t.testdir()
   for (const part of ['src', 'policies', 'package.json', 'tsconfig.json'])
     cpSync(join(projectRoot, part), join(copy, part), { recursive: true })
   symlinkSync(join(projectRoot, 'node_modules'), join(copy, 'node_modules'))
   const path = (file: string) => join(copy, file)
-  const change = (file: string, from: string, to: string) => {
-    const text = readFileSync(path(file), 'utf8')
-    t.ok(text.includes(from), `${file} has the place that the page names`)
-    writeFileSync(path(file), text.replace(from, to))
-  }
-  const build = async () => {
-    const command = `cd "$0" && OPA_PATH="$1" exec "$2" src/entry.cjs cli policies:build`
-    const { code, stdout, stderr } = await run('sh', ['-c', command, copy, String(opa), process.execPath])
-    return { code, said: stdout + stderr }
-  }
+  const bundle = path('policies/bundle.tar.gz')
+  const open = () => openAccessEngine(bundle, path('policies/'))
 
-  writeFileSync(path('policies/authz/invariants/auditor_webhook.rego'), rule)
-  const unranked = await build()
-  t.equal(unranked.code, 1)
-  t.match(unranked.said, /the denial "auditor_webhook" is missing from precedence/)
-  t.match(unranked.said, /the denial "auditor_webhook" has no sentence/)
+  const service = lineQueue()
+  const engine = swappableEngine(await open())
+  const first = engine.revision
+  t.teardown(watchBundle(engine, { path: bundle, open, say: service.take }))
+  const env = { ...process.env, OPA_PATH: String(opa) }
+  const watch = spawn(process.execPath, ['src/entry.cjs', 'policies', '--watch'], { cwd: copy, env })
+  t.teardown(() => watch.kill())
+  const build = lineQueue()
+  for (const stream of [watch.stdout, watch.stderr]) createInterface(stream).on('line', build.take)
+  await build.next(/^policies \w+ built/)
+  t.equal(engine.revision, first, 'the same sources give the same bundle')
 
-  change('policies/authz/invariants/precedence.rego', '\t"tenant_isolation",\n]', ranked.trimEnd())
-  change('src/policy-engine/evaluate/reasons.ts', '} as const', `${sentence}} as const`)
-  change('policies/cases/invariants.json', '"invariants": {\n', `"invariants": {\n${golden}`)
-  const tests = path('policies/authz/invariants/invariants_test.rego')
-  writeFileSync(tests, `${readFileSync(tests, 'utf8')}\n${twins}`)
-  const built = await build()
-  t.equal(built.code, 0, built.said)
+  const [built, taken] = [build.next(/^policies \w+ built/), service.next(/^policies \w+ in use/)]
+  appendFileSync(path('policies/authz/invariants/membership.rego'), '\n# Another comment.\n')
+  await Promise.all([built, taken])
+  t.not(engine.revision, first)
+  t.equal(engine.decide(roleQuery('role:list', ['admin'], null)).effect, 'allow', 'and it decides')
+  const second = engine.revision
+  const bytes = readFileSync(bundle)
 
-  change(
-    'policies/authz/invariants/auditor_webhook.rego',
-    'input.action',
-    'time.weekday(input.now) == "Sunday"\n\tinput.action',
-  )
-  t.match(await build(), { code: 1, said: /time\.weekday is not in policies\/capabilities\/platform\.json/ })
+  const refused = build.next(/The bundle stays/)
+  const broken = path('policies/authz/invariants/tenant_state.rego')
+  const sound = readFileSync(broken, 'utf8')
+  writeFileSync(broken, sound.replace('input.tenant.status', 'time.weekday(input.now)'))
+  t.match(await build.next(/time\.weekday is not in/), /platform\.json/)
+  await refused
+  t.same(readFileSync(bundle), bytes, 'a broken rule leaves the bundle')
+  t.equal(engine.revision, second)
+
+  const [again, kept] = [build.next(/^policies \w+ built/), service.next(/stay in use: This process/)]
+  writeFileSync(broken, sound)
+  const command = ['src/entry.cjs', 'policies', 'new', 'auditor_webhook']
+  const begun = await run('sh', ['-c', 'cd "$0" && exec "$@"', copy, process.execPath, ...command])
+  t.match(begun, { code: 0, stdout: /auditor_webhook_test\.rego/ })
+  t.equal(readFileSync(path('policies/authz/invariants/auditor_webhook.rego'), 'utf8'), rule)
+  t.equal(readFileSync(path('policies/authz/invariants/auditor_webhook_test.rego'), 'utf8'), twins)
+  await again
+  t.match(await kept, /does not know the reason "auditor_webhook".*start it again/)
+  t.equal(engine.decide(roleQuery('role:list', ['admin'], null)).effect, 'allow', 'it goes on')
+
+  const missing = [build.next(/is missing from precedence/), build.next(/has no sentence/)]
+  const without = (file: string, line: RegExp) =>
+    writeFileSync(path(file), readFileSync(path(file), 'utf8').replace(line, ''))
+  without('policies/authz/invariants/precedence.rego', /\t"auditor_webhook",\n/)
+  without('src/policy-engine/evaluate/reasons.ts', / {2}auditor_webhook: .*\n/)
+  await Promise.all(missing)
 })

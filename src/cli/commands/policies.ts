@@ -15,7 +15,7 @@ export const policiesBuild = defineCommand({
 export const policiesCheck = defineCommand({
   name: 'policies:check',
   about:
-    'Check format, types, lint, tests and coverage of the policies, and compare a new bundle with the committed one',
+    'Check format, types, traps, tests and coverage of the policies, and compare a new bundle with the committed one',
   options: {},
   example: '',
   async run({ config, say }) {

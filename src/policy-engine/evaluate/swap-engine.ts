@@ -1,0 +1,64 @@
+import { watch } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import type { AccessEngine } from './engine.ts'
+
+/** An engine that another one can replace between two decisions. */
+export interface SwappableEngine extends AccessEngine {
+  swap(next: AccessEngine): void
+}
+
+/** Makes an engine replaceable. */
+export function swappableEngine(first: AccessEngine): SwappableEngine {
+  let current = first
+  return {
+    decide: (query) => current.decide(query),
+    explain: (query, policies) => current.explain(query, policies),
+    get revision() {
+      return current.revision
+    },
+    swap(next) {
+      current = next
+    },
+  }
+}
+
+interface Watched {
+  /** the bundle; a build replaces it as a whole */
+  path: string
+  open(): Promise<AccessEngine>
+  /** what happened, as one line; `revision` is that of the engine in use */
+  say(line: string, revision: string): void
+}
+
+const quietMs = 100
+
+/**
+ * Opens the bundle again when a build has replaced it, and swaps the engine. If it cannot be opened (it is damaged, older
+ * than its sources, or gives a wrong answer to a golden case), the engine in use stays. For development. Returns a
+ * function that ends it.
+ */
+export function watchBundle(engine: SwappableEngine, { path, open, say }: Watched): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const reload = async () => {
+    try {
+      const next = await open()
+      if (next.revision === engine.revision) return
+      engine.swap(next)
+      say(`policies ${next.revision.slice(0, 12)} in use`, next.revision)
+    } catch (error) {
+      const kept = engine.revision.slice(0, 12)
+      say(`policies ${kept} stay in use: ${(error as Error).message}`, engine.revision)
+    }
+  }
+  const watcher = watch(dirname(path), (_event, name) => {
+    if (name !== basename(path)) return
+    clearTimeout(timer)
+    timer = setTimeout(reload, quietMs)
+  })
+  // The service does not have to wait for it to end.
+  watcher.unref()
+  return () => {
+    clearTimeout(timer)
+    watcher.close()
+  }
+}
