@@ -37,11 +37,12 @@ function policy(index: number) {
 }
 const always = { valid_from: null, valid_until: null }
 
-const policies = slicePolicies(
-  'tenant',
-  1,
-  Array.from({ length: 8 }, (_none, index) => policy(index)),
-)
+const policies = slicePolicies({
+  tenantId: 'tenant',
+  revision: 1,
+  policies: Array.from({ length: 8 }, (_none, index) => policy(index)),
+  departments: new Map(),
+})
 const asked = roleQuery('tenant:read', ['member'], 'me')
 const decide = (type: string) => {
   const started = performance.now()

@@ -26,7 +26,10 @@ t.test(
       })),
     )
     let grown = 0
-    const cut = slicePolicies('tenant', 1, policies, () => grown++)
+    const cut = slicePolicies(
+      { tenantId: 'tenant', revision: 1, policies, departments: new Map() },
+      () => grown++,
+    )
     const base = cut.bytes()
     const first = cut.slice('doc', 'doc:x0', now)
     for (let n = 0; n < 600; n++) {

@@ -7,7 +7,7 @@ import type { PolicySource } from '../../src/policy-engine/compile/policy-docume
 import { buildSlice } from '../../src/policy-engine/compile/slice.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import type { ApplicationQuery } from '../../src/policy-engine/evaluate/query.ts'
-import { policies, types, values } from './generated.ts'
+import { departments, policies, types, values } from './generated.ts'
 import { applies, type Verdict, verdictOf } from './oracle.ts'
 
 const engine = await openAccessEngine()
@@ -65,7 +65,7 @@ function question(built: ReturnType<typeof compiled>[], given: Record<string, un
     action: 'doc:read',
     resource: { type: 'doc', id: 'd1', tenantId: 'tenant', ownerId: null },
     environment: { ip: null, userAgent: null },
-    slice: buildSlice('tenant', 1, built),
+    slice: buildSlice('tenant', 1, built, departments),
     sent: { subject: sent('subject', given), resource: sent('resource', given) },
   }
 }
@@ -96,7 +96,7 @@ const runs = Number(process.env.DIFFERENTIAL_RUNS ?? 4000)
 t.test('the compiled policies decide as an interpreter of the source does', async (t) => {
   const effects: Record<string, number> = {}
   const asked = fc.property(policies, values, (generated, given) => {
-    const world = { types, values: given, now }
+    const world = { types, values: given, now, departments }
     const verdicts = generated.map(({ conditions }) => verdictOf(conditions as Condition | null, world))
     const { effect, matched } = engine.decide(question(generated.map(compiled), given))
     effects[effect] = (effects[effect] ?? 0) + 1
@@ -117,7 +117,7 @@ t.test('an explanation has the same outcome for every node as the interpreter', 
     const explanation = engine.explain(query, built)
     explanation.policies.forEach(({ trace, applies: applied }, index) => {
       const { conditions, effect, subjects } = generated[index] as Generated
-      const verdict = verdictOf(conditions as Condition | null, { types, values: given, now })
+      const verdict = verdictOf(conditions as Condition | null, { types, values: given, now, departments })
       if (trace && words[trace.outcome] !== verdict) fail({ conditions, given, trace, verdict })
       if (applied !== (aboutSubject(subjects) && applies(effect, verdict)))
         fail({ conditions, given, applied, verdict })

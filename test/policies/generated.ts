@@ -9,6 +9,17 @@ export const types: Record<string, DataType> = Object.fromEntries(
   ]),
 )
 
+const departmentId = (end: string) => `018f0000-0000-7000-8000-0000000000${end}`
+
+/** The departments of the generated policies with their parents; one more id belongs to none of them. */
+export const departments: ReadonlyMap<string, string | null> = new Map([
+  [departmentId('d1'), null],
+  [departmentId('d2'), departmentId('d1')],
+  [departmentId('d3'), departmentId('d2')],
+  [departmentId('d4'), null],
+])
+const departmentIds = [...departments.keys(), departmentId('d9'), departmentId('D3')]
+
 const words = [
   '',
   'a',
@@ -90,7 +101,10 @@ const odd = [
 ]
 
 const good: Record<DataType, fc.Arbitrary<unknown>> = {
-  string: fc.constantFrom(...words),
+  string: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...words) },
+    { weight: 1, arbitrary: fc.constantFrom(...departmentIds) },
+  ),
   integer: fc.constantFrom(...integers),
   number: fc.constantFrom(...numbers),
   boolean: fc.boolean(),
@@ -127,6 +141,12 @@ const range = (items: fc.Arbitrary<unknown>) =>
 
 function operandOf(type: DataType, operator: string): fc.Arbitrary<object> {
   if (operator === 'exists' || operator === 'not_exists') return fc.constant({})
+  if (operator === 'in_department')
+    return fc.oneof(
+      value(fc.constantFrom(...departmentIds)),
+      listOf(fc.constantFrom(...departmentIds)),
+      from('string'),
+    )
   if (operator === 'matches') return value(fc.constantFrom(...patterns))
   if (operator === 'in' || operator === 'not_in') return fc.oneof(listOf(good[type]), from('array'))
   if (operator === 'between')

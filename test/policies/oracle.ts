@@ -12,6 +12,8 @@ export interface World {
   /** as sent, not normalised */
   values: Readonly<Record<string, unknown>>
   now: number
+  /** parents by department */
+  departments?: ReadonlyMap<string, string | null>
 }
 
 /** Kleene's logic: false decides an `all`, true an `any`; an error decides nothing. */
@@ -43,7 +45,21 @@ function leafVerdict(leaf: ConditionLeaf, world: World): Verdict {
   if (value === undefined) return 'error'
   if (leaf.operator === 'exists' || leaf.operator === 'not_exists') return leaf.operator === 'exists'
   const operand = operandOf(leaf, type, world)
+  if (leaf.operator === 'in_department') return inDepartment(leaf, value, operand, world)
   return operand === undefined ? 'error' : compared(leaf.operator, type, value, operand)
+}
+
+/** Goes up from the department; an attribute on either side has to name a department that exists. */
+function inDepartment(leaf: ConditionLeaf, value: unknown, operand: unknown, world: World): Verdict {
+  const departments = world.departments ?? new Map()
+  const exists = (id: unknown) => departments.has(String(id).toLowerCase())
+  if (operand === undefined || !exists(value)) return 'error'
+  if (leaf.value_from !== undefined && !exists(operand)) return 'error'
+  const wanted = [operand].flat().map((id) => String(id).toLowerCase())
+  for (let at = String(value).toLowerCase(); ; at = departments.get(at)) {
+    if (wanted.includes(at)) return true
+    if (!departments.get(at)) return false
+  }
 }
 
 function operandOf(leaf: ConditionLeaf, type: DataType, world: World): unknown {

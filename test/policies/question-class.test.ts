@@ -4,7 +4,7 @@ import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
 import type { ApplicationQuery } from '../../src/policy-engine/evaluate/query.ts'
 import { questionClassifier, valuesNamed } from '../../src/policy-engine/evaluate/question-class.ts'
 import { rounds } from '../helpers/rounds.ts'
-import { policies, types, values } from './generated.ts'
+import { departments, policies, types, values } from './generated.ts'
 import { built, department, person, question, type Written } from './stage.ts'
 
 const engine = await openAccessEngine()
@@ -41,7 +41,7 @@ t.test('questions of one class have the same effect, whatever the policies', asy
   let [questions, classes] = [0, 0]
   fc.assert(
     fc.property(policies, fc.array(subjects, { minLength: 20, maxLength: 60 }), (written, asked) => {
-      const base = question(built(written as Written[], types))
+      const base = question(built(written as Written[], types), {}, departments)
       const classify = questionClassifier(base.slice)
       const effects = new Map<string, string>()
       for (const one of asked) {

@@ -2,6 +2,7 @@ import { builtInAttributes } from '../../src/policy-engine/catalogue/built-in-at
 import { compilePolicy } from '../../src/policy-engine/compile/compile-policy.ts'
 import type { SlicePolicy } from '../../src/policy-engine/compile/compiled-policy.ts'
 import type { DataType } from '../../src/policy-engine/compile/conditions.ts'
+import type { Departments } from '../../src/policy-engine/compile/departments.ts'
 import type { PolicyDocument, PolicySource } from '../../src/policy-engine/compile/policy-document.ts'
 import { buildSlice } from '../../src/policy-engine/compile/slice.ts'
 import type { ApplicationQuery, SentAttributes } from '../../src/policy-engine/evaluate/query.ts'
@@ -38,7 +39,11 @@ const plain: Omit<PolicySource, 'effect'> = {
 }
 
 /** An application's question about a member with the role `reader`, with the attributes that it sends. */
-export function question(policies: readonly SlicePolicy[], sent: SentAttributes = {}): ApplicationQuery {
+export function question(
+  policies: readonly SlicePolicy[],
+  sent: SentAttributes = {},
+  departments: Departments | null = null,
+): ApplicationQuery {
   const membership = {
     id: 'm',
     status: 'active' as const,
@@ -66,7 +71,7 @@ export function question(policies: readonly SlicePolicy[], sent: SentAttributes 
     action: 'doc:read',
     resource: { type: 'doc', id: 'd1', tenantId: 'tenant', ownerId: null },
     environment: { ip: '::ffff:10.1.2.3', userAgent: 'curl' },
-    slice: buildSlice('tenant', 1, policies),
+    slice: buildSlice('tenant', 1, policies, departments),
     sent,
   }
 }

@@ -1,17 +1,20 @@
 import type { UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
-import { missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
+import { attributeOf, derivedFrom, pathName } from '../../policy-engine/compile/departments.ts'
+import { attributesOf, missingAttributes } from '../../policy-engine/evaluate/attributes.ts'
 import type { AnyQuery, Membership, Resource, SentAttributes } from '../../policy-engine/evaluate/query.ts'
 
 /** A recorded question without its policies: enough to explain the answer and to decide again. */
-type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now'> & {
+type WholeFacts = Omit<AnyQuery, 'slice' | 'approval' | 'requestId' | 'now' | 'departments'> & {
   application?: true
   sent?: SentAttributes
   /** the attributes that the policies read then; of rows and callers, no other values are kept */
   looked: readonly string[]
   /** the attributes among `looked` that the question lacked; absent in older rows, as is `unknown` */
   missing?: readonly string[]
+  /** the departments that the policies read, with their parents at that time */
+  departments?: Readonly<Record<string, string | null>>
   unknown?: UnknownWords
 }
 
@@ -39,18 +42,37 @@ export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWord
 const bytesOf = (facts: Facts) => Buffer.byteLength(JSON.stringify(facts))
 
 function wholeFacts(query: AnyQuery): WholeFacts {
-  const { slice, approval: _approval, requestId: _request, now: _now, ...rest } = query
+  const { slice, approval: _approval, requestId: _request, now: _now, departments: _, ...rest } = query
   const kept = (category: string, values: Readonly<Record<string, unknown>> | undefined) =>
     Object.fromEntries(
       Object.entries(values ?? {}).filter(([key]) => Object.hasOwn(slice.attributes, `${category}.${key}`)),
     )
   const resource: Resource = { ...query.resource, fields: kept('resource', query.resource.fields) }
-  const facts: WholeFacts = { ...rest, resource, looked: Object.keys(slice.attributes) }
+  const departments = departmentsRead(query)
+  const facts: WholeFacts = {
+    ...rest,
+    resource,
+    looked: Object.keys(slice.attributes),
+    ...(departments && { departments }),
+  }
   if ('sent' in query && query.sent)
     facts.sent = Object.fromEntries(
       Object.entries(query.sent).map(([category, values]) => [category, kept(category, values)]),
     )
   return facts
+}
+
+function departmentsRead(query: AnyQuery): WholeFacts['departments'] {
+  if (!query.slice.departments) return undefined
+  const paths = Object.keys(query.slice.attributes).flatMap((name) => {
+    if (name === 'subject.department_path') return [pathName('subject.department_id')]
+    return derivedFrom(name) ? [pathName(attributeOf(name))] : []
+  })
+  const values = attributesOf(query, Object.fromEntries(paths.map((name) => [name, 'array'])))
+  const parents = Object.values(values).flatMap((path) =>
+    Array.isArray(path) ? path.map((id, index) => [id, path[index + 1] ?? null] as const) : [],
+  )
+  return parents.length > 0 ? Object.fromEntries(parents) : undefined
 }
 
 /** Without the values of rows, members and callers: can be decided again if no policy reads such values. */
@@ -73,18 +95,27 @@ const alwaysThere = (name: string): boolean =>
 
 /**
  * The question of a recorded decision, to decide it with other policies; null if they read an attribute that was not
- * recorded.
+ * recorded. Departments that were not recorded are those of `slice`, as they are now.
  */
 export function queryFrom(
   row: { request_id: string; at: number; facts: Facts },
   slice: Slice,
 ): AnyQuery | null {
   if ('cut' in row.facts) return null
-  const { looked, missing: _missing, unknown: _unknown, ...facts } = row.facts
+  const { looked, missing: _missing, unknown: _unknown, departments, ...facts } = row.facts
+  const { membership } = facts.subject
   const known = (name: string) =>
-    alwaysThere(name) ||
+    (name === 'subject.manager_id'
+      ? membership === null || membership.managerId !== undefined
+      : alwaysThere(name)) ||
     looked.includes(name) ||
-    (name.startsWith('subject.') && facts.subject.membership?.attributes !== undefined)
-  if (!Object.keys(slice.attributes).every(known)) return null
-  return { ...facts, slice, requestId: row.request_id, now: row.at } as AnyQuery
+    (name.startsWith('subject.') && membership?.attributes !== undefined && !builtInAttributes.has(name))
+  if (!Object.keys(slice.attributes).map(attributeOf).every(known)) return null
+  return {
+    ...facts,
+    slice,
+    requestId: row.request_id,
+    now: row.at,
+    ...(departments && { departments: new Map(Object.entries(departments)) }),
+  } as AnyQuery
 }

@@ -12,6 +12,7 @@ const memberRow = z.object({
   membership_id: z.uuid(),
   status: z.enum(['active', 'suspended']),
   department_id: z.uuid().nullable(),
+  manager_id: z.uuid().nullable(),
   attributes: z.record(z.string(), z.unknown()),
   joined_at: z.number(),
   roles: z.array(z.string()),
@@ -31,7 +32,7 @@ export interface KnownSubject {
 const subjectColumns = sql.fragment`
   m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
   case when u.is_active then m.status else 'suspended' end as status,
-  m.department_id, m.attributes, m.joined_at,
+  m.department_id, m.manager_id, m.attributes, m.joined_at,
   coalesce(array_agg(r.name order by r.created_at, r.id) filter (where r.id is not null), '{}') as roles,
   coalesce(array_agg(r.id order by r.created_at, r.id) filter (where r.id is not null), '{}') as role_ids,
   coalesce(array_agg(r.name) filter (where r.is_system), '{}') as system_roles,
@@ -97,6 +98,7 @@ const known = (row: z.infer<typeof memberRow>): KnownSubject => ({
     permissions: row.permissions,
     attributes: row.attributes,
     departmentId: row.department_id,
+    managerId: row.manager_id,
     joinedAt: row.joined_at,
   },
 })

@@ -4,7 +4,7 @@ import type { LoadPolicies, PoliciesInForce } from '../../platform/http/policies
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
-import { listActivePolicies } from './store.ts'
+import { readTenantPolicies } from './store.ts'
 
 const maxBytes = 64 * 1024 * 1024
 
@@ -19,11 +19,11 @@ export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPo
 
   const load = async (scope: { tenantId: string; userId: string }, revision: number) => {
     const { tenantId } = scope
-    const read = await inTenant(db, scope, (tx) => listActivePolicies(tx, tenantId))
+    const read = await inTenant(db, scope, (tx) => readTenantPolicies(tx, tenantId))
     // A later revision is correct too: it was committed before this request is decided.
     if (read.revision < revision)
       throw new AuthorizationUnavailable(new Error('the policies are out of date'))
-    const policies: SlicedPolicies = slicePolicies(tenantId, read.revision, read.policies, () => {
+    const policies: SlicedPolicies = slicePolicies(read, () => {
       if (kept.get(tenantId) === policies) kept.set(tenantId, policies, policies.bytes())
     })
     kept.set(tenantId, policies, policies.bytes())

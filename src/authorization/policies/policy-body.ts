@@ -70,7 +70,7 @@ const fields = {
 
 const conditionsForm = `\`{all|any|none: […]}\`, nested, or one comparison: \`attribute\` is a defined \`category.key\`,
 \`operator\` one of \`exists not_exists eq ne in not_in lt lte gt gte between contains starts_with ends_with matches
-in_cidr not_in_cidr contains_any contains_all subset_of\`, as its type permits, with a \`value\` or, in \`value_from\`,
+in_cidr not_in_cidr contains_any contains_all subset_of in_department\`, as its type permits, with a \`value\` or, in \`value_from\`,
 another attribute. Absent or null: always true. 422 \`policy_invalid\` says what is wrong and where.`
 const conditionsExample = { attribute: 'resource.tonnage', operator: 'gt', value: 5000 }
 

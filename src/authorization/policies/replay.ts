@@ -4,23 +4,20 @@ import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import { queryFrom } from '../decisions/facts.ts'
 import type { DecisionRow } from '../decisions/store.ts'
 import { slicePolicies } from './slice-policies.ts'
-import type { PolicyInStore } from './store.ts'
+import type { TenantPolicies } from './store.ts'
 
 /** Recorded decisions to decide again with other policies. */
-export interface Replay {
-  tenantId: string
-  revision: number
-  policies: readonly PolicyInStore[]
+export interface Replay extends TenantPolicies {
   rows: readonly Pick<DecisionRow, 'resource_type' | 'action' | 'at' | 'request_id' | 'facts'>[]
 }
 
 /** The new effects in the order of the rows; null if the policies read an attribute that was not recorded. */
 export async function replayDecisions(
-  { tenantId, revision, policies, rows }: Replay,
+  { rows, ...tenant }: Replay,
   access: Pick<AccessEngine, 'decide'>,
   pace?: DecisionPace,
 ): Promise<(Effect | null)[]> {
-  const sliced = slicePolicies(tenantId, revision, policies)
+  const sliced = slicePolicies(tenant)
   const effects: (Effect | null)[] = []
   for (const row of rows) {
     await pace?.next()

@@ -1,9 +1,10 @@
 import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { isServiceAction, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { CompiledPolicy, Slice } from '../../policy-engine/compile/compiled-policy.ts'
+import { type Departments, readDepartments } from '../../policy-engine/compile/departments.ts'
 import { buildSliceWithShadows, concerns, emptySlice } from '../../policy-engine/compile/slice.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
-import type { PolicyInStore } from './store.ts'
+import type { PolicyInStore, TenantPolicies } from './store.ts'
 
 /** The limit for the cached slices of one tenant, in bytes. */
 const maxBytes = 8 * 1024 * 1024
@@ -30,16 +31,17 @@ export interface SlicedPolicies extends PoliciesInForce {
  * types. The least recently used slices are evicted. `onGrowth` is called when `bytes` has changed.
  */
 export function slicePolicies(
-  tenantId: string,
-  revision: number,
-  stored: readonly PolicyInStore[],
+  { tenantId, revision, policies: stored, departments: all }: TenantPolicies,
   onGrowth: () => void = () => undefined,
 ): SlicedPolicies {
   const kindOf = questionKinds(stored)
   const selections = createLruCache<Selection>(maxBytes / 8)
   const slices = createLruCache<Slice>(maxBytes)
   let names: SlicedPolicies['names'] | undefined
-  const base = 1_000 + stored.reduce((sum, policy) => sum + 2 * policy.bytes, 0)
+  const departments = stored.some(({ compiled }) => readDepartments(Object.keys(compiled.attributes)))
+    ? all
+    : null
+  const base = 1_000 + stored.reduce((sum, policy) => sum + 2 * policy.bytes, 0) + bytesOf(departments)
 
   const select = (resourceType: string, action: string, now: number): Selection => {
     const kind = kindOf(resourceType, action)
@@ -63,7 +65,7 @@ export function slicePolicies(
       if (policies.length + shadows.length === 0) return emptySlice(tenantId, revision)
       const known = slices.get(key)
       if (known) return known
-      const slice = buildSliceWithShadows(tenantId, revision, policies, shadows)
+      const slice = buildSliceWithShadows(tenantId, revision, policies, shadows, departments)
       const shadowBytes = shadows.reduce((sum, { bytes }) => sum + bytes, 0)
       slices.set(key, slice, 1_000 + 2 * (1 + slice.shadows.length) * (slice.text.length + shadowBytes))
       onGrowth()
@@ -76,6 +78,8 @@ export function slicePolicies(
     actionsOn: (resourceType) => actionsOn(resourceType, stored),
   }
 }
+
+const bytesOf = (departments: Departments | null) => 200 * (departments?.size ?? 0)
 
 /** Questions to which the same policies can apply. */
 interface QuestionKind {

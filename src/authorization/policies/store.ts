@@ -7,6 +7,7 @@ import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
+import type { Departments } from '../../policy-engine/compile/departments.ts'
 import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 
 /** The rules of a policy as stored, with roles as ids. The other parts are plain fields. */
@@ -124,6 +125,31 @@ const activeRow = z.union([
   inStore.extend({ revision: z.number() }),
   z.object({ revision: z.number(), id: z.null() }),
 ])
+
+/** A tenant's policies at one revision. */
+export interface TenantPolicies {
+  tenantId: string
+  revision: number
+  policies: readonly PolicyInStore[]
+  /** the parent of each department */
+  departments: Departments
+}
+
+/** The tenant's active policies, and the departments that conditions can name. */
+export async function readTenantPolicies(read: Read, tenantId: string): Promise<TenantPolicies> {
+  // The departments are read second: they can be newer than the revision, but never older.
+  const [active, departments] = await Promise.all([
+    listActivePolicies(read, tenantId),
+    read.any(sql.type(departmentRow)`select id, parent_id from departments where tenant_id = ${tenantId}`),
+  ])
+  return {
+    tenantId,
+    ...active,
+    departments: new Map(departments.map(({ id, parent_id }) => [id, parent_id])),
+  }
+}
+
+const departmentRow = z.object({ id: z.uuid(), parent_id: z.uuid().nullable() })
 
 /** The tenant's active policies with their revision, read in one statement so that they are consistent. */
 export async function listActivePolicies(

@@ -10,6 +10,16 @@ export async function listAllPermissions(read: Read, tenantId: string): Promise<
   return rows.map(({ permission }) => permission)
 }
 
+/** The actions that the manifests of applications declare, as `resource:verb`. */
+export async function listDeclaredActions(read: Read): Promise<string[]> {
+  const rows = await read.any(sql.type(z.object({ action: z.string() }))`
+    select distinct t.key || ':' || verb as action
+    from (select distinct on (application) document from manifests order by application, version desc) m
+    cross join lateral jsonb_each(m.document -> 'resource_types') t
+    cross join lateral jsonb_object_keys(t.value -> 'actions') verb`)
+  return rows.map(({ action }) => action)
+}
+
 /** How many active members have one of these roles. */
 export async function countApprovers(
   read: Read,
@@ -26,7 +36,7 @@ export async function countApprovers(
 
 const keyRow = z.object({ key: z.string(), having: z.number(), total: z.number() })
 
-/** How many active members the tenant has, and how many of them have each attribute; `department_id` counts as one. */
+/** How many active members the tenant has, and how many of them have each attribute, columns of members included. */
 export async function countMembersWith(
   read: Read,
   tenantId: string,
@@ -34,9 +44,21 @@ export async function countMembersWith(
 ): Promise<{ total: number; having: Map<string, number> }> {
   const rows = await read.any(sql.type(keyRow)`
     select k.key, count(*) as total,
-           count(*) filter (where case k.key when 'department_id' then m.department_id is not null
-                                             else m.attributes ? k.key end) as having
+           count(*) filter (where m.attributes ? k.key
+             or (k.key in ('department_id', 'department_path') and m.department_id is not null)
+             or (k.key = 'manager_id' and m.manager_id is not null)) as having
     from memberships m cross join unnest(${sql.array(keys, 'text')}) as k (key)
     where m.tenant_id = ${tenantId} and m.status = 'active' group by k.key`)
   return { total: rows[0]?.total ?? 0, having: new Map(rows.map(({ key, having }) => [key, having])) }
+}
+
+/** The departments of the tenant among these ids. */
+export async function listDepartmentsAmong(
+  read: Read,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await read.any(sql.type(z.object({ id: z.uuid() }))`
+    select id from departments where tenant_id = ${tenantId} and id = any(${sql.array(ids, 'uuid')})`)
+  return new Set(rows.map(({ id }) => id))
 }

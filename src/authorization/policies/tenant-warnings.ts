@@ -2,13 +2,18 @@ import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { isServiceAction, serviceResources, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
-import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
-import type { Condition } from '../../policy-engine/compile/conditions.ts'
 import type { Subjects, Warning } from '../../policy-engine/compile/policy-document.ts'
 import type { Compiled } from './compile-body.ts'
+import { departmentsNamed, memberAttributes } from './condition-names.ts'
 import { listActivePolicies, type PolicyInStore } from './store.ts'
-import { countApprovers, countMembersWith, listAllPermissions } from './tenant-warnings-store.ts'
+import {
+  countApprovers,
+  countMembersWith,
+  listAllPermissions,
+  listDeclaredActions,
+  listDepartmentsAmong,
+} from './tenant-warnings-store.ts'
 
 /** Warnings about a policy that depend on the tenant: its other policies, roles and members. None prevents writing it. */
 export async function tenantWarnings(
@@ -18,32 +23,45 @@ export async function tenantWarnings(
 ): Promise<Warning[]> {
   const { tenantId } = caller
   const wanted = memberAttributes(rules.conditions)
-  const { active, permissions, approvers, members } = await readInTenant(db, caller, async (read) => {
+  const named = departmentsNamed(rules.conditions)
+  const found = await readInTenant(db, caller, async (read) => {
     const asked = [
       listActivePolicies(read, tenantId),
       listAllPermissions(read, tenantId),
+      listDeclaredActions(read),
       countApprovers(read, tenantId, compiled.approval?.approver.roles ?? []),
       countMembersWith(read, tenantId, [...wanted.keys()]),
+      listDepartmentsAmong(read, tenantId, [...named.keys()]),
     ] as const
-    const [{ policies }, permissions, approvers, members] = await Promise.all(asked)
-    return { active: policies, permissions, approvers, members }
+    const [{ policies }, permissions, declared, approvers, members, departments] = await Promise.all(asked)
+    return { active: policies, names: [...permissions, ...declared], approvers, members, departments }
   })
-  const others = active.filter((other) => other.id !== id)
+  const others = found.active.filter((other) => other.id !== id)
   return [
-    ...unknownActions(compiled, others, permissions),
+    ...unknownActions(compiled, others, found.names),
     ...shadowing(compiled, others),
-    ...quorumWarnings(compiled, approvers),
-    ...rareAttributes(compiled, wanted, members),
+    ...quorumWarnings(compiled, found.approvers),
+    ...rareAttributes(compiled, wanted, found.members),
+    ...unknownDepartments(named, found.departments),
   ]
 }
 
-/** Actions of an application that no role and no other policy names. */
+function unknownDepartments(named: ReadonlyMap<string, string>, departments: ReadonlySet<string>): Warning[] {
+  const unknown = [...named].filter(([id]) => !departments.has(id))
+  return unknown.map(([id, pointer]) => ({
+    pointer,
+    code: 'unknown_department',
+    detail: `The tenant has no department ${id}, so no department is in it.`,
+  }))
+}
+
+/** Actions of an application that no role, no manifest and no other policy names. */
 function unknownActions(
   { actions }: CompiledPolicy,
   others: readonly PolicyInStore[],
-  permissions: readonly string[],
+  names: readonly string[],
 ): Warning[] {
-  const named = new Set([...permissions, ...others.flatMap(({ compiled }) => compiled.actions)])
+  const named = new Set([...names, ...others.flatMap(({ compiled }) => compiled.actions)])
   const resources = new Set([...named].map((name) => name.split(':')[0]))
   const isKnown = (name: string) => {
     const [resource = '', verb] = name.split(':')
@@ -51,7 +69,7 @@ function unknownActions(
     return verb === '*' ? resources.has(resource) : named.has(name) || named.has(wildcardOf(name))
   }
   return actions.flatMap((name, index) => {
-    const detail = `No role and no other policy names ${name}: check the spelling. It applies if your application asks for it.`
+    const detail = `No role, manifest or other policy names ${name}: check the spelling. It applies if your application asks for it.`
     return isKnown(name) ? [] : [{ pointer: `/actions/${index}`, code: 'unknown_action', detail } as const]
   })
 }
@@ -114,26 +132,3 @@ function rareAttributes(
     return [{ pointer, code: 'attribute_rare', detail } as const]
   })
 }
-
-/** The keys of members' attributes that a condition compares, with the pointer of the first comparison of each. */
-function memberAttributes(
-  condition: Condition | null,
-  pointer = '/conditions',
-  found = new Map<string, string>(),
-): Map<string, string> {
-  if (condition === null) return found
-  if ('attribute' in condition) {
-    const { attribute, operator, value_from } = condition
-    const guards = operator === 'exists' || operator === 'not_exists'
-    for (const name of guards ? [] : [attribute, value_from ?? ''])
-      if (isOfMembers(name) && !found.has(name.slice(8))) found.set(name.slice(8), pointer)
-    return found
-  }
-  for (const [group, members] of Object.entries<Condition[]>(condition))
-    for (const [index, member] of members.entries())
-      memberAttributes(member, `${pointer}/${group}/${index}`, found)
-  return found
-}
-
-const isOfMembers = (name: string) =>
-  name.startsWith('subject.') && (name === 'subject.department_id' || !builtInAttributes.has(name))

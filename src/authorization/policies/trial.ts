@@ -9,10 +9,9 @@ import { compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
-import type { Replay } from './replay.ts'
 import { budgetFault } from './slice-budget.ts'
 import { slicePolicies } from './slice-policies.ts'
-import { listActivePolicies, type PolicyRow } from './store.ts'
+import { type PolicyRow, readTenantPolicies, type TenantPolicies } from './store.ts'
 
 /** A policy on trial together with the tenant's other policies, as if it were active and enforced. Not stored. */
 export interface Trial {
@@ -20,7 +19,7 @@ export interface Trial {
   actions: readonly string[]
   policies: PoliciesInForce
   /** The same policies in a form that can be sent to a thread. */
-  replay: Omit<Replay, 'rows'>
+  replay: TenantPolicies
   schema: PolicySchema
 }
 
@@ -40,7 +39,7 @@ export async function startTrial(
 ): Promise<Trial> {
   const { tenantId } = caller
   const { id, version } = row ?? { id: nilUuid, version: 1 }
-  const active = await inTenant(deps.db, caller, (tx) => listActivePolicies(tx, tenantId))
+  const active = await inTenant(deps.db, caller, (tx) => readTenantPolicies(tx, tenantId))
   // The patterns of a stored policy were measured when it was written.
   const cost = draft && (await measurePatterns(draft.conditions))
   const body = draft ?? (row && draftOf(row))
@@ -50,11 +49,12 @@ export async function startTrial(
   const fault = budgetFault(tenantId, tried, active.policies)
   if (fault) throw policyInvalid([fault], text(), draft ? '/draft' : '')
   const others = active.policies.filter((policy) => policy.id !== id)
+  const replay = { ...active, policies: [...others, tried] }
   return {
     tested: { id, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,
-    policies: slicePolicies(tenantId, active.revision, [...others, tried]),
-    replay: { tenantId, revision: active.revision, policies: [...others, tried] },
+    policies: slicePolicies(replay),
+    replay,
     schema,
   }
 }

@@ -27,6 +27,7 @@ const memberRow = z.custom<{
   membership_id: string
   status: 'active' | 'suspended'
   department_id: string | null
+  manager_id: string | null
   attributes: Record<string, unknown>
   joined_at: number
   role_ids: string[]
@@ -41,7 +42,8 @@ export async function listMembersAsSubjects(
 ): Promise<KnownSubject[]> {
   const rows = await read.any(sql.type(memberRow)`
     select m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
-           case when u.is_active then m.status else 'suspended' end as status, m.department_id, m.attributes, m.joined_at,
+           case when u.is_active then m.status else 'suspended' end as status, m.department_id, m.manager_id,
+           m.attributes, m.joined_at,
            array(select role_id from membership_roles mr
                  where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) as role_ids
     from memberships m join users u on u.id = m.user_id
@@ -58,6 +60,7 @@ export async function listMembersAsSubjects(
       ...rolesOf(row.role_ids),
       attributes: row.attributes,
       departmentId: row.department_id,
+      managerId: row.manager_id,
       joinedAt: row.joined_at,
     },
   }))

@@ -58,6 +58,7 @@ const membershipOf = (row: AuthContextRow, id: string): AuthContext['membership'
   roleIds: row.role_ids,
   permissions: row.permissions,
   departmentId: row.department_id,
+  managerId: row.manager_id,
   joinedAt: row.joined_at!,
   attributes: row.attributes ?? {},
 })

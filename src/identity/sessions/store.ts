@@ -59,6 +59,7 @@ const authContextRow = z.object({
   membership_id: z.uuid().nullable(),
   membership_status: z.enum(['active', 'suspended']).nullable(),
   department_id: z.uuid().nullable(),
+  manager_id: z.uuid().nullable(),
   joined_at: z.number().nullable(),
   attributes: z.record(z.string(), z.unknown()).nullable(),
   roles: z.array(z.string()),
@@ -115,8 +116,8 @@ function authContextWith(
            (m.sessions_ended_at >= s.begun_at) is true as over_here,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
            t.settings ->> 'time_zone' as time_zone,
-           t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.joined_at,
-           m.attributes,
+           t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.manager_id,
+           m.joined_at, m.attributes,
            r.roles, r.role_ids, r.system_roles, r.permissions
     from (${session}) s
     join users u on u.id = ${bearer.userId}

@@ -6,7 +6,7 @@ const tableRow = z.object({
   key: z.array(z.string()),
   /** Other tables whose rows refer to rows of this table. */
   referrers: z.array(z.string()),
-  /** Pairs of columns by which a row refers to another row of the same table: from, to. */
+  /** Pairs of columns by which a row refers to another row of the same table, and prevents its deletion: from, to. */
   self: z.array(z.tuple([z.string(), z.string()])),
 })
 
@@ -30,7 +30,7 @@ export async function listTenantTables(tx: Tx): Promise<TenantTable[]> {
                 cross join lateral unnest(f.conkey, f.confkey) p (here, there)
                 join pg_attribute h on h.attrelid = t.oid and h.attnum = p.here
                 join pg_attribute r on r.attrelid = t.oid and r.attnum = p.there
-                where f.contype = 'f' and f.conrelid = t.oid and f.confrelid = t.oid), '[]') as self
+                where f.contype = 'f' and f.confdeltype = 'a' and f.conrelid = t.oid and f.confrelid = t.oid), '[]') as self
     from t order by t.name`)
   return inOrder([...rows])
 }

@@ -3,6 +3,7 @@ import { canonicalNetwork } from './addresses.ts'
 import type { CheckedCondition, Checking } from './check-condition.ts'
 import type { Leaf } from './compiled-policy.ts'
 import { type DataType, operatorsByType, type Scalar } from './conditions.ts'
+import { departmentName, pathName } from './departments.ts'
 import { relativeInstantOf } from './instants.ts'
 import { costOf } from './leaf-cost.ts'
 import { patternFault } from './pattern-cost.ts'
@@ -27,6 +28,7 @@ const plain = {
   matches: ['matches', true],
   in_cidr: ['cidr', true],
   not_in_cidr: ['cidr', false],
+  in_department: ['has', true],
 } as const
 const onArrays = {
   exists: plain.exists,
@@ -78,7 +80,12 @@ function checkedLeaf(source: Record<string, unknown>, checking: Checking): Check
   }
   const [o, w] = (type === 'array' ? onArrays : plain)[operator as 'exists']
   const comparison: Comparison = { type, operator: operator as string, source, checking }
-  const leaf = { o, k: attribute as string, ...operand(comparison), w } as Leaf
+  const against = operand(comparison)
+  const leaf = (
+    operator === 'in_department'
+      ? inDepartment(attribute as string, against)
+      : { o, k: attribute as string, ...against, w }
+  ) as Leaf
   return { leaf, costUs: costOf(leaf, checking.patternCostUs) }
 }
 
@@ -97,6 +104,14 @@ function typeOf(name: unknown, at: string, { attributes }: Checking): DataType {
 }
 
 type Operand = Pick<Leaf, 'v' | 'f' | 'e'>
+
+/** The path of the department contains the other one, or one of a list. */
+const inDepartment = (attribute: string, { v, f }: Operand): Leaf => ({
+  o: Array.isArray(v) ? 'overlaps' : 'has',
+  k: pathName(attribute),
+  ...(f === undefined ? { v: v! } : { f: departmentName(f) }),
+  w: true,
+})
 
 function operand(comparison: Comparison): Operand {
   const { operator, source } = comparison
@@ -135,6 +150,8 @@ function constant({ type, operator, checking }: Comparison, value: unknown): Ope
   if (operator === 'between') return ends(type, value)
   if (operator === 'in_cidr' || operator === 'not_in_cidr') return { v: items(asListOf(value), network) }
   if (operator === 'matches') return { v: pattern(value, checking) }
+  if (operator === 'in_department')
+    return { v: Array.isArray(value) ? items(value, departmentId) : departmentId(value, '/value') }
   if (operator === 'in' || operator === 'not_in')
     return { v: items(value, (item, at) => scalar(type, item, at)) }
   if (type === 'array') {
@@ -203,6 +220,14 @@ function anyScalar(value: unknown, at: string): Scalar {
   const fits = typeof value === 'boolean' || Number.isFinite(value) ? (value as Scalar) : text(value, at)
   if (fits !== undefined) return fits
   throw new LeafFault(at, 'type_mismatch', 'This has to be a text, a number, true or false.')
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+function departmentId(value: unknown, at: string): string {
+  const id = typeof value === 'string' ? value.toLowerCase() : ''
+  if (uuid.test(id)) return id
+  throw new LeafFault(at, 'type_mismatch', 'This has to be the id of a department.')
 }
 
 function network(value: unknown, at: string): string {

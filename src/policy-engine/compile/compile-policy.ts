@@ -9,6 +9,7 @@ import type { CompiledPolicy, Leaf } from './compiled-policy.ts'
 import { proofOf } from './condition-proof.ts'
 import { conditionWarnings } from './condition-warnings.ts'
 import type { AttributeCatalogue, Condition, DataType } from './conditions.ts'
+import { attributeOf, derivedFrom } from './departments.ts'
 import { checkObligations } from './obligations.ts'
 import { parsePart } from './parse-part.ts'
 import {
@@ -134,7 +135,11 @@ function leavesOf(condition: CheckedCondition): { leaf: Leaf; costUs: number }[]
 
 function lookedAt({ k, f, e }: Leaf, catalogue: AttributeCatalogue): [string, DataType][] {
   const names = [k, ...(f === undefined ? [] : [f]), ...(e ?? [])]
-  return names.map((name) => [name, catalogue.get(name)?.type ?? 'datetime'])
+  // Also the attribute that a name is derived from: explanations show it, and its definition cannot be deleted.
+  return [...names, ...names.map(attributeOf)].map((name) => [
+    name,
+    derivedFrom(name)?.type ?? catalogue.get(name)?.type ?? 'datetime',
+  ])
 }
 
 function warningsOf(source: PolicySource, condition: CheckedCondition, context: CompileContext): Warning[] {

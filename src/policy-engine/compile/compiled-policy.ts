@@ -1,4 +1,5 @@
 import type { DataType, Scalar } from './conditions.ts'
+import type { Departments } from './departments.ts'
 import type { Approval, Obligation, PolicyEffect, Subjects } from './policy-document.ts'
 
 /**
@@ -58,7 +59,7 @@ export interface CompiledPolicy {
   obligations: Obligation[]
   /** null unless the policy is a gate */
   approval: Approval | null
-  /** the attributes that it reads, with their declared types */
+  /** the attributes that it reads, and what is derived from them, with their types */
   attributes: Record<string, DataType>
   /** the most time that it adds to one evaluation, in µs, estimated when it was compiled */
   costUs: number
@@ -95,6 +96,8 @@ export interface Slice {
   readonly memory: number
   /** the JSON that the policies read as `data.slice` */
   readonly text: string
+  /** the departments of the tenant; null if none of its policies reads them */
+  readonly departments: Departments | null
   /** policies in shadow mode, which decide nothing: each with a slice in which it would */
   readonly shadows: readonly Shadow[]
 }

@@ -28,7 +28,16 @@ const membership = ['in', 'not_in'] as const
 
 /** The operators of each declared type. */
 export const operatorsByType = {
-  string: [...either, ...equality, ...membership, 'contains', 'starts_with', 'ends_with', 'matches'],
+  string: [
+    ...either,
+    ...equality,
+    ...membership,
+    'contains',
+    'starts_with',
+    'ends_with',
+    'matches',
+    'in_department',
+  ],
   integer: [...either, ...equality, ...membership, ...order],
   number: [...either, ...equality, ...membership, ...order],
   boolean: [...either, ...equality],

@@ -96,5 +96,6 @@ export const warningCodes = [
   'quorum_unreachable',
   'attribute_rare',
   'unknown_action',
+  'unknown_department',
 ] as const
 export type WarningCode = (typeof warningCodes)[number]

@@ -1,6 +1,7 @@
 import { wildcardOf } from '../catalogue/actions.ts'
 import type { CompiledPolicy, Shadow, Slice, SlicePolicy } from './compiled-policy.ts'
 import type { DataType } from './conditions.ts'
+import type { Departments } from './departments.ts'
 import type { PolicyEffect, Subjects } from './policy-document.ts'
 
 /** Whether a policy covers an action on a resource type, by `*`, `resource:*` or the action itself. */
@@ -16,13 +17,25 @@ export function concerns(
 
 /**
  * Builds the slice of these policies. The caller chooses them: in force, enforced (or in shadow mode, for a trial),
- * and covering one action and resource type (`concerns`).
+ * and covering one action and resource type (`concerns`). `departments` are those of the tenant.
  */
-export function buildSlice(tenantId: string, revision: number, policies: readonly SlicePolicy[]): Slice {
-  return policies.length === 0 ? emptySlice(tenantId, revision) : sliceOf(tenantId, revision, policies)
+export function buildSlice(
+  tenantId: string,
+  revision: number,
+  policies: readonly SlicePolicy[],
+  departments: Departments | null = null,
+): Slice {
+  return policies.length === 0
+    ? emptySlice(tenantId, revision)
+    : sliceOf(tenantId, revision, policies, departments)
 }
 
-function sliceOf(tenantId: string, revision: number, policies: readonly SlicePolicy[]): Slice {
+function sliceOf(
+  tenantId: string,
+  revision: number,
+  policies: readonly SlicePolicy[],
+  departments: Departments | null,
+): Slice {
   const compiled = policies.map((policy) => policy.compiled)
   const attributes: Record<string, DataType> = Object.assign({}, ...compiled.map((one) => one.attributes))
   const text = sliceText(policies.length === 0 ? null : tenantId, policies, attributes)
@@ -36,6 +49,7 @@ function sliceOf(tenantId: string, revision: number, policies: readonly SlicePol
     bytes: Buffer.byteLength(text),
     memory: memoryOf(text),
     text,
+    departments,
     shadows: [],
   }
 }
@@ -49,19 +63,20 @@ export function buildSliceWithShadows(
   revision: number,
   policies: readonly SlicePolicy[],
   shadows: readonly SlicePolicy[],
+  departments: Departments | null = null,
 ): Slice {
   const shadowOf = (policy: SlicePolicy): Shadow => {
     let slice: Slice | undefined
     return {
       policy,
       slice() {
-        slice ??= buildSlice(tenantId, revision, [...policies, policy])
+        slice ??= buildSlice(tenantId, revision, [...policies, policy], departments)
         return slice
       },
     }
   }
   const first = shadows.toSorted(byPriority).slice(0, maxShadows)
-  return { ...buildSlice(tenantId, revision, policies), shadows: first.map(shadowOf) }
+  return { ...buildSlice(tenantId, revision, policies, departments), shadows: first.map(shadowOf) }
 }
 
 /** An upper bound for the memory of a parsed JSON text inside the module, in bytes. */
@@ -140,7 +155,7 @@ function entryOf({ id, version, name, priority, compiled }: SlicePolicy) {
   }
 }
 
-const noPolicies = sliceOf('', 0, [])
+const noPolicies = sliceOf('', 0, [], null)
 
 /** The `text` of every slice without policies. It names no tenant. */
 export const textWithoutPolicies = noPolicies.text

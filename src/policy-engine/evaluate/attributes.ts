@@ -1,5 +1,6 @@
 import { canonicalAddress } from '../compile/addresses.ts'
 import type { DataType, Scalar } from '../compile/conditions.ts'
+import { attributeOf, departmentPath, derivedFrom } from '../compile/departments.ts'
 import { instantOf } from '../compile/instants.ts'
 import { localTime } from './local-time.ts'
 import type { AnyQuery, SentAttributes } from './query.ts'
@@ -13,7 +14,7 @@ const longestList = 128
 
 /**
  * The values of the wanted attributes (default: those that the query's slice reads), normalised to their declared
- * types. `now:<ms>` and `at:<ms>` name times to compare with. A missing value is absent. A value of another type, or
+ * types. `now:<ms>` and `at:<ms>` name times to compare with, `path:` and `department:` departments. A missing value is absent. A value of another type, or
  * too long, is null, so that it proves nothing, not even `not_exists`.
  */
 export function attributesOf(
@@ -34,7 +35,7 @@ const maxMissing = 64
 export function missingAttributes(query: AnyQuery): string[] {
   const values = attributesOf(query)
   const missing = Object.keys(query.slice.attributes).filter((name) => (values[name] ?? null) === null)
-  return missing.slice(0, maxMissing)
+  return [...new Set(missing.map(attributeOf))].slice(0, maxMissing)
 }
 
 /** A value as policies compare it; undefined if it is not of the declared type. */
@@ -70,8 +71,19 @@ function raw(query: AnyQuery, name: string): unknown {
   const known = builtIn[name]?.(query)
   if (known !== undefined && known !== null) return known
   if (name in builtIn && name !== 'resource.owner_id') return undefined
+  const derived = derivedFrom(name)
+  if (derived) return departmentOf(query, derived.type, raw(query, derived.attribute))
   const dot = name.indexOf('.')
   return given(query, name.slice(0, dot) as keyof SentAttributes, name.slice(dot + 1))
+}
+
+/** The department that a value names: its path, or its id; undefined if the tenant does not have it. */
+function departmentOf(query: AnyQuery, type: DataType, id: unknown): string | string[] | undefined {
+  if (typeof id !== 'string') return undefined
+  const recorded = query.departments?.has(id.toLowerCase()) ? query.departments : null
+  const departments = recorded ?? query.slice.departments
+  const path = departments ? departmentPath(departments, id) : undefined
+  return type === 'array' ? path : path?.[0]
 }
 
 // The stored value of a member or a resource comes first; a value that an application sends never replaces it.
@@ -90,6 +102,13 @@ const local = ({ now, tenant }: AnyQuery) => localTime(now, tenant?.timeZone ?? 
 const age = ({ now, subject }: AnyQuery) =>
   subject.session && Math.max(0, Math.floor((now - subject.session.authTime) / 1000))
 const joined = ({ subject }: AnyQuery) => subject.membership && new Date(subject.membership.joinedAt)
+const departmentPathOf = (query: AnyQuery) =>
+  departmentOf(query, 'array', query.subject.membership?.departmentId)
+// A tenant can have defined these keys before they were built in. Its own values stay in force.
+const ownOr =
+  (key: string, value: (query: AnyQuery) => unknown) =>
+  (query: AnyQuery): unknown =>
+    ownValue(query.subject.membership?.attributes, key) ?? value(query)
 const roles = ({ subject }: AnyQuery) => subject.membership?.roles ?? subject.membership?.systemRoles
 
 const builtIn: Readonly<Record<string, (query: AnyQuery) => unknown>> = Object.freeze({
@@ -100,6 +119,8 @@ const builtIn: Readonly<Record<string, (query: AnyQuery) => unknown>> = Object.f
   'subject.email_verified': ({ subject }: AnyQuery) => subject.emailVerified,
   'subject.roles': roles,
   'subject.department_id': ({ subject }: AnyQuery) => subject.membership?.departmentId,
+  'subject.department_path': ownOr('department_path', departmentPathOf),
+  'subject.manager_id': ownOr('manager_id', ({ subject }) => subject.membership?.managerId),
   'subject.membership_status': ({ subject }: AnyQuery) => subject.membership?.status,
   'subject.joined_at': joined,
   'subject.acr': ({ subject }: AnyQuery) => subject.session?.acr,

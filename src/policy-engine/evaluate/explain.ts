@@ -2,6 +2,7 @@ import { type CheckedCondition, checkCondition, groupOf } from '../compile/check
 import type { CompiledPolicy } from '../compile/compiled-policy.ts'
 import { proofOf } from '../compile/condition-proof.ts'
 import type { Condition, ConditionLeaf, DataType } from '../compile/conditions.ts'
+import { attributeOf } from '../compile/departments.ts'
 import type { PolicyDocument } from '../compile/policy-document.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
 import type { Decision } from './decision.ts'
@@ -84,7 +85,8 @@ export function explained(
     const answer = answers[index] as PolicyAnswer
     if (answer.policy_id !== id) throw new Error('the explanation is about another policy')
     const outcomes = new Map(answer.nodes.map(({ path, outcome }) => [path, outcome]))
-    const missing = Object.keys(compiled.attributes).filter((name) => (attrs[name] ?? null) === null)
+    const names = Object.keys(compiled.attributes).filter((name) => (attrs[name] ?? null) === null)
+    const missing = [...new Set(names.map(attributeOf))]
     const trace = document.conditions && traced(document.conditions, '/conditions', outcomes, attrs)
     return { policy_id: id, applies: answer.applies, missing_attributes: missing, trace }
   })

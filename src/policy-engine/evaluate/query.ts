@@ -6,6 +6,7 @@ import {
   wildcardOf,
 } from '../catalogue/actions.ts'
 import type { Slice } from '../compile/compiled-policy.ts'
+import type { Departments } from '../compile/departments.ts'
 import { attributesOf } from './attributes.ts'
 
 /** The subject, as read from the database for this request. From the token come only its ids. */
@@ -32,6 +33,8 @@ export interface Membership {
   /** from the tenant's own roles: `resource:verb` or `resource:*` */
   permissions: readonly string[]
   departmentId: string | null
+  /** the user id of the member's manager; absent in decisions recorded before members had one */
+  managerId?: string | null
   /** ms since the epoch */
   joinedAt: number
 }
@@ -92,6 +95,8 @@ interface Question {
   approval?: GrantedApproval | null
   /** whether another member could approve now; determined only for owners who change policies; true if absent */
   othersCanApprove?: boolean
+  /** the departments of a recorded question, as they were; others are those of the slice */
+  departments?: Departments
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { lockTenant } from '../tenants/store.ts'
+import { incrementPolicyRevision, lockTenant } from '../tenants/store.ts'
 import { auditedDepartment, type NewDepartment } from './department-schemas.ts'
 import {
   countDepartments,
@@ -30,6 +30,8 @@ export async function createDepartment(
   await requireDepartment(tx, tenantId, body.parent_id, 'parent_id')
   if ((await countDepartments(tx, tenantId)) >= max)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} departments.`)
+  // Policies can ask which department is below which; their cache belongs to a revision.
+  await incrementPolicyRevision(tx, tenantId)
   await insertDepartment(tx, { ...body, parentId: body.parent_id, tenantId, id, at })
   const department = await findDepartment(tx, tenantId, id)
   if (!department) throw new Error('The new department cannot be read')

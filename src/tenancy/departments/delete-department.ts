@@ -6,6 +6,7 @@ import type { Versions } from '../../platform/db/version.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
+import { incrementPolicyRevision } from '../tenants/store.ts'
 import { auditedDepartment } from './department-schemas.ts'
 import { type DepartmentRow, deleteEmptyDepartment } from './store.ts'
 
@@ -23,6 +24,7 @@ export async function deleteDepartment(
   assertAmong(versions, department.version)
   if (!(await deleteEmptyDepartment(tx, tenantId, id)))
     throw new ApiError(409, 'department_in_use', 'Move its members and child departments first.')
+  await incrementPolicyRevision(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.department_deleted',
     data: { department_id: id },

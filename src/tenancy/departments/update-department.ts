@@ -6,6 +6,7 @@ import type { Versions } from '../../platform/db/version.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
+import { incrementPolicyRevision } from '../tenants/store.ts'
 import { requireDepartment } from './create-department.ts'
 import { auditedDepartment, type DepartmentChange } from './department-schemas.ts'
 import { changeDepartment, type DepartmentRow, findDepartment, isAtOrAbove } from './store.ts'
@@ -31,6 +32,7 @@ export async function updateDepartment(
   if (parentId !== null && (await isAtOrAbove(tx, tenantId, id, parentId)))
     throw invalidField('parent_id', 'A department cannot be below itself.', 'cycle')
   if (!(await changeDepartment(tx, { tenantId, id, name, description, parentId, at }))) return department
+  if (parentId !== department.parent_id) await incrementPolicyRevision(tx, tenantId)
   const changed = (await findDepartment(tx, tenantId, id)) ?? department
   await recordChange(tx, caller, at, {
     event: 'tenant.department_updated',

@@ -15,7 +15,7 @@ import { assertDomainAllowed } from '../tenants/email-domains.ts'
 import { findTenant } from '../tenants/store.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { auditedMember, type NewMember } from './member-schemas.ts'
-import { findMember, findPerson, insertMember, type MemberRow } from './store.ts'
+import { findMember, findPerson, insertMember, lockMemberShared, type MemberRow } from './store.ts'
 
 /**
  * Adds a person, known by id, to the caller's tenant and notifies them by mail. 400 for an unknown person, role or
@@ -36,13 +36,16 @@ export async function addMember(
   assertGrantable(holderOf(caller), roles)
   const departmentId = body.department_id ?? null
   await requireDepartment(tx, tenantId, departmentId, 'department_id')
+  const managerId = body.manager_id ?? null
+  if (managerId !== null) await requireManager(tx, tenantId, managerId, user.id)
   const tenant = await findTenant(tx, tenantId, userId)
   if (!tenant) throw notFound()
   assertDomainAllowed(tenant.settings.allowed_email_domains, user.email, 'user_id')
   const roleIds = roles.map((role) => role.id)
   const { attributes } = body
   if (attributes) await checkAttributes(tx, tenantId, attributes)
-  if (!(await insertMember(tx, { id, tenantId, user, departmentId, roleIds, attributes, at })))
+  const added = { id, tenantId, user, departmentId, managerId, roleIds, attributes, at }
+  if (!(await insertMember(tx, added)))
     throw new ApiError(409, 'already_member', 'This person is already a member.')
   await mailAdded(tx, deps, caller, { user, membershipId: id, tenantName: tenant.name, at })
   const member = await findMember(tx, tenantId, id)
@@ -96,6 +99,18 @@ async function mailAdded(tx: Tx, deps: Deps, caller: Caller, added: Added): Prom
     requestId: requestInfo.requestId,
     at,
   })
+}
+
+/** Throws 400 on `manager_id` unless it is another member, who cannot be removed until the transaction ends. */
+export async function requireManager(
+  tx: Tx,
+  tenantId: string,
+  managerId: string,
+  userId: string,
+): Promise<void> {
+  if (managerId === userId) throw invalidField('manager_id', 'A member cannot be their own manager.')
+  if (!(await lockMemberShared(tx, tenantId, managerId)))
+    throw invalidField('manager_id', 'This tenant has no member with this user id.', 'unknown')
 }
 
 /** Finds roles by name or id and locks them until the transaction ends. 400 on `roles` for an unknown one. */

@@ -17,6 +17,7 @@ export const memberSchema = z
     email: z.string(),
     roles: z.array(z.string()),
     department_id: z.uuid().nullable(),
+    manager_id: z.uuid().nullable().meta({ description: 'The user id of the manager, a member too' }),
     status: z.enum(['active', 'suspended']),
     attributes: z.record(z.string(), z.unknown()),
     joined_at: timestamp,
@@ -33,6 +34,7 @@ export function showMember(row: MemberRow) {
     email,
     roles: row.roles,
     department_id: row.department_id,
+    manager_id: row.manager_id,
     status: row.status,
     attributes: row.attributes,
     joined_at: rfc3339(row.joined_at),
@@ -41,10 +43,18 @@ export function showMember(row: MemberRow) {
 }
 
 /** The fields of a membership that the audit log records. */
-export const auditedMember = ({ user_id, roles, department_id, status, attributes }: MemberRow) => ({
+export const auditedMember = ({
   user_id,
   roles,
   department_id,
+  manager_id,
+  status,
+  attributes,
+}: MemberRow) => ({
+  user_id,
+  roles,
+  department_id,
+  manager_id,
   status,
   attributes,
 })
@@ -78,6 +88,7 @@ const fields = {
   roles: roleNames.optional(),
   role: roleReference.optional(),
   department_id: bodyId.nullable().optional(),
+  manager_id: bodyId.nullable().optional(),
   attributes: attributes.optional(),
 }
 
@@ -85,6 +96,7 @@ const documented = {
   roles: { type: 'array', items: { type: 'string' }, description: 'Names or ids' },
   role: { type: 'string', description: 'One role, instead of `roles`' },
   department_id: { type: ['string', 'null'], format: 'uuid' },
+  manager_id: { type: ['string', 'null'], format: 'uuid', description: 'The user id of another member' },
   attributes: { type: 'object', additionalProperties: true },
 } satisfies Record<string, oas31.SchemaObject>
 

@@ -25,6 +25,7 @@ export const memberRow = z.object({
   is_active: z.boolean(),
   roles: z.array(z.string()),
   department_id: z.uuid().nullable(),
+  manager_id: z.uuid().nullable(),
   status: z.enum(['active', 'suspended']),
   attributes: z.record(z.string(), z.unknown()),
   joined_at: z.number(),
@@ -36,7 +37,7 @@ export type MemberRow = z.infer<typeof memberRow>
 
 /** The columns of a MemberRow, with memberships as `m` and users as `u`. */
 export const memberColumns = sql.fragment`
-  m.id, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.status, m.attributes,
+  m.id, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.manager_id, m.status, m.attributes,
   m.joined_at, m.updated_at, m.version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
@@ -46,6 +47,7 @@ interface NewMember {
   tenantId: string
   user: { id: string; email: string; firstName: string; lastName: string }
   departmentId: string | null
+  managerId?: string | null
   roleIds: readonly string[]
   attributes?: Record<string, unknown> | undefined
   at: number
@@ -53,13 +55,13 @@ interface NewMember {
 
 /** Inserts a membership with its roles; false when the person is already a member. */
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
-  const { id, tenantId, user, departmentId, roleIds, attributes = {} } = member
+  const { id, tenantId, user, departmentId, managerId = null, roleIds, attributes = {} } = member
   const at = sql.timestamp(new Date(member.at))
   const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
-                             attributes, joined_at, updated_at)
+                             manager_id, attributes, joined_at, updated_at)
     values (${tenantId}, ${id}, ${user.id}, ${user.email}, ${user.firstName}, ${user.lastName}, ${departmentId},
-            ${sql.jsonb(attributes as never)}, ${at}, ${at})
+            ${managerId}, ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
   tx.later(sql.unsafe`
@@ -78,24 +80,32 @@ export function findMember(tx: Read, tenantId: string, memberId: string): Promis
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
 }
 
+/** Locks a member against removal until the transaction ends; false if the user is not a member. */
+export async function lockMemberShared(tx: Tx, tenantId: string, userId: string): Promise<boolean> {
+  const locked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    select id from memberships where tenant_id = ${tenantId} and user_id = ${userId} for key share`)
+  return locked !== null
+}
+
 interface MemberChange {
   tenantId: string
   id: string
   status: 'active' | 'suspended'
   attributes: Record<string, unknown>
   departmentId: string | null
+  managerId: string | null
   rolesChanged: boolean
   at: number
 }
 
 /** Updates a membership; false when neither it nor its roles change. */
 export async function changeMember(tx: Tx, member: MemberChange): Promise<boolean> {
-  const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${sql.jsonb(member.attributes as never)})`
+  const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${member.managerId}::uuid, ${sql.jsonb(member.attributes as never)})`
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    update memberships set (status, department_id, attributes) = ${next},
+    update memberships set (status, department_id, manager_id, attributes) = ${next},
                            updated_at = ${sql.timestamp(new Date(member.at))}
     where tenant_id = ${member.tenantId} and id = ${member.id}
-      and (${member.rolesChanged} or (status, department_id, attributes) is distinct from ${next})
+      and (${member.rolesChanged} or (status, department_id, manager_id, attributes) is distinct from ${next})
     returning id`)
   return changed !== null
 }
@@ -319,6 +329,7 @@ export const memberList = defineList({
     role: byRole,
     status: byWord(sql.fragment`m.status`, ['active', 'suspended']),
     department_id: byId(sql.fragment`m.department_id`),
+    manager_id: byId(sql.fragment`m.manager_id`),
     user_id: byId(sql.fragment`m.user_id`, 'user_id', 'user.id'),
   },
 })

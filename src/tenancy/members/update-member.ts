@@ -9,7 +9,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { assertGrantable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
 import type { RoleRow } from '../roles/store.ts'
-import { findRequestedRoles } from './add-member.ts'
+import { findRequestedRoles, requireManager } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
@@ -48,21 +48,23 @@ export async function updateMember(
 }
 
 /**
- * Callers cannot grant permissions that they lack, nor raise their own. Policies read roles, department and attributes,
- * so callers can add roles to themselves, or change their own department or attributes, only with the permission
- * `policy:update`. Giving up own roles is always allowed.
+ * Callers cannot grant permissions that they lack, nor raise their own. Policies read roles, department, manager and
+ * attributes, so callers can add roles to themselves, or change their own department, manager or attributes, only with
+ * the permission `policy:update`. Giving up own roles is always allowed.
  */
 function assertCanGrant(caller: Caller, member: MemberRow, roles: readonly RoleRow[], change: MemberChange) {
   const giver = holderOf(caller)
   const added = roles.filter((role) => !member.roles.includes(role.name))
   assertGrantable(giver, added)
   const { department_id = member.department_id, attributes = member.attributes } = change
+  const { manager_id = member.manager_id } = change
   const raises =
     added.length > 0 ||
     department_id !== member.department_id ||
+    manager_id !== member.manager_id ||
     !isDeepStrictEqual({ ...attributes }, { ...member.attributes })
   if (member.user_id === caller.userId && raises && !holds(giver, 'policy:update'))
-    throw refused('You cannot change your own department or attributes, or give yourself a role.')
+    throw refused('You cannot change your own department, manager or attributes, or give yourself a role.')
 }
 
 async function apply(
@@ -74,10 +76,13 @@ async function apply(
   at: number,
 ): Promise<boolean> {
   const { status = member.status, attributes = member.attributes } = change
-  const { department_id: departmentId = member.department_id } = change
+  const { department_id: departmentId = member.department_id, manager_id: managerId = member.manager_id } =
+    change
   if (change.department_id) await requireDepartment(tx, tenantId, departmentId, 'department_id')
+  if (change.manager_id) await requireManager(tx, tenantId, change.manager_id, member.user_id)
   const rolesChanged =
     roles !== undefined &&
     (await replaceRoles(tx, { tenantId, memberId: member.id, roleIds: roles.map((role) => role.id) }))
-  return changeMember(tx, { tenantId, id: member.id, status, attributes, departmentId, rolesChanged, at })
+  const { id } = member
+  return changeMember(tx, { tenantId, id, status, attributes, departmentId, managerId, rolesChanged, at })
 }

@@ -34,7 +34,11 @@ t.test('thirty days after its deletion no row of a tenant is left, but its peopl
     parent = department.id
   }
   const [top] = (await expect(200, owner.get(`${path}/departments/`))).results
-  await expect(200, owner.put(`${path}/members/${clerk.memberId}/`, { department_id: parent }))
+  // Two members who are each other's manager.
+  const chief = { department_id: parent, manager_id: owner.id }
+  await expect(200, owner.put(`${path}/members/${clerk.memberId}/`, chief))
+  const own = (await expect(200, owner.get(`${path}/members/?user_id=${owner.id}`))).results[0]
+  await expect(200, owner.patch(`${path}/members/${own.id}/`, { manager_id: clerk.id }))
   const only = await service.signUp()
   const [{ tenant_id: home }] = await look(service, 'select tenant_id from sessions where user_id = $1', [
     only.id,
