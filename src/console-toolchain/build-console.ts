@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build, type Metafile } from 'esbuild'
 import { openapiDocument } from '../api-description/openapi.ts'
@@ -8,13 +8,13 @@ import { readConfig } from '../config.ts'
 import type { Deps } from '../deps.ts'
 import { apiTypes } from './api-types.ts'
 
-// npm run console: writes the types of the API and the bundle of the pages. With --check it writes nothing, and exits 1
+// npm run console: writes the types of the API, which the client publishes, and the bundle of the pages. With --check it writes nothing, and exits 1
 // if a committed file differs from what it would write.
 
 const root = join(import.meta.dirname, '..', '..')
 const browser = join(root, 'src/console/browser')
 const bundle = join(root, 'src/console/bundle')
-const typesFile = join(browser, 'api/api-types.ts')
+const typesFile = join(root, 'src/client/api-types.ts')
 
 /** The types of the API, from the routes. Their functions are not called, so they need no dependencies. */
 function generatedTypes(): string {
@@ -91,14 +91,11 @@ function differing(folder: string, wanted: ReadonlyMap<string, string>): string[
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' } } })
 const types = generatedTypes()
-if (!values.check) {
-  mkdirSync(dirname(typesFile), { recursive: true })
-  writeFileSync(typesFile, types)
-}
+if (!values.check) writeFileSync(typesFile, types)
 const files = await bundledFiles()
 if (values.check) {
   const faults = differing(bundle, files)
-  if (readFileSync(typesFile, 'utf8') !== types) faults.push('browser/api/api-types.ts')
+  if (readFileSync(typesFile, 'utf8') !== types) faults.push('../client/api-types.ts')
   for (const name of faults) console.error(`src/console differs: ${name}. Run: npm run console`)
   process.exitCode = faults.length > 0 ? 1 : 0
 } else {

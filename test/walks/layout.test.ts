@@ -197,6 +197,13 @@ t.test('the policy engine imports only itself, and only it imports the policy mo
   )
 })
 
+t.test('the client imports nothing but itself and jose', async (t) => {
+  t.same(
+    edges((from, to) => from.startsWith('src/client/') && !/^(src\/client\/|jose$)/.test(to)),
+    [],
+  )
+})
+
 t.test('no files import each other in a circle, types aside', async (t) => {
   const loads = new Map(
     sources.map(({ path, loads }) => [path, loads.filter((to) => /^(src|workers)\//.test(to))]),
@@ -240,7 +247,7 @@ t.test('one file signs tokens, and one issues access and refresh tokens', async 
     ),
     [],
   )
-  t.same(thatSay(/\bjwtVerify\b/, /^src\/platform\/crypto\/token-signer\.ts$/), [])
+  t.same(thatSay(/\bjwtVerify\b/, /^src\/(platform\/crypto\/token-signer|client\/verify-token)\.ts$/), [])
   t.same(thatSay(/\bargon2\b/, /^src\/platform\/crypto\/passwords\.ts$/), [])
 })
 

@@ -1,4 +1,4 @@
-import type { Operations } from './api-types.ts'
+import type { Operations } from '../../../client/api-types.ts'
 import { Problem } from './problem.ts'
 
 /** Where the service stands below its host: empty, or a path without a trailing slash. */

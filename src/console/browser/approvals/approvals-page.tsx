@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { ApprovalRequest } from '../api/api-types.ts'
+import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge } from '../parts/button.tsx'

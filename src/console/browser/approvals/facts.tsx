@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from '../api/api-types.ts'
+import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { Time } from '../parts/time.tsx'
 import { ObjectName } from './object-name.tsx'
 import { texts } from './texts.ts'

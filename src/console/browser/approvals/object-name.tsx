@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ApprovalRequest } from '../api/api-types.ts'
+import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { nameOf } from '../parts/avatar.tsx'
 import { useProfile } from '../session/session.ts'

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ApprovalRequest } from '../api/api-types.ts'
+import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { call, request as send } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { asRequest } from '../audit/in-words.ts'

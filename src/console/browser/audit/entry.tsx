@@ -1,5 +1,5 @@
+import type { AuditEntry } from '../../../client/api-types.ts'
 import { deviceName } from '../account/device-name.ts'
-import type { AuditEntry } from '../api/api-types.ts'
 import { Time } from '../parts/time.tsx'
 import { shown } from './in-words.ts'
 import { texts } from './texts.ts'

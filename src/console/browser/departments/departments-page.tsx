@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Department } from '../api/api-types.ts'
+import type { Department } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { useDepartments } from '../members/queries.ts'
 import { approvable } from '../parts/approvable.ts'

@@ -1,4 +1,4 @@
-import type { Department } from '../api/api-types.ts'
+import type { Department } from '../../../client/api-types.ts'
 
 /** Departments in the order of their tree, each with its depth. One whose parent is missing stands at the top. */
 export function inTree(departments: readonly Department[]): { department: Department; depth: number }[] {

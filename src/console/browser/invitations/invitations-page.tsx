@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Invitation } from '../api/api-types.ts'
+import type { Invitation } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { useDepartments, useRoles } from '../members/queries.ts'
 import { approvable } from '../parts/approvable.ts'

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Department, Role } from '../api/api-types.ts'
+import type { Department, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asProblem, Problem } from '../api/problem.ts'
 import { RoleChoice } from '../members/role-choice.tsx'

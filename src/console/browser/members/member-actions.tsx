@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Department, Member, Role } from '../api/api-types.ts'
+import type { Department, Member, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { nameOf } from '../parts/avatar.tsx'

@@ -1,4 +1,4 @@
-import type { Role } from '../api/api-types.ts'
+import type { Role } from '../../../client/api-types.ts'
 import { texts } from './texts.ts'
 
 /** Check boxes for roles, by name. */

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { Role } from '../api/api-types.ts'
+import type { Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { texts as memberTexts } from '../members/texts.ts'
 import { approvable } from '../parts/approvable.ts'

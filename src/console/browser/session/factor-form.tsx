@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
-import type { PasskeyRequestOptions } from '../api/api-types.ts'
+import type { PasskeyRequestOptions } from '../../../client/api-types.ts'
 import { request } from '../api/client.ts'
 import { asProblem, type Problem } from '../api/problem.ts'
 import { Button } from '../parts/button.tsx'

@@ -1,4 +1,4 @@
-import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../api/api-types.ts'
+import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../../client/api-types.ts'
 import { Problem } from '../api/problem.ts'
 
 // The forms of WebAuthn as JSON, which browsers read and write themselves.

@@ -1,5 +1,5 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
-import type { Profile } from '../api/api-types.ts'
+import type { Profile } from '../../../client/api-types.ts'
 import { onSessionProblem, request } from '../api/client.ts'
 
 export type Method = 'totp' | 'email' | 'static' | 'passkey'

@@ -207,3 +207,14 @@ export interface Operations {
   'GET /application/events/': { query: { after?: string; page_size?: number }; body: undefined; answer: AllEventsPage }
 }
 
+export const repeatable: ReadonlySet<string> = new Set([
+  'POST /tenants/',
+  'POST /tenants/{id}/members/',
+  'POST /tenants/{id}/roles/',
+  'POST /tenants/{id}/departments/',
+  'POST /tenants/{id}/invitations/',
+  'POST /attribute-definitions/',
+  'POST /policies/',
+  'POST /webhooks/',
+])
+

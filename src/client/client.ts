@@ -1,0 +1,142 @@
+import type { TokenPair } from './api-types.ts'
+import { type AuthorizeOptions, isAllowed, type Question } from './authorize.ts'
+import type { Credentials } from './credentials.ts'
+import {
+  type AnswerOf,
+  type AnyInput,
+  type Inputs,
+  type ListOperation,
+  type Operation,
+  type RowOf,
+  repetitionOf,
+  requestOf,
+} from './operations.ts'
+import { isProblem } from './problem.ts'
+import { withRetries } from './retry.ts'
+import { type Answer, exchange, type Transport } from './transport.ts'
+
+export interface ClientOptions {
+  /** Address of the service: `https://id.example.com`. */
+  url: string
+  /** None: only public calls work. */
+  credentials?: Credentials
+  /** ms for one attempt, 5,000 if absent. */
+  timeoutMs?: number
+  fetch?: typeof fetch
+}
+
+/** Calls of the API. All throw `Problem` for a refusal, and `NoAnswer` where none came. */
+export interface Client {
+  /** Calls an operation, and gives its answer: `call('POST /tenants/', { body: { name: 'Looms' } })`. */
+  call<K extends Operation>(operation: K, ...input: Inputs<K>): Promise<AnswerOf<K>>
+  /** The same, with the version of what was read, for `ifMatch` of a change. */
+  callVersioned<K extends Operation>(
+    operation: K,
+    ...input: Inputs<K>
+  ): Promise<{ body: AnswerOf<K>; etag: string | null }>
+  /** The rows of a list, over all its pages. */
+  each<K extends ListOperation>(operation: K, ...input: Inputs<K>): AsyncGenerator<RowOf<K>, void, undefined>
+  /**
+   * Whether a subject may do something. Never throws: without an answer in time (`deadlineMs`, 1,000), or with
+   * obligations that the caller does not carry out, it is false.
+   */
+  authorize(question: Question, options?: AuthorizeOptions): Promise<boolean>
+  /** The same client with other credentials. */
+  as(credentials: Credentials): Client
+}
+
+/** A client of the service. It keeps nothing but its options, so it costs little to make one. */
+export function createClient(options: ClientOptions): Client {
+  const { url, credentials, timeoutMs = 5_000 } = options
+  const transport: Transport = { url, timeoutMs, fetch: options.fetch ?? ((...args) => fetch(...args)) }
+  const send = (operation: string, input: AnyInput) => sendCall(transport, credentials, operation, input)
+  const call = async (operation: string, input: AnyInput = {}) => (await send(operation, input)).body
+
+  return {
+    call: (operation, input?: AnyInput) => call(operation, input) as never,
+    callVersioned: (operation, input: AnyInput = {}) => send(operation, input) as never,
+    each: (operation, input: AnyInput = {}) => eachRow(call, operation, input) as never,
+    authorize: (question, more) => isAllowed(call, question, more),
+    as: (other) => createClient({ ...options, credentials: other }),
+  }
+}
+
+async function sendCall(
+  transport: Transport,
+  credentials: Credentials | undefined,
+  operation: string,
+  input: AnyInput,
+): Promise<Answer> {
+  const repetition = repetitionOf(operation)
+  const { signal } = input
+  const request = {
+    ...requestOf(operation, input),
+    headers: headersOf(input, repetition),
+    body: input.body,
+    signal,
+  }
+  const attempt = async (earlier: number): Promise<Answer> => {
+    try {
+      return await authenticated(credentials, transport, (token) =>
+        exchange(transport, { ...request, token }),
+      )
+    } catch (error) {
+      // The attempt whose answer was lost deleted it.
+      if (earlier > 0 && request.method === 'DELETE' && isProblem(error) && error.status === 404)
+        return { body: undefined, etag: null }
+      throw error
+    }
+  }
+  return repetition === 'never' ? attempt(0) : withRetries(attempt, signal)
+}
+
+/** Sends a request, and once more with a renewed token if its token was refused as not valid. */
+async function authenticated(
+  credentials: Credentials | undefined,
+  transport: Transport,
+  send: (token: string | null) => Promise<Answer>,
+): Promise<Answer> {
+  if (!credentials) return send(null)
+  const token = credentials.token()
+  try {
+    return await send(token)
+  } catch (error) {
+    if (!credentials.renew || !isProblem(error, 'token_not_valid')) throw error
+    await credentials.renew(token, (refreshToken) => refreshed(transport, refreshToken))
+    return send(credentials.token())
+  }
+}
+
+const refreshed = async (transport: Transport, refresh: string): Promise<TokenPair> =>
+  (await sendCall(transport, undefined, 'POST /auth/refresh/', { body: { refresh } })).body as TokenPair
+
+function headersOf(
+  { ifMatch, approvalRequest, idempotencyKey }: AnyInput,
+  repetition: ReturnType<typeof repetitionOf>,
+): Record<string, string> {
+  return {
+    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    ...(approvalRequest !== undefined && { 'approval-request': approvalRequest }),
+    ...(repetition === 'keyed' && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
+  }
+}
+
+async function* eachRow(
+  call: (operation: string, input: AnyInput) => Promise<unknown>,
+  operation: string,
+  input: AnyInput,
+): AsyncGenerator<unknown, void, undefined> {
+  let cursor: string | null = null
+  do {
+    const query: Record<string, unknown> = cursor === null ? { ...input.query } : { ...input.query, cursor }
+    const page = (await call(operation, { ...input, query })) as { results: unknown[]; next: string | null }
+    yield* page.results
+    // Only the cursor of `next`: a token must not go to an address that an answer names.
+    const next: string | null = page.next === null ? null : cursorIn(page.next)
+    if (next !== null && next === cursor) throw new Error(`${operation} answered the same page twice`)
+    cursor = next
+  } while (cursor !== null)
+}
+
+const cursorIn = (next: string): string | null =>
+  new URL(next, 'http://service.invalid').searchParams.get('cursor')
