@@ -43,6 +43,7 @@ import { departmentRoutes } from './tenancy/departments/routes.ts'
 import { invitationRoutes } from './tenancy/invitations/routes.ts'
 import { memberRoutes } from './tenancy/members/routes.ts'
 import { roleRoutes } from './tenancy/roles/routes.ts'
+import { serviceAccountRoutes } from './tenancy/service-accounts/routes.ts'
 import { tenantRoutes } from './tenancy/tenants/routes.ts'
 import { version } from './version.ts'
 
@@ -57,6 +58,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),
+  ...serviceAccountRoutes(deps),
   ...roleRoutes(deps),
   ...departmentRoutes(deps),
   ...invitationRoutes(deps),

@@ -44,6 +44,7 @@ export const limitSettings = {
     1_000,
     'Pending invitations that a tenant can have',
   ),
+  LIMIT_SERVICE_ACCOUNTS: setting(wholeNumber(0, 1_000), 100, 'Service accounts that a tenant can have'),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant can have'),
   LIMIT_DECISION_MS_PER_REQUEST: setting(
     wholeNumber(1, 60_000),

@@ -16,7 +16,7 @@ export type TokenPair = { access: string; refresh: string }
 
 export type OtpRequired = { otp_required: true; temporary_token: string; expires_in: number; methods: ("passkey" | "totp" | "email" | "static")[] }
 
-export type Member = { id: string; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean }; user_id: string; email: string; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
+export type Member = { id: string; kind: "user" | "service_account"; user: { id: string; email: string; first_name: string; last_name: string; is_active: boolean } | null; service_account: { id: string; name: string } | null; user_id: string | null; email: string | null; roles: (string)[]; department_id: string | null; manager_id: string | null; status: "active" | "suspended"; attributes: Record<string, unknown>; joined_at: string; updated_at: string }
 
 export type Session = { id: string; user_agent: string; ip: string; created_at: string; last_used_at: string; expires_at: string; current: boolean; tenant_id: string; acr: "aal1" | "aal2"; amr: (string)[] }
 
@@ -33,6 +33,8 @@ export type MemberUser = { id: string; email: string; first_name: string; last_n
 export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
 
 export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[] } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
+
+export type ServiceAccount = { id: string; name: string; description: string; roles: (string)[]; department_id: string | null; attributes: Record<string, unknown>; status: "active" | "disabled"; membership_id: string; created_by: string | null; created_at: string; last_used_at: string | null }
 
 export type Role = { id: string; name: string; description: string; permissions: (string)[]; is_system: boolean; managed_by: string | null; managed_as: string | null; member_count: number; created_at: string; updated_at: string }
 
@@ -64,7 +66,7 @@ export type EvaluationAnswer = { decision: boolean; context: { id: string; effec
 
 export type EvaluationsAnswer = { evaluations: (EvaluationAnswer | { decision: false; context: { error: { status: number; code: string; message: string; errors?: ({ field: string; code: string; detail: string })[] } } })[] } | EvaluationAnswer
 
-export type AuditEntry = { id: string; at: string; actor: { id: string | null; email: string | null; type: "user" | "system" }; action: string; target: { type: string; id: string }; ip: string; user_agent: string; request_id: string; decision_id: string | null; changes: Record<string, { before: unknown; after: unknown }> }
+export type AuditEntry = { id: string; at: string; actor: { id: string | null; email: string | null; type: "user" | "service_account" | "system" }; action: string; target: { type: string; id: string }; ip: string; user_agent: string; request_id: string; decision_id: string | null; changes: Record<string, { before: unknown; after: unknown }> }
 
 export type Event = { specversion: "1.0"; id: string; type: string; event_type: string; source: string; subject: string; time: string; datacontenttype: "application/json"; tenantid: string; sequence: number | null; actorid: string | null; traceparent: string | null; data: Record<string, unknown> }
 
@@ -133,7 +135,7 @@ export interface Operations {
   'POST /tenants/{id}/suspend/': { query: {  }; body: undefined; answer: Tenant }
   'POST /tenants/{id}/activate/': { query: {  }; body: undefined; answer: Tenant }
   'POST /tenants/{id}/archive/': { query: {  }; body: undefined; answer: Tenant }
-  'GET /tenants/{id}/members/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; role?: string; status?: "active" | "suspended"; department_id?: string; manager_id?: string; user_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Member)[]; count: number | null } }
+  'GET /tenants/{id}/members/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; role?: string; kind?: "user" | "service_account"; status?: "active" | "suspended"; department_id?: string; manager_id?: string; user_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Member)[]; count: number | null } }
   'POST /tenants/{id}/members/': { query: {  }; body: { user_id: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: Member }
   'GET /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: Member }
   'PUT /tenants/{id}/members/{mid}/': { query: {  }; body: { roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "suspended" }; answer: Member }
@@ -141,6 +143,11 @@ export interface Operations {
   'DELETE /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: undefined }
   'DELETE /tenants/{id}/members/{mid}/sessions/': { query: {  }; body: undefined; answer: undefined }
   'POST /tenants/leave/': { query: {  }; body: { token: string }; answer: { message: "You have left the tenant" } }
+  'GET /service-accounts/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "disabled"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ServiceAccount)[]; count: number | null } }
+  'POST /service-accounts/': { query: {  }; body: { name: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: ServiceAccount }
+  'GET /service-accounts/{id}/': { query: {  }; body: undefined; answer: ServiceAccount }
+  'PATCH /service-accounts/{id}/': { query: {  }; body: { name?: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown>; status?: "active" | "disabled" }; answer: ServiceAccount }
+  'DELETE /service-accounts/{id}/': { query: {  }; body: undefined; answer: undefined }
   'GET /tenants/{id}/roles/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; is_system?: boolean; managed_by?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Role)[]; count: number | null } }
   'POST /tenants/{id}/roles/': { query: {  }; body: { name: string; description?: string; permissions?: (string)[] }; answer: Role }
   'GET /tenants/{id}/roles/{rid}/': { query: {  }; body: undefined; answer: Role }
@@ -210,6 +217,7 @@ export interface Operations {
 export const repeatable: ReadonlySet<string> = new Set([
   'POST /tenants/',
   'POST /tenants/{id}/members/',
+  'POST /service-accounts/',
   'POST /tenants/{id}/roles/',
   'POST /tenants/{id}/departments/',
   'POST /tenants/{id}/invitations/',

@@ -1,6 +1,6 @@
 import type { FindObject, ObjectFinders } from '../platform/find-object.ts'
 import { lister, type ObjectListers } from '../platform/list-objects.ts'
-import { userList } from '../tenancy/members/store.ts'
+import { userList } from '../tenancy/members/list-store.ts'
 import { toJsonDevice } from './otp/device-schemas.ts'
 import { deviceList, findDevice, listDevices } from './otp/store.ts'
 import { toJsonPasskey } from './passkeys/credential-schemas.ts'

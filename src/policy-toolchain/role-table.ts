@@ -57,6 +57,7 @@ export function roleTable(engine: AccessEngine): string {
     'no tenant',
     'inactive',
     'otp token',
+    'key',
   ]
   const rows = actionNames.map((name) => `| ${[name, ...marks(engine, name), ...flags(name)].join(' | ')} |`)
   const intro = [
@@ -81,7 +82,8 @@ function marks(engine: AccessEngine, name: ActionName): string[] {
 
 function flags(name: ActionName): string[] {
   const { gate, widen, needsTenant, whenInactive, tokens } = actions[name]
-  return [gate, widen, !needsTenant, whenInactive, tokens.includes('otp_pending')].map((on) =>
+  const accepts = { temporary: tokens.includes('otp_pending'), key: tokens.includes('key') }
+  return [gate, widen, !needsTenant, whenInactive, accepts.temporary, accepts.key].map((on) =>
     on ? 'x' : '',
   )
 }

@@ -4,10 +4,13 @@ import { departmentResource } from './departments/department-schemas.ts'
 import { departmentList, findDepartment, listDepartments } from './departments/store.ts'
 import { invitationResource } from './invitations/invitation-schemas.ts'
 import { findInvitation, invitationList, listInvitations } from './invitations/store.ts'
+import { accountList, findAccount, listAccounts } from './members/account-store.ts'
+import { listMembers, memberList } from './members/list-store.ts'
 import { memberResource } from './members/member-schemas.ts'
-import { findMember, listMembers, memberList } from './members/store.ts'
+import { findMember } from './members/store.ts'
 import { roleResource } from './roles/role-schemas.ts'
 import { findRole, listRoles, roleList } from './roles/store.ts'
+import { accountResource } from './service-accounts/account-schemas.ts'
 import { findTenant } from './tenants/store.ts'
 import { tenantResource } from './tenants/tenant-schemas.ts'
 
@@ -20,6 +23,10 @@ export const tenancyObjects: ObjectFinders = {
   async member(read, { tenantId }, id) {
     const member = await findMember(read, tenantId, id)
     return member && memberResource(member)
+  },
+  async service_account(read, { tenantId }, id) {
+    const account = await findAccount(read, tenantId, id)
+    return account && accountResource(account)
   },
   async role(read, { tenantId }, id) {
     const role = await findRole(read, tenantId, id)
@@ -42,6 +49,11 @@ export const tenancyLists: ObjectListers = {
     return tenant ? [tenantResource(tenant)] : []
   }),
   member: lister(memberList, (tx, { tenantId }, page) => listMembers(tx, tenantId, page), memberResource),
+  service_account: lister(
+    accountList,
+    (tx, { tenantId }, page) => listAccounts(tx, tenantId, page),
+    accountResource,
+  ),
   role: lister(roleList, (tx, { tenantId }, page) => listRoles(tx, tenantId, page), roleResource),
   department: lister(
     departmentList,

@@ -205,6 +205,8 @@ t.test('every type of object of the service can be asked about', async (t) => {
   await owner.post('/api/v1/webhooks/', { url: 'https://receiver.example/', is_active: false })
   await owner.post(policies, { name: 'x', effect: 'allow', actions: ['doc:read'] })
   await about('member', 'update', `${tenant}members/`)
+  await owner.post('/api/v1/service-accounts/', { name: 'Importer' })
+  await about('service_account', 'update', '/api/v1/service-accounts/')
   await about('role', 'update', `${tenant}roles/`)
   await about('invitation', 'cancel', `${tenant}invitations/`)
   await about('policy', 'read', policies)

@@ -6,7 +6,7 @@ type Json = any
 
 /** What no answer may contain: SQL, a stack, the name of a constraint, table or role, a hash, a path of a machine. */
 export const leak =
-  /\b(select|insert into|update|delete from)\b.*\b(from|set|values|where)\b|\n\s+at |_(pkey|fkey|key|check|idx)\b|\bbailiwick_(api|system|worker|owner)\b|\$argon2|slonik|SQLSTATE|PostgresError|node_modules|file:\/\/\/|relation "/i
+  /\b(select|insert into|update|delete from)\b.*\b(from|set|values|where)\b|\n\s+at |(?<!\bapi)_(pkey|fkey|key|check|idx)\b|\bbailiwick_(api|system|worker|owner)\b|\$argon2|slonik|SQLSTATE|PostgresError|node_modules|file:\/\/\/|relation "/i
 
 /**
  * Makes a function that checks an answer against its documented schema, or against the form of all errors. It gives the

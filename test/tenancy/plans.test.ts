@@ -6,7 +6,9 @@ import type { List, ListPage, ListQuery } from '../../src/platform/db/list.ts'
 import { sql, type Tx } from '../../src/platform/db/transaction.ts'
 import * as departments from '../../src/tenancy/departments/store.ts'
 import * as invitations from '../../src/tenancy/invitations/store.ts'
-import * as members from '../../src/tenancy/members/store.ts'
+import * as accounts from '../../src/tenancy/members/account-store.ts'
+import * as members from '../../src/tenancy/members/list-store.ts'
+import { findMember, hasActiveOwner } from '../../src/tenancy/members/store.ts'
 import * as roles from '../../src/tenancy/roles/store.ts'
 import { plansOf } from '../helpers/explain.ts'
 import { startService } from '../helpers/service.ts'
@@ -52,6 +54,13 @@ const lists: [string, List, Load, Load, ListQuery[]][] = [
       { search: 'a' },
       { created_at__gte: '2026-01-01T00:00:00Z', created_at__lte: '2026-02-01T00:00:00Z' },
     ],
+  ],
+  [
+    'service accounts',
+    accounts.accountList,
+    accounts.listAccounts,
+    accounts.countAccounts,
+    [{ status: 'disabled' }, { search: 'a' }],
   ],
   ['roles', roles.roleList, roles.listRoles, roles.countRoles, [{ is_system: true }, { search: 'a' }]],
   [
@@ -116,8 +125,8 @@ t.test('counting members does not read each person, which took seconds for 100,0
 
 t.test('the queries before a write use such an index too', async (t) => {
   const plans = await plansOf(db, scope, async (tx) => {
-    await members.findMember(tx, id, somewhere)
-    await members.hasActiveOwner(tx, id)
+    await findMember(tx, id, somewhere)
+    await hasActiveOwner(tx, id)
     await roles.findRole(tx, id, somewhere)
     await roles.lockRolesNamed(tx, id, ['admin', somewhere])
     await roles.hasRoleNamed(tx, id, 'x', somewhere)

@@ -41,6 +41,8 @@ _subject_complete(subject) if {
 _kind_complete(subject) if {
 	subject.type == "user"
 } else if {
+	subject.type == "service_account"
+} else if {
 	input.application
 	is_string(subject.type)
 }
@@ -50,6 +52,9 @@ _session_complete(session) if {
 	input.application
 } else if {
 	_is_token(session.token)
+} else if {
+	session.token == "key"
+	is_boolean(session.in_scope)
 }
 
 _is_token(token) if {

@@ -14,6 +14,8 @@ precedence := [
 	"incomplete_input",
 	"foreign_slice",
 	"otp_required",
+	"key_not_allowed",
+	"scope_missing",
 	"no_active_membership",
 	"tenant_suspended",
 	"tenant_archived",

@@ -1,7 +1,27 @@
 package authz.invariants
 
 # The temporary token of an unfinished sign-in is valid for the second factor only.
-denials contains "otp_required" if not _token_accepted
+denials contains "otp_required" if {
+	not _token_accepted
+	not _is_key
+}
+
+# What people do themselves takes a session, and a key makes no other keys.
+denials contains "key_not_allowed" if {
+	not _token_accepted
+	_is_key
+}
+
+# A key with scopes permits only what they name. Scopes are permissions: they do not limit what needs none.
+denials contains "scope_missing" if {
+	_is_key
+	_action.permission
+	not input.subject.session.in_scope
+}
+
+default _is_key := false
+
+_is_key if input.subject.session.token == "key"
 
 default _token_accepted := false
 

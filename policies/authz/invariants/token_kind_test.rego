@@ -7,3 +7,16 @@ test_token_kind_denies if {
 test_token_kind_allows if {
 	_denied({"subject": {"session": {"token": "otp_pending"}}, "action": "otp:verify"}) == set()
 }
+
+test_key_not_allowed_denies if {
+	given := {"subject": {"session": {"token": "key", "in_scope": true}}, "action": "session:list"}
+	_denied(given) == {"key_not_allowed"}
+}
+
+test_scope_missing_denies if {
+	_denied({"subject": {"session": {"token": "key", "in_scope": false}}}) == {"scope_missing"}
+}
+
+test_a_key_is_accepted if {
+	_denied({"subject": {"session": {"token": "key", "in_scope": true}}}) == set()
+}

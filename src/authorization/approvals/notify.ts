@@ -19,14 +19,15 @@ export async function notifyApprovers(
   deps: NotifyDeps,
   {
     request,
+    requester,
     approvers,
     requestId,
-  }: { request: NewRequest; approvers: readonly Approver[]; requestId: string },
+  }: { request: NewRequest; requester: string; approvers: readonly Approver[]; requestId: string },
 ): Promise<void> {
   const { tenantId, at, action } = request
   const tenantName = await findTenantName(tx, tenantId)
   const variables = {
-    requester: request.requesterEmail,
+    requester,
     action,
     tenantName,
     link: linkTo(deps, tenantId, request.id),
@@ -43,7 +44,7 @@ export async function notifyApprovers(
     })
 }
 
-/** Mails the requester the outcome of their request. */
+/** Mails the requester the outcome of their request. A service account has no address: it reads the request. */
 export async function notifyRequester(
   tx: Tx,
   deps: NotifyDeps,
@@ -55,6 +56,7 @@ export async function notifyRequester(
     at,
   }: { request: RequestRow; tenantId: string; outcome: Outcome; requestId: string; at: number },
 ): Promise<void> {
+  if (request.requester_email === '') return
   const tenantName = await findTenantName(tx, tenantId)
   await sendMail(tx, deps.sealer, {
     tenantId,

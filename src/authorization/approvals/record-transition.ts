@@ -1,4 +1,4 @@
-import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { type AuditedActor, actorOf, appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { GuardedCall } from '../../platform/http/approvals.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -9,7 +9,7 @@ import type { Status } from './store.ts'
 /** Who changes an approval request (null: the service), in which HTTP request and under which decision; `at` in ms. */
 interface ChangeContext {
   tenantId: string
-  person: { id: string; email: string } | null
+  person: AuditedActor | null
   requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'> & Partial<Pick<RequestInfo, 'traceparent'>>
   decisionId?: string
   at: number
@@ -20,7 +20,7 @@ export const contextOf = (
   at: number,
 ): ChangeContext => ({
   tenantId,
-  person: { id: userId, email: auth.user.email },
+  person: actorOf({ userId, auth }),
   requestInfo,
   decisionId,
   at,
@@ -30,12 +30,13 @@ export const contextOfCall = ({
   tenantId,
   userId,
   email,
+  callerType: type,
   requestInfo,
   decisionId,
   now,
 }: GuardedCall): ChangeContext => ({
   tenantId,
-  person: { id: userId, email },
+  person: { id: userId, email: email || null, type },
   requestInfo,
   decisionId,
   at: now,

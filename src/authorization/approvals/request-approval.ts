@@ -64,7 +64,13 @@ export async function requestApproval(tx: Tx, deps: ApprovalDeps, gated: GatedCa
     // The same call, made at the same time, can have created the request first.
     if (!(await insertRequest(tx, request))) continue
     await recordTransition(tx, contextOfCall(call), { id: request.id, from: null, to: 'pending' })
-    await notifyApprovers(tx, deps, { request, approvers: mailed, requestId: call.requestInfo.requestId })
+    const requester = call.callerName
+    await notifyApprovers(tx, deps, {
+      request,
+      requester,
+      approvers: mailed,
+      requestId: call.requestInfo.requestId,
+    })
     return { id: request.id, status: 'pending', expires_at: request.expiresAt }
   }
   throw unavailable('overloaded', 'This approval request changes too often at the moment. Try again.', 1)

@@ -4,6 +4,7 @@ import { countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { isOfSubject } from '../../tenancy/members/subject-store.ts'
 
 // pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
 // conditional statement, which finds no row if another transition came first. Every read computes expiry from
@@ -216,7 +217,7 @@ export async function lockRequester(
   { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
 ): Promise<void> {
   tx.later(sql.unsafe`
-    select from memberships where tenant_id = ${tenantId} and user_id = ${requesterId} for no key update`)
+    select from memberships m where m.tenant_id = ${tenantId} and ${isOfSubject(requesterId)} for no key update`)
 }
 
 const mailedRow = z.object({ id: z.uuid(), mails: z.number(), same_call: z.boolean() })

@@ -40,8 +40,8 @@ export async function findParts(
 ): Promise<QuestionParts> {
   const { tenantId, userId } = scope
   const others = questions
-    .filter(({ subject: { type, id } }) => isMemberType(type) && subjectKey(id) !== userId)
-    .map(({ subject }) => subject.id)
+    .map(({ subject }) => subject)
+    .filter(({ type, id }) => isMemberType(type) && id.trim().toLowerCase() !== userId)
   const lookups = questions
     .filter((one) => objectWithoutLookup({ ...one.resource, action: validAction(one) }, '') === undefined)
     .map(({ resource }) => resource)
@@ -59,7 +59,7 @@ export function knownSubject(
   caller: Caller,
   { subject }: Pick<Question, 'subject'>,
 ): KnownSubject | null {
-  return (isMemberType(subject.type) && membersByName(parts, caller).get(subjectKey(subject.id))) || null
+  return (isMemberType(subject.type) && membersByName(parts, caller).get(subjectKey(subject))) || null
 }
 
 /** The caller's policies, at the revision of the request. */
@@ -80,7 +80,7 @@ export async function loadQuestions(
     questions: questions.map((question) => {
       const { subject, resource } = question
       const action = validAction(question)
-      const known = (isMemberType(subject.type) && members.get(subjectKey(subject.id))) || null
+      const known = (isMemberType(subject.type) && members.get(subjectKey(subject))) || null
       const object =
         objectWithoutLookup({ ...resource, action }, known?.id ?? '') ??
         parts.objects.get(objectKey(resource)) ??
@@ -111,11 +111,20 @@ export function validAction({
 
 /** The caller as a subject, as the request's own decision sees them. */
 function knownCaller({ userId, auth: { user, membership } }: Caller): KnownSubject | null {
-  return membership && { id: userId, email: user.email, emailVerified: user.emailVerified, membership }
+  return (
+    membership && {
+      type: user.type,
+      id: userId,
+      email: user.email,
+      emailVerified: user.emailVerified,
+      membership,
+    }
+  )
 }
 
 /** An unverified address names no one, because anyone can register with it. */
-const namesOf = ({ id, email, emailVerified }: KnownSubject) => (emailVerified ? [id, email] : [id])
+const namesOf = ({ type, id, email, emailVerified }: KnownSubject) =>
+  (emailVerified ? [id, email] : [id]).map((name) => subjectKey({ type, id: name }))
 
 const byName = (subjects: readonly KnownSubject[]): Map<string, KnownSubject> =>
   new Map(subjects.flatMap((subject) => namesOf(subject).map((name) => [name, subject] as const)))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Caller } from '../../platform/http/caller.ts'
+import { sessionFacts } from '../../platform/http/decide.ts'
 import {
   type ActionName,
   type ApplicationAction,
@@ -7,7 +8,7 @@ import {
   isServiceAction,
 } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
-import type { AnyQuery, Resource, SessionFacts } from '../../policy-engine/evaluate/query.ts'
+import type { AnyQuery, Resource, SubjectType } from '../../policy-engine/evaluate/query.ts'
 import type { QuestionObject } from './find-question-object.ts'
 import type { KnownSubject } from './store.ts'
 
@@ -81,7 +82,8 @@ interface QuestionParts {
 }
 
 /** Whether subjects of this type are members of the tenant. Other types belong to the application. */
-export const isMemberType = (type: string): boolean => type === 'user' || type === 'service_account'
+export const isMemberType = (type: string): type is SubjectType =>
+  type === 'user' || type === 'service_account'
 
 /** The question as a query to the engine. The session is known only if the caller asks about themselves. */
 export function queryOf(
@@ -110,13 +112,16 @@ export function queryOf(
     tenantId: caller.tenantId,
     membership: known?.membership ?? null,
   }
-  const session = self ? sessionOf(caller) : null
-  if (isServiceAction(action))
+  const session = self ? sessionFacts(caller) : null
+  if (isServiceAction(action)) {
+    const type = known?.type ?? 'user'
+    const assumed = { ...noSession, token: type === 'user' ? 'access' : 'key' } as const
     return {
       ...common,
       action,
-      subject: { ...subject, type: 'user', email: subject.email ?? '', session: session ?? noSession },
+      subject: { ...subject, type, email: subject.email ?? '', session: session ?? assumed },
     }
+  }
   const sent = {
     subject: question.subject.properties ?? {},
     resource: question.resource.properties ?? {},
@@ -141,12 +146,5 @@ function resourceOf(
   return { type, id, tenantId, ownerId: object.ownerId ?? null, fields: object.fields ?? {} }
 }
 
-const sessionOf = ({ sessionId, token, auth: { session } }: Caller): SessionFacts => ({
-  id: sessionId,
-  acr: session.acr,
-  amr: session.amr,
-  authTime: session.authTime,
-  token,
-})
-
-const noSession: SessionFacts = { id: 'none', acr: 'aal1', amr: [], authTime: 0, token: 'access' }
+/** What is assumed of a subject that is not the caller, for an action of the service. */
+const noSession = { id: 'none', acr: 'aal1', amr: [], authTime: 0 } as const

@@ -3,10 +3,11 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
-import type { Membership } from '../../policy-engine/evaluate/query.ts'
+import type { Membership, SubjectType } from '../../policy-engine/evaluate/query.ts'
 
 const memberRow = z.object({
-  user_id: z.uuid(),
+  kind: z.enum(['user', 'service_account']),
+  subject_id: z.uuid(),
   email: z.string(),
   email_verified: z.boolean(),
   membership_id: z.uuid(),
@@ -21,17 +22,19 @@ const memberRow = z.object({
   permissions: z.array(z.string()),
 })
 
-/** A member as the subject of a decision. */
+/** A member as the subject of a decision: a person by the id of the user, a service account by its own. */
 export interface KnownSubject {
+  type: SubjectType
   id: string
+  /** Empty for a service account. */
   email: string
   emailVerified: boolean
   membership: Membership
 }
 
 const subjectColumns = sql.fragment`
-  m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
-  case when u.is_active then m.status else 'suspended' end as status,
+  m.kind, coalesce(m.user_id, m.id) as subject_id, m.email, u.email_verified_at is not null as email_verified,
+  m.id as membership_id, case when u.is_active is false then 'suspended' else m.status end as status,
   m.department_id, m.manager_id, m.attributes, m.joined_at,
   coalesce(array_agg(r.name order by r.created_at, r.id) filter (where r.id is not null), '{}') as roles,
   coalesce(array_agg(r.id order by r.created_at, r.id) filter (where r.id is not null), '{}') as role_ids,
@@ -41,37 +44,48 @@ const subjectColumns = sql.fragment`
             cross join lateral unnest(y.permissions) p
             where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions`
 
-/** The members of the tenant with these user ids or verified e-mail addresses. */
+/** The name of a member in a question: the type, and the id or the address of a person. */
+export interface SubjectName {
+  type: string
+  id: string
+}
+
+/** The members of the tenant with these names: people by user id or verified address, service accounts by id. */
 export async function findSubjects(
   read: Read,
   tenantId: string,
-  idsOrEmails: readonly string[],
+  names: readonly SubjectName[],
 ): Promise<KnownSubject[]> {
-  const keys = [...new Set(idsOrEmails.map(subjectKey))]
+  const keysOf = (wanted: SubjectType) => [
+    ...new Set(names.filter(({ type }) => type === wanted).map(({ id }) => id.trim().toLowerCase())),
+  ]
+  const people = keysOf('user')
+  const accounts = keysOf('service_account').filter(isUuid)
   const rows = await read.any(sql.type(memberRow)`
     select ${subjectColumns}
-    from memberships m join users u on u.id = m.user_id
+    from memberships m left join users u on u.id = m.user_id
     left join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
     left join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     where m.tenant_id = ${tenantId}
-      and (m.user_id = any(${sql.array(keys.filter(isUuid), 'uuid')})
-           or (m.email = any(${sql.array(keys, 'text')}) and u.email_verified_at is not null))
+      and (m.user_id = any(${sql.array(people.filter(isUuid), 'uuid')})
+           or (m.email = any(${sql.array(people, 'text')}) and u.email_verified_at is not null)
+           or (m.id = any(${sql.array(accounts, 'uuid')}) and m.kind = 'service_account'))
     group by m.tenant_id, m.id, m.user_id, u.id`)
   return rows.map(known)
 }
 
-/** The member of the tenant with this user id or verified e-mail address, or null. */
+/** The member of the tenant with this name, or null. */
 export async function findSubject(
   read: Read,
   tenantId: string,
-  idOrEmail: string,
+  name: SubjectName,
 ): Promise<KnownSubject | null> {
-  const [subject = null] = await findSubjects(read, tenantId, [idOrEmail])
+  const [subject = null] = await findSubjects(read, tenantId, [name])
   return subject
 }
 
-/** The form in which ids and e-mail addresses of subjects are compared. */
-export const subjectKey = (idOrEmail: string): string => idOrEmail.trim().toLowerCase()
+/** The form in which names of subjects are compared. */
+export const subjectKey = ({ type, id }: SubjectName): string => `${type} ${id.trim().toLowerCase()}`
 
 /** The permissions of the tenant's roles that name one of these actions (themselves, or as `resource:*`) or types. */
 export async function listPermissionsNaming(
@@ -86,7 +100,8 @@ export async function listPermissionsNaming(
 }
 
 const known = (row: z.infer<typeof memberRow>): KnownSubject => ({
-  id: row.user_id,
+  type: row.kind,
+  id: row.subject_id,
   email: row.email,
   emailVerified: row.email_verified,
   membership: {

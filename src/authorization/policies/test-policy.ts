@@ -187,16 +187,17 @@ async function subjectOf(
   at: string,
 ): Promise<KnownSubject | null> {
   const { tenantId } = caller
-  const type = subject?.type ?? 'user'
+  const type = subject?.type ?? caller.auth.user.type
   const id = subject?.id ?? (subject?.roles ? null : caller.userId)
   return inTenant(db, caller, async (tx) => {
-    const known = id === null || !isMemberType(type) ? null : await findSubject(tx, tenantId, id)
+    const known = id === null || !isMemberType(type) ? null : await findSubject(tx, tenantId, { type, id })
     if (!subject?.roles) return known
     const roles = await listRolesNamed(tx, tenantId, subject.roles)
     if (roles.length < subject.roles.length)
       throw invalidField(`${at}subject.roles`, 'This tenant does not have all of these roles.', 'unknown')
     const systemNames = roles.filter((role) => role.is_system).map(({ name }) => name as SystemRole)
     const supposed: KnownSubject = known ?? {
+      type: isMemberType(type) ? type : 'user',
       id: id ?? nilUuid,
       email: '',
       emailVerified: false,

@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { type Read, readInTenant } from '../../platform/db/read.ts'
 import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
 import {
   findObjects,
@@ -10,7 +11,7 @@ import {
   type QuestionObject,
 } from '../evaluation/find-question-object.ts'
 import { policiesOf, validAction } from '../evaluation/load-questions.ts'
-import { isMemberType, type Question, queryOf } from '../evaluation/question.ts'
+import { type Question, queryOf } from '../evaluation/question.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
 import { answerSearch, type Candidates } from './search.ts'
@@ -31,8 +32,8 @@ export async function findSearchedObject(
 }
 
 /**
- * The subjects of a type who may do the action: of type `user`, the members; of a type of the application, the candidates
- * that the question names, and the ids that policies name.
+ * The subjects of a type who may do the action: of type `user` or `service_account`, the members; of a type of the
+ * application, the candidates that the question names, and the ids that policies name.
  */
 export async function searchSubjects(
   deps: Deps,
@@ -51,8 +52,8 @@ export async function searchSubjects(
     const query = queryOf(question, { caller, action, known, slice, now, ...(about && { object: about }) })
     return { result: { type, id }, position: id, query }
   }
-  async function* members(after: string | null) {
-    for await (const group of membersAfter(deps, caller, after))
+  async function* members(kind: SubjectType, after: string | null) {
+    for await (const group of membersAfter(deps, caller, kind, after))
       yield group.map((known) => examine(known, { id: known.id }))
   }
   async function* named(after: string | null) {
@@ -60,26 +61,25 @@ export async function searchSubjects(
     yield candidatesAfter(candidates, ids, after).map((candidate) => examine(null, candidate))
   }
   const from = (after: string | null): Candidates<{ type: string; id: string }, string> =>
-    type === 'user' ? members(after) : isMemberType(type) ? none() : named(after)
+    type === 'user' || type === 'service_account' ? members(type, after) : named(after)
   const path = '/access/v1/search/subject'
   return answerSearch(deps, caller, { path, question: body, revision: policies.revision }, from)
 }
 
-async function* none() {}
-
 const membersAtOnce = 2_000
 
-/** The members of the tenant as subjects, by user id. The caller's own session does not count: others have none. */
+/** The people or service accounts of the tenant as subjects, by id. The caller's own session does not count: others have none. */
 async function* membersAfter(
   { db }: Deps,
   caller: Caller,
+  kind: SubjectType,
   after: string | null,
 ): AsyncGenerator<KnownSubject[]> {
   const { tenantId } = caller
   const roles = await readInTenant(db, caller, (read) => listRolesOfSubjects(read, tenantId))
   let from = after
   while (true) {
-    const page = { after: from, limit: membersAtOnce }
+    const page = { kind, after: from, limit: membersAtOnce }
     const group = await readInTenant(db, caller, (read) => listMembersAsSubjects(read, tenantId, roles, page))
     yield group
     if (group.length < membersAtOnce) return

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
+import { nilUuid } from '../../platform/uuid.ts'
 import type { SystemRole } from '../../policy-engine/catalogue/actions.ts'
+import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
 
 const roleRow = z.object({
@@ -21,7 +23,7 @@ export function listRolesOfSubjects(read: Read, tenantId: string): Promise<reado
 
 // Checked as a whole, because a search reads thousands of rows.
 const memberRow = z.custom<{
-  user_id: string
+  subject_id: string
   email: string
   email_verified: boolean
   membership_id: string
@@ -33,25 +35,27 @@ const memberRow = z.custom<{
   role_ids: string[]
 }>((row) => typeof row === 'object' && row !== null && 'role_ids' in row && Array.isArray(row.role_ids))
 
-/** The members of the tenant by user id, after one. `roles` are all roles of the tenant. */
+/** The people or service accounts of the tenant by id, after one. `roles` are all roles of the tenant. */
 export async function listMembersAsSubjects(
   read: Read,
   tenantId: string,
   roles: readonly RoleOfSubjects[],
-  { after, limit }: { after: string | null; limit: number },
+  { kind, after, limit }: { kind: SubjectType; after: string | null; limit: number },
 ): Promise<KnownSubject[]> {
+  const id = kind === 'user' ? sql.fragment`m.user_id` : sql.fragment`m.id`
   const rows = await read.any(sql.type(memberRow)`
-    select m.user_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
-           case when u.is_active then m.status else 'suspended' end as status, m.department_id, m.manager_id,
+    select ${id} as subject_id, m.email, u.email_verified_at is not null as email_verified, m.id as membership_id,
+           case when u.is_active is false then 'suspended' else m.status end as status, m.department_id, m.manager_id,
            m.attributes, m.joined_at,
            array(select role_id from membership_roles mr
                  where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) as role_ids
-    from memberships m join users u on u.id = m.user_id
-    where m.tenant_id = ${tenantId} and m.user_id > ${after ?? '00000000-0000-0000-0000-000000000000'}::uuid
-    order by m.user_id limit ${limit}`)
+    from memberships m left join users u on u.id = m.user_id
+    where m.tenant_id = ${tenantId} and m.kind = ${kind} and ${id} > ${after ?? nilUuid}::uuid
+    order by ${id} limit ${limit}`)
   const rolesOf = rememberingRoles(roles)
   return rows.map((row) => ({
-    id: row.user_id,
+    type: kind,
+    id: row.subject_id,
     email: row.email,
     emailVerified: row.email_verified,
     membership: {

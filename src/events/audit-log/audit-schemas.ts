@@ -9,7 +9,7 @@ export const auditEntry = z
     actor: z.object({
       id: z.uuid().nullable(),
       email: z.string().nullable(),
-      type: z.enum(['user', 'system']),
+      type: z.enum(['user', 'service_account', 'system']),
     }),
     action: z.string(),
     target: z.object({ type: z.string(), id: z.uuid() }),

@@ -6,7 +6,7 @@ import { sql } from '../../platform/db/transaction.ts'
 const auditRow = z.object({
   id: z.uuid(),
   at: z.number(),
-  actor_type: z.enum(['user', 'system']),
+  actor_type: z.enum(['user', 'service_account', 'system']),
   actor_id: z.uuid().nullable(),
   actor_email: z.string().nullable(),
   action: z.string(),

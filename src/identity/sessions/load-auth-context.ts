@@ -17,6 +17,7 @@ export const authContextLoader =
 const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
   user: {
     id: row.user_id,
+    type: 'user',
     email: row.email,
     firstName: row.first_name,
     lastName: row.last_name,
@@ -35,6 +36,7 @@ const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
     over: row.over,
     overHere: row.over_here,
   },
+  scopes: null,
   tenant:
     row.tenant_id === null || row.membership_id === null
       ? null

@@ -6,7 +6,8 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
-import { countMembers, listOwnMemberships, userList } from '../../tenancy/members/store.ts'
+import { countPeople, userList } from '../../tenancy/members/list-store.ts'
+import { listOwnMemberships } from '../../tenancy/members/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { emailAddress, personName, presentedPassword } from '../person.ts'
 import { assertStrongSession } from '../sessions/fresh-authentication.ts'
@@ -36,7 +37,7 @@ const users = (deps: Deps) =>
     path: '/api/v1/users',
     list: userList,
     rows: (read, { caller: { tenantId } }, page) =>
-      pageAndCount(listUsersOf(read, tenantId, page), countMembers(read, tenantId, page)),
+      pageAndCount(listUsersOf(read, tenantId, page), countPeople(read, tenantId, page)),
     show: toJsonMemberUser,
   })
 

@@ -4,7 +4,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
-import { pageOfMembers } from '../../tenancy/members/store.ts'
+import { pageOfMembers } from '../../tenancy/members/list-store.ts'
 
 const userRow = z.object({
   id: z.uuid(),
@@ -187,7 +187,7 @@ const memberColumns = sql.fragment`
 
 /** A page of the people of a tenant. */
 export function listUsersOf(read: Read, tenantId: string, page: ListPage): Promise<readonly MemberUserRow[]> {
-  return read.any(sql.type(memberUserRow)`${pageOfMembers(memberColumns, tenantId, page)}`)
+  return read.any(sql.type(memberUserRow)`${pageOfMembers(memberColumns, tenantId, page, 'people')}`)
 }
 
 /** One person of a tenant, or null. */

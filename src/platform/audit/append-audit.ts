@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
+import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { deleteOld } from '../db/delete-old.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Caller } from '../http/caller.ts'
@@ -35,10 +36,17 @@ type AuditAction =
 /** The old and new value of each changed field. */
 export type Changes = Record<string, { before: unknown; after: unknown }>
 
+/** Who acted: a person, or a service account, which has no address. */
+export interface AuditedActor {
+  id: string
+  email: string | null
+  type?: SubjectType
+}
+
 /** One row of the audit log. `at` is in ms since 1970; `actor` is null when the service acted by itself. */
 export interface AuditRow {
   tenantId: string
-  actor: { id: string; email: string | null } | null
+  actor: AuditedActor | null
   requestInfo: Pick<RequestInfo, 'requestId' | 'ip' | 'userAgent'>
   decisionId?: string
   action: AuditAction
@@ -57,23 +65,30 @@ export async function appendAudit(tx: Tx, row: AuditRow): Promise<void> {
   tx.later(sql.unsafe`
     insert into audit_log (tenant_id, id, at, actor_type, actor_id, actor_email, action, target_type, target_id, ip,
                            user_agent, request_id, decision_id, changes)
-    values (${tenantId}, ${timeOrderedId(at)}, ${sql.timestamp(new Date(at))}, ${actor ? 'user' : 'system'},
+    values (${tenantId}, ${timeOrderedId(at)}, ${sql.timestamp(new Date(at))}, ${actor ? (actor.type ?? 'user') : 'system'},
             ${actor?.id ?? null}, ${actor?.email ?? null}, ${action}, ${target.type}, ${target.id}, ${requestInfo.ip},
             ${requestInfo.userAgent}, ${requestInfo.requestId}, ${row.decisionId ?? null}, ${sql.jsonb(changes as never)})`)
 }
 
 const secretName = /password|secret|token|hash|sealed|codes?$|jti/i
 
-/** The user who acts in a tenant: a Caller, or a user of a mailed link. */
+/** The user or service account that acts in a tenant: a Caller, or a user of a mailed link. */
 export interface AuditActor extends Pick<Caller, 'tenantId' | 'userId' | 'requestInfo'> {
-  auth: { user: { email: string } }
+  auth: { user: { email: string; type?: SubjectType } }
   decisionId?: string
 }
+
+/** The actor of audit rows, from a caller. */
+export const actorOf = ({ userId, auth: { user } }: Pick<AuditActor, 'userId' | 'auth'>): AuditedActor => ({
+  id: userId,
+  email: user.email || null,
+  type: user.type ?? 'user',
+})
 
 /** The fields that all audit rows of a request share. Spread them, and add action, target and changes. */
 export const doneBy = ({ tenantId, userId, auth, requestInfo, decisionId }: AuditActor, at: number) => ({
   tenantId,
-  actor: { id: userId, email: auth.user.email },
+  actor: actorOf({ userId, auth }),
   requestInfo,
   ...(decisionId !== undefined && { decisionId }),
   at,

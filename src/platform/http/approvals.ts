@@ -1,6 +1,6 @@
 import type { ActionName } from '../../policy-engine/catalogue/actions.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
-import type { GrantedApproval, Resource } from '../../policy-engine/evaluate/query.ts'
+import type { GrantedApproval, Resource, SubjectType } from '../../policy-engine/evaluate/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import { ApiError } from '../errors.ts'
 import { refusal } from './refusal.ts'
@@ -10,7 +10,11 @@ import type { RequestInfo } from './request-info.ts'
 export interface GuardedCall {
   tenantId: string
   userId: string
+  /** Empty for a service account. */
   email: string
+  callerType: SubjectType
+  /** What mails call the caller: a person's address, or the name of a service account. */
+  callerName: string
   requestInfo: RequestInfo
   action: ActionName
   method: string

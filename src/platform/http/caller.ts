@@ -1,14 +1,17 @@
 import type { TokenKind } from '../../policy-engine/catalogue/actions.ts'
-import type { Membership, TenantFacts } from '../../policy-engine/evaluate/query.ts'
+import type { Membership, SubjectType, TenantFacts } from '../../policy-engine/evaluate/query.ts'
 import type { Read } from '../db/read.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { ResourceOf } from './route.ts'
 import type { RowView } from './row-view.ts'
 
-/** The session, user, tenant and membership of a token, read in one query on each request. */
+/** The session, user, tenant and membership of a token or key, read in one query on each request. */
 export interface AuthContext {
+  /** The person, or the service account: its name is in `firstName`, and it has no address. */
   user: {
     id: string
+    type: SubjectType
+    /** Empty for a service account. */
     email: string
     firstName: string
     lastName: string
@@ -33,6 +36,8 @@ export interface AuthContext {
     /** Ended in the tenant of the request only. */
     overHere: boolean
   }
+  /** The permissions that a key is limited to; null for no limit, and for a token. */
+  scopes: readonly string[] | null
   /** Null when the tenant does not exist or was deleted, or the user is not a member. */
   tenant: (TenantFacts & { policyRevision: number }) | null
   membership: (Membership & { roles: string[] }) | null

@@ -1,7 +1,13 @@
 import { type ActionName, actions } from '../../policy-engine/catalogue/actions.ts'
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
 import type { Decision } from '../../policy-engine/evaluate/decision.ts'
-import type { DecisionQuery, GrantedApproval, Resource, Subject } from '../../policy-engine/evaluate/query.ts'
+import type {
+  DecisionQuery,
+  GrantedApproval,
+  Resource,
+  SessionFacts,
+  Subject,
+} from '../../policy-engine/evaluate/query.ts'
 import type { Caller } from './caller.ts'
 import { refusal } from './refusal.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
@@ -75,20 +81,24 @@ function decideOrRecover({ access }: EngineDeps, query: DecisionQuery): Decision
   }
 }
 
-const subjectOf = ({ auth, userId, tenantId, sessionId, token }: Omit<Caller, 'may'>): Subject => ({
-  type: 'user',
-  id: userId,
-  email: auth.user.email,
-  emailVerified: auth.user.emailVerified,
-  tenantId,
-  membership: auth.membership,
-  session: {
-    id: sessionId,
-    acr: auth.session.acr,
-    amr: auth.session.amr,
-    authTime: auth.session.authTime,
-    token,
-  },
+const subjectOf = (caller: Caller): Subject => ({
+  type: caller.auth.user.type,
+  id: caller.userId,
+  email: caller.auth.user.email,
+  emailVerified: caller.auth.user.emailVerified,
+  tenantId: caller.tenantId,
+  membership: caller.auth.membership,
+  session: sessionFacts(caller),
+})
+
+/** The caller's session as decisions see it. */
+export const sessionFacts = ({ auth: { session, scopes }, sessionId, token }: Caller): SessionFacts => ({
+  id: sessionId,
+  acr: session.acr,
+  amr: session.amr,
+  authTime: session.authTime,
+  token,
+  ...(scopes && { scopes }),
 })
 
 /** A route's resource, completed with the defaults of the request. */

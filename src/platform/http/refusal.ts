@@ -4,6 +4,7 @@ import { ApiError, notFound, unauthorized } from '../errors.ts'
 
 /** Reasons that are also error codes. Any other denial is `permission_denied`. */
 const namedRefusals: ReadonlySet<string> = new Set([
+  'key_not_allowed',
   'no_active_membership',
   'tenant_suspended',
   'tenant_archived',

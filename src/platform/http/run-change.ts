@@ -123,6 +123,8 @@ function guardedCall({ http, route, caller, now }: RequestContext, { body }: Any
     tenantId,
     userId,
     email: auth.user.email,
+    callerType: auth.user.type,
+    callerName: auth.user.email || auth.user.firstName,
     requestInfo,
     action: route.action,
     method: route.method,

@@ -43,7 +43,7 @@ async function verifyToken({ signer, clock, budget }: VerifyDeps, http: Context)
 /** The claims of a token of this kind. Throws 401 `token_not_valid`. `now` in ms. */
 export async function claimsOf(
   signer: TokenSigner,
-  kind: Caller['token'],
+  kind: Exclude<Caller['token'], 'key'>,
   token: string,
   now: number,
 ): Promise<Claims> {

@@ -22,9 +22,10 @@ export const name = freeTextOf(64)
 export const longestMessage = 500
 export const message = freeTextOf(longestMessage)
 
-/** How a mail names a person: by their name, when they gave one, and their address. */
+/** How a mail names who acted: a person by their name, when they gave one, and address; a service account by its name. */
 export function signature(person: { firstName: string; lastName: string; email: string }): string {
   const { firstName, lastName, email } = person
   const names = freeText(`${firstName} ${lastName}`, 64)
+  if (email === '') return names
   return names ? `${names} (${email})` : email
 }

@@ -49,6 +49,11 @@ export const eventTypes = {
     ['added', 'updated', 'removed', 'sessions_ended'],
     z.strictObject({ membership_id: id, user_id: id }),
   ),
+  ...family(
+    'tenant.service_account',
+    ['created', 'updated', 'deleted'],
+    z.strictObject({ service_account_id: id }),
+  ),
   ...family('tenant.role', ['created', 'updated', 'deleted'], z.strictObject({ role_id: id })),
   ...family('tenant.department', ['created', 'updated', 'deleted'], z.strictObject({ department_id: id })),
   ...family(

@@ -2,8 +2,8 @@
 export const systemRoles = ['owner', 'admin', 'member', 'auditor'] as const
 export type SystemRole = (typeof systemRoles)[number]
 
-/** The token of the request: a full access token, or the temporary one that waits for a second factor. */
-export type TokenKind = 'access' | 'otp_pending'
+/** The token of the request: a full access token, the temporary one that waits for a second factor, or an API key. */
+export type TokenKind = 'access' | 'otp_pending' | 'key'
 
 /**
  * One action of the service. Its name is the permission, the policy action, the metric label and the log field.
@@ -38,15 +38,19 @@ const noGrants: Action = {
   needsTenant: true,
   whenInactive: false,
   shield: 'none',
-  tokens: ['access'],
+  tokens: ['access', 'key'],
 }
+
+const sessionOnly: Partial<Action> = { tokens: ['access'] }
+const keysToo: Partial<Action> = { tokens: ['access', 'key'] }
 
 const granted = (roles: readonly SystemRole[], more?: Partial<Action>): Action => ({
   ...noGrants,
   roles,
   ...more,
 })
-const selfOnly = (more?: Partial<Action>): Action => ({ ...noGrants, self: true, ...more })
+// What people do with their own account takes a session, so keys cannot.
+const selfOnly = (more?: Partial<Action>): Action => ({ ...noGrants, self: true, ...sessionOnly, ...more })
 
 const anyRole: readonly SystemRole[] = systemRoles
 const managers: readonly SystemRole[] = ['owner', 'admin']
@@ -63,7 +67,7 @@ const signIn: Partial<Action> = { tokens: ['access', 'otp_pending'], ...shielded
 
 /** Every action of the service. The service does not start if a route names another one. */
 export const actions = {
-  'profile:read': selfOnly(shielded),
+  'profile:read': selfOnly({ ...shielded, ...keysToo }),
   'profile:update': selfOnly(shielded),
   'profile:delete': selfOnly({ ...tenantless, ...shielded }),
   'password:change': selfOnly(shielded),
@@ -85,7 +89,7 @@ export const actions = {
   'passkey:delete': selfOnly(shielded),
   'passkey:verify': selfOnly(signIn),
 
-  'tenant:list': selfOnly({ ...tenantless, ...shielded }),
+  'tenant:list': selfOnly({ ...tenantless, ...shielded, ...keysToo }),
   'tenant:create': selfOnly(tenantless),
   'tenant:read': granted(anyRole, { whenInactive: true }),
   'tenant:update': granted(managers, gate),
@@ -102,6 +106,11 @@ export const actions = {
   'member:update': granted(managers, gate),
   // Every member can leave.
   'member:delete': granted(managers, { self: true, gate: true }),
+  'service_account:list': granted(readers),
+  'service_account:read': granted(readers),
+  'service_account:create': granted(managers, gate),
+  'service_account:update': granted(managers, gate),
+  'service_account:delete': granted(managers, gate),
   'role:list': granted(anyRole),
   'role:create': granted(managers, gate),
   'role:update': granted(managers, gate),
@@ -129,10 +138,10 @@ export const actions = {
   // Requesters can follow their own requests, with any role.
   'approval_request:list': granted(readers, { self: true }),
   'approval_request:read': granted(readers, { self: true }),
-  'approval_request:list_pending': selfOnly(),
+  'approval_request:list_pending': selfOnly(keysToo),
   // The policy names the approvers; the operation checks the caller against it.
-  'approval_request:approve': { ...noGrants, open: true },
-  'approval_request:reject': { ...noGrants, open: true },
+  'approval_request:approve': { ...noGrants, open: true, ...sessionOnly },
+  'approval_request:reject': { ...noGrants, open: true, ...sessionOnly },
   'approval_request:cancel': granted(managers, { self: true }),
   'decision:list': granted(readers, { own: ['member'], widen: true }),
   'decision:read': granted(readers, { own: ['member'] }),

@@ -9,10 +9,14 @@ import type { Slice } from '../compile/compiled-policy.ts'
 import type { Departments } from '../compile/departments.ts'
 import { attributesOf } from './attributes.ts'
 
+/** A person, or a service account of the tenant: the members. */
+export type SubjectType = 'user' | 'service_account'
+
 /** The subject, as read from the database for this request. From the token come only its ids. */
 export interface Subject {
-  type: 'user'
+  type: SubjectType
   id: string
+  /** empty for a service account */
   email: string
   emailVerified: boolean
   /** the tenant of this request: that of the token, or of the path for `/tenants/<id>/` */
@@ -46,6 +50,8 @@ export interface SessionFacts {
   /** ms since the epoch */
   authTime: number
   token: TokenKind
+  /** the permissions that a key is limited to; absent or null: no limit */
+  scopes?: readonly string[] | null
 }
 
 export interface TenantFacts {
@@ -151,7 +157,7 @@ export function policyInput(query: AnyQuery) {
       id: subject.id,
       tenant_id: subject.tenantId,
       membership: membershipInput(subject.membership, query.action),
-      session: subject.session && { token: subject.session.token },
+      session: subject.session && sessionInput(subject.session, query.action),
     },
     tenant: tenant && { id: tenant.id, status: tenant.status },
     action: query.action,
@@ -166,6 +172,15 @@ export function policyInput(query: AnyQuery) {
     others_can_approve: query.othersCanApprove ?? true,
   }
 }
+
+/** Of a key also whether its scopes cover the action. */
+export const sessionInput = ({ token, scopes = null }: SessionFacts, action: string) =>
+  token === 'key'
+    ? {
+        token,
+        in_scope: scopes === null || scopes.some((scope) => scope === action || scope === wildcardOf(action)),
+      }
+    : { token }
 
 // Passes only the permissions that can match: roles can list thousands, and each costs time in the module.
 function membershipInput(membership: Membership | null, action: string) {

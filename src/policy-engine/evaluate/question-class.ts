@@ -2,7 +2,7 @@ import { wildcardOf } from '../catalogue/actions.ts'
 import type { Leaf, Node, Slice } from '../compile/compiled-policy.ts'
 import type { Scalar } from '../compile/conditions.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
-import type { AnyQuery } from './query.ts'
+import { type AnyQuery, sessionInput } from './query.ts'
 
 /**
  * Returns a function that gives the class of a query with this slice. All queries of a class have the same effect, so a
@@ -67,7 +67,7 @@ function factsOf(
   const listed = (kind: keyof Lists, id: string) => lists.some((list) => Object.hasOwn(list[kind], id))
   return JSON.stringify([
     [action, phase, 'application' in query, tenant?.id, tenant?.status, query.approval ?? null],
-    [subject.type, subject.tenantId, session?.token, query.othersCanApprove],
+    [subject.type, subject.tenantId, session && sessionInput(session, action), query.othersCanApprove],
     [resource.type, resource.tenantId, resource.ownerId === subject.id],
     membership && [
       membership.status,

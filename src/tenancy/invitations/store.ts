@@ -5,6 +5,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { isOfSubject } from '../members/subject-store.ts'
 
 export const invitationStatus = z.enum(['pending', 'accepted', 'cancelled', 'expired'])
 
@@ -311,11 +312,11 @@ export function findInviter(
     select coalesce(array_agg(distinct r.name) filter (where r.is_system), '{}') as "systemRoles",
            coalesce(array_agg(distinct p) filter (where p is not null), '{}') as permissions
     from memberships m
-    join users u on u.id = m.user_id and u.is_active
+    left join users u on u.id = m.user_id
     join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
     join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     left join lateral unnest(r.permissions) p on true
-    where m.tenant_id = ${tenantId} and m.user_id = ${userId} and m.status = 'active'
+    where m.tenant_id = ${tenantId} and ${isOfSubject(userId)} and m.status = 'active' and u.is_active is not false
     group by m.id`)
 }
 

@@ -1,13 +1,15 @@
 import type { Deps } from '../../deps.ts'
 import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import { invalidState } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertCanChange } from './keep-owners.ts'
 import { endSessionsOfMember, type MemberRow } from './store.ts'
 
 /**
  * Ends a member's sessions in this tenant: their tokens for it are refused from the next request on, until they log in
- * again. In other tenants the sessions continue. 403 when the member is an owner and the caller is not.
+ * again. In other tenants the sessions continue. 403 when the member is an owner and the caller is not, 409
+ * `invalid_state` for a service account.
  */
 export async function endMemberSessions(
   tx: Tx,
@@ -16,9 +18,11 @@ export async function endMemberSessions(
   member: MemberRow,
 ): Promise<void> {
   const { tenantId } = caller
-  const { id, user_id } = member
+  const { id, user_id, status } = member
   const at = clock()
   assertCanChange(caller, member)
+  if (user_id === null)
+    throw invalidState('A service account has no sessions: revoke its keys, or disable it.', status)
   await endSessionsOfMember(tx, { tenantId, id, at })
   await recordChange(tx, caller, at, {
     event: 'tenant.member_sessions_ended',

@@ -1,20 +1,28 @@
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
 import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
-import type { MemberRow } from './store.ts'
+import { type MemberRow, memberKinds } from './store.ts'
 
 export const memberSchema = z
   .object({
     id: z.uuid(),
-    user: z.object({
-      id: z.uuid(),
-      email: z.string(),
-      first_name: z.string(),
-      last_name: z.string(),
-      is_active: z.boolean(),
-    }),
-    user_id: z.uuid(),
-    email: z.string(),
+    kind: z.enum(memberKinds),
+    user: z
+      .object({
+        id: z.uuid(),
+        email: z.string(),
+        first_name: z.string(),
+        last_name: z.string(),
+        is_active: z.boolean(),
+      })
+      .nullable()
+      .meta({ description: 'The person; null for a service account' }),
+    service_account: z
+      .object({ id: z.uuid(), name: z.string() })
+      .nullable()
+      .meta({ description: 'The service account; null for a person' }),
+    user_id: z.uuid().nullable(),
+    email: z.string().nullable(),
     roles: z.array(z.string()),
     department_id: z.uuid().nullable(),
     manager_id: z.uuid().nullable().meta({ description: 'The user id of the manager, a member too' }),
@@ -26,12 +34,15 @@ export const memberSchema = z
   .meta({ id: 'Member' })
 
 export function showMember(row: MemberRow) {
-  const { user_id, email, first_name, last_name, is_active } = row
+  const { id, kind, user_id, email, first_name, last_name, is_active } = row
+  const isPerson = user_id !== null
   return {
-    id: row.id,
-    user: { id: user_id, email, first_name, last_name, is_active },
+    id,
+    kind,
+    user: isPerson ? { id: user_id, email, first_name, last_name, is_active: is_active ?? false } : null,
+    service_account: isPerson ? null : { id, name: first_name },
     user_id,
-    email,
+    email: isPerson ? email : null,
     roles: row.roles,
     department_id: row.department_id,
     manager_id: row.manager_id,
@@ -75,7 +86,7 @@ const attributeKey = /^(?!(constructor|prototype)$)[a-z][a-z0-9_]{0,62}$/
 const badKey = 'An attribute key has up to 63 characters of a-z, 0-9 and _, and starts with a letter.'
 
 /** Attribute values. Policies read them as `subject.<key>`. */
-const attributes = z
+export const memberAttributes = z
   .record(z.string(), z.unknown(), 'Give the attributes as an object.')
   .superRefine((values, context) => {
     for (const key of Object.keys(values))
@@ -89,10 +100,10 @@ const fields = {
   role: roleReference.optional(),
   department_id: bodyId.nullable().optional(),
   manager_id: bodyId.nullable().optional(),
-  attributes: attributes.optional(),
+  attributes: memberAttributes.optional(),
 }
 
-const documented = {
+export const documentedFields = {
   roles: { type: 'array', items: { type: 'string' }, description: 'Names or ids' },
   role: { type: 'string', description: 'One role, instead of `roles`' },
   department_id: { type: ['string', 'null'], format: 'uuid' },
@@ -118,8 +129,8 @@ export const newMember = z
       required: ['user_id'],
       properties: {
         user_id: { type: 'string', format: 'uuid' },
-        ...documented,
-        roles: { ...documented.roles, default: ['member'] },
+        ...documentedFields,
+        roles: { ...documentedFields.roles, default: ['member'] },
       },
     },
   })
@@ -138,7 +149,7 @@ export const memberChange = z
   .meta({
     override: {
       type: 'object',
-      properties: { ...documented, status: { type: 'string', enum: ['active', 'suspended'] } },
+      properties: { ...documentedFields, status: { type: 'string', enum: ['active', 'suspended'] } },
     },
   })
 

@@ -1,6 +1,5 @@
 import type { Deps } from '../../deps.ts'
 import { type AuditActor, changesBetween } from '../../platform/audit/append-audit.ts'
-import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -8,9 +7,13 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { cancelInvitationTo } from '../invitations/cancel-invitation.ts'
 import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember } from './member-schemas.ts'
+import { recordMemberChange } from './record-member-change.ts'
 import { deleteMember, type MemberRow } from './store.ts'
 
-/** Removes a person from the tenant, or lets them leave. 409 `last_owner`. Their account and other memberships remain. */
+/**
+ * Removes a person from the tenant, or lets them leave. 409 `last_owner`. Their account and other memberships remain. A
+ * service account is deleted with its keys.
+ */
 export async function removeMember(
   tx: Tx,
   { clock }: Deps,
@@ -31,13 +34,8 @@ export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow,
   const { tenantId } = doer
   const { id, user_id, email, roles } = member
   await deleteMember(tx, tenantId, id)
-  await cancelInvitationTo(tx, doer, email, at)
+  if (user_id !== null) await cancelInvitationTo(tx, doer, email, at)
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
-  await recordChange(tx, doer, at, {
-    event: 'tenant.member_removed',
-    data: { membership_id: id, user_id },
-    action: 'member:delete',
-    target: { type: 'member', id },
-    changes: changesBetween(auditedMember(member), null),
-  })
+  const changes = changesBetween(auditedMember(member), null)
+  await recordMemberChange(tx, doer, at, member, { what: 'removed', action: 'member:delete', changes })
 }

@@ -9,10 +9,10 @@ import { lockTenant } from '../tenants/store.ts'
 import { addMember, personToAdd } from './add-member.ts'
 import { endMemberSessions } from './end-member-sessions.ts'
 import { leaveTenant } from './leave-tenant.ts'
-
+import { countMembers, listMembers, memberList } from './list-store.ts'
 import { memberChange, memberResource, memberSchema, newMember, showMember } from './member-schemas.ts'
 import { removeMember } from './remove-member.ts'
-import { countMembers, findMember, listMembers, type MemberRow, memberList } from './store.ts'
+import { findMember, type MemberRow } from './store.ts'
 import { updateMember } from './update-member.ts'
 
 const members = (deps: Deps) =>

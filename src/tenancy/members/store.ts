@@ -1,28 +1,18 @@
-import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
-import {
-  byFlag,
-  byId,
-  byText,
-  byWord,
-  defineList,
-  type Filter,
-  type ListPage,
-} from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-import { emailAddress } from '../../platform/email-address.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
-import { roleNameKey } from '../roles/store.ts'
+
+export const memberKinds = ['user', 'service_account'] as const
 
 export const memberRow = z.object({
   id: z.uuid(),
-  user_id: z.uuid(),
+  kind: z.enum(memberKinds),
+  user_id: z.uuid().nullable(),
   email: z.string(),
   first_name: z.string(),
   last_name: z.string(),
-  is_active: z.boolean(),
+  is_active: z.boolean().nullable(),
   roles: z.array(z.string()),
   department_id: z.uuid().nullable(),
   manager_id: z.uuid().nullable(),
@@ -33,11 +23,13 @@ export const memberRow = z.object({
   version: z.number(),
 })
 
+/** A member. A service account has neither `user_id` nor `is_active`, and its name is in `first_name`. */
 export type MemberRow = z.infer<typeof memberRow>
 
 /** The columns of a MemberRow, with memberships as `m` and users as `u`. */
 export const memberColumns = sql.fragment`
-  m.id, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.manager_id, m.status, m.attributes,
+  m.id, m.kind, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.manager_id, m.status,
+  m.attributes,
   m.joined_at, m.updated_at, m.version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
@@ -64,19 +56,27 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
             ${managerId}, ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
+  giveRoles(tx, { tenantId, memberId: id, roleIds })
+  return true
+}
+
+interface RolesOfMember {
+  tenantId: string
+  memberId: string
+  roleIds: readonly string[]
+}
+
+/** Gives a new member its roles. */
+export function giveRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): void {
   tx.later(sql.unsafe`
     insert into membership_roles (tenant_id, membership_id, role_id)
-    select ${tenantId}, ${id}, role_id from ${sql.unnest(
-      roleIds.map((roleId) => [roleId]),
-      ['uuid'],
-    )} as r (role_id)`)
-  return true
+    select ${tenantId}, ${memberId}, role_id from unnest(${sql.array(roleIds, 'uuid')}) as r (role_id)`)
 }
 
 /** One member of the tenant, or null. */
 export function findMember(tx: Read, tenantId: string, memberId: string): Promise<MemberRow | null> {
   return tx.maybeOne(sql.type(memberRow)`
-    select ${memberColumns} from memberships m join users u on u.id = m.user_id
+    select ${memberColumns} from memberships m left join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
 }
 
@@ -111,10 +111,7 @@ export async function changeMember(tx: Tx, member: MemberChange): Promise<boolea
 }
 
 /** Gives a member exactly these roles; false when nothing changes. */
-export async function replaceRoles(
-  tx: Tx,
-  { tenantId, memberId, roleIds }: { tenantId: string; memberId: string; roleIds: readonly string[] },
-): Promise<boolean> {
+export async function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): Promise<boolean> {
   const ids = sql.array(roleIds, 'uuid')
   return tx.oneFirst(sql.type(z.object({ changed: z.boolean() }))`
     with taken as (
@@ -282,101 +279,6 @@ export function listMembershipsToEnd(tx: Tx, userId: string): Promise<readonly M
       from memberships m join users u on u.id = m.user_id
       where m.tenant_id = mine.tenant_id and m.user_id <> ${userId}) others
     order by t.id`)
-}
-
-/** Members with a role, by its name or id. */
-const byRole: Filter = {
-  reveals: ['roles'],
-  schema: z.string().trim().min(1, 'Name the role.').max(64, 'A role has at most 64 characters.'),
-  where: (role) => sql.fragment`
-    m.id in (select mr.membership_id from membership_roles mr
-             where mr.tenant_id = m.tenant_id and mr.role_id = any(array(
-               select r.id from roles r
-               where r.name_key = ${roleNameKey(String(role))} or r.id::text = ${String(role).toLowerCase()})))`,
-}
-
-/** Nearly all people are active, so the subquery looks for the few who are not. */
-const byActive: Filter = {
-  reveals: ['is_active', 'user.is_active'],
-  schema: byFlag(sql.fragment`u.is_active`).schema,
-  where: (active) => sql.fragment`
-    m.user_id ${active ? sql.fragment`not in` : sql.fragment`in`} (select i.id from users i where not i.is_active)`,
-}
-
-// The list of users shows a person's fields at the top level, the list of members below `user`.
-const email = ['email', 'user.email']
-const ofPeople = {
-  orderings: {
-    created_at: {
-      column: sql.fragment`m.joined_at`,
-      field: 'joined_at',
-      reveals: ['joined_at', 'date_joined', 'created_at'],
-    },
-    email: { column: sql.fragment`m.email`, field: 'email', reveals: email },
-  },
-  search: [
-    { column: sql.fragment`m.email`, reveals: email },
-    { column: sql.fragment`m.first_name_key`, reveals: ['first_name', 'user.first_name'] },
-    { column: sql.fragment`m.last_name_key`, reveals: ['last_name', 'user.last_name'] },
-  ],
-}
-
-/** The members of a tenant. */
-export const memberList = defineList({
-  ...ofPeople,
-  id: { column: sql.fragment`m.id`, field: 'id' },
-  filters: {
-    role: byRole,
-    status: byWord(sql.fragment`m.status`, ['active', 'suspended']),
-    department_id: byId(sql.fragment`m.department_id`),
-    manager_id: byId(sql.fragment`m.manager_id`),
-    user_id: byId(sql.fragment`m.user_id`, 'user_id', 'user.id'),
-  },
-})
-
-/** The members of a tenant as users. */
-export const userList = defineList({
-  ...ofPeople,
-  id: { column: sql.fragment`m.id`, field: 'membership_id' },
-  filters: {
-    email: byText(sql.fragment`m.email`, emailAddress, ...email),
-    is_active: byActive,
-    role: byRole,
-    department_id: byId(sql.fragment`m.department_id`),
-  },
-})
-
-/** Up to this many matching rows are collected and sorted; above, walking an index in list order finds a page sooner. */
-const maxSorted = 1_000
-
-/**
- * A page of a tenant's members as `columns` of memberships `m` and users `u`. The planner does not know how rare a role
- * or prefix is in one tenant: left alone, it walks all 100,000 members to find one owner, or collects all to show 20. So
- * the statement collects up to `maxSorted` matches and one more, and then runs one of its two halves.
- */
-export function pageOfMembers(columns: FragmentSqlToken, tenantId: string, page: ListPage): FragmentSqlToken {
-  const all = sql.fragment`memberships m join users u on u.id = m.user_id where m.tenant_id = ${tenantId}`
-  if (!page.filtered) return sql.fragment`select ${columns} from ${all} ${page.tail}`
-  return sql.fragment`
-    with few as materialized (
-      select * from memberships m where m.tenant_id = ${tenantId} ${page.conditions} limit ${maxSorted + 1}
-    ), found as materialized (select count(*) <= ${maxSorted} as all_of_them from few)
-    (select ${columns} from few m join users u on u.id = m.user_id
-     where (select all_of_them from found) ${page.end})
-    union all
-    (select ${columns} from ${all} and not (select all_of_them from found) ${page.tail})`
-}
-
-/** A page of the tenant's members. */
-export function listMembers(read: Read, tenantId: string, page: ListPage): Promise<readonly MemberRow[]> {
-  return read.any(sql.type(memberRow)`${pageOfMembers(memberColumns, tenantId, page)}`)
-}
-
-/** Counts the members that match the filters. Without filters the count comes from `row_counts`. */
-export function countMembers(tx: Read, tenantId: string, page: ListPage): Promise<number> {
-  if (!page.filtered) return countRows(tx, tenantId, 'memberships')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) from memberships m where m.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 const subjectAttribute = z.object({

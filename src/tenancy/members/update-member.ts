@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Deps } from '../../deps.ts'
 import { changesBetween } from '../../platform/audit/append-audit.ts'
-import { recordChange } from '../../platform/audit/record-change.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
+import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { requireDepartment } from '../departments/create-department.ts'
@@ -13,6 +13,7 @@ import { findRequestedRoles, requireManager } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
 import { auditedMember, type MemberChange } from './member-schemas.ts'
+import { recordMemberChange } from './record-member-change.ts'
 import { changeMember, findMember, type MemberRow, replaceRoles } from './store.ts'
 
 /**
@@ -32,18 +33,14 @@ export async function updateMember(
   assertAmong(ifMatch, member.version)
   assertCanChange(caller, member)
   const roles = change.roles && (await findRequestedRoles(tx, tenantId, change.roles))
+  if (member.kind === 'service_account') assertNoOwner(roles ?? [])
   assertCanGrant(caller, member, roles ?? [], change)
   if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
   if (!(await apply(tx, tenantId, member, roles, change, at))) return member
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changed = (await findMember(tx, tenantId, memberId)) ?? member
-  await recordChange(tx, caller, at, {
-    event: 'tenant.member_updated',
-    data: { membership_id: memberId, user_id: member.user_id },
-    action: 'member:update',
-    target: { type: 'member', id: memberId },
-    changes: changesBetween(auditedMember(member), auditedMember(changed)),
-  })
+  const changes = changesBetween(auditedMember(member), auditedMember(changed))
+  await recordMemberChange(tx, caller, at, member, { what: 'changed', action: 'member:update', changes })
   return changed
 }
 
@@ -52,7 +49,12 @@ export async function updateMember(
  * attributes, so callers can add roles to themselves, or change their own department, manager or attributes, only with
  * the permission `policy:update`. Giving up own roles is always allowed.
  */
-function assertCanGrant(caller: Caller, member: MemberRow, roles: readonly RoleRow[], change: MemberChange) {
+export function assertCanGrant(
+  caller: Caller,
+  member: Pick<MemberRow, 'id' | 'user_id' | 'roles' | 'department_id' | 'manager_id' | 'attributes'>,
+  roles: readonly RoleRow[],
+  change: Pick<MemberChange, 'department_id' | 'manager_id' | 'attributes'>,
+): void {
   const giver = holderOf(caller)
   const added = roles.filter((role) => !member.roles.includes(role.name))
   assertGrantable(giver, added)
@@ -63,8 +65,17 @@ function assertCanGrant(caller: Caller, member: MemberRow, roles: readonly RoleR
     department_id !== member.department_id ||
     manager_id !== member.manager_id ||
     !isDeepStrictEqual({ ...attributes }, { ...member.attributes })
-  if (member.user_id === caller.userId && raises && !holds(giver, 'policy:update'))
+  if ((member.user_id ?? member.id) === caller.userId && raises && !holds(giver, 'policy:update'))
     throw refused('You cannot change your own department, manager or attributes, or give yourself a role.')
+}
+
+/** Throws 400 for the role of an owner, which a service account cannot have: owners are people, who can recover access. */
+export function assertNoOwner(roles: readonly RoleRow[]): void {
+  if (roles.some(({ is_system, name }) => is_system && name === 'owner'))
+    throw invalidField(
+      'roles',
+      'A service account cannot be an owner. Give it the role admin, or one of your own.',
+    )
 }
 
 async function apply(
@@ -79,7 +90,7 @@ async function apply(
   const { department_id: departmentId = member.department_id, manager_id: managerId = member.manager_id } =
     change
   if (change.department_id) await requireDepartment(tx, tenantId, departmentId, 'department_id')
-  if (change.manager_id) await requireManager(tx, tenantId, change.manager_id, member.user_id)
+  if (change.manager_id) await requireManager(tx, tenantId, change.manager_id, member.user_id ?? member.id)
   const rolesChanged =
     roles !== undefined &&
     (await replaceRoles(tx, { tenantId, memberId: member.id, roleIds: roles.map((role) => role.id) }))

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { isOfSubject } from '../members/subject-store.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
 export type TenantStatus = z.infer<typeof tenantStatus>
@@ -146,7 +147,7 @@ export function countTenantsBehind(tx: Tx, revision: number): Promise<number> {
 export function findTenant(tx: Read, tenantId: string, userId: string): Promise<TenantRow | null> {
   return tx.maybeOne(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
-    from tenants t join memberships m on m.tenant_id = t.id and m.user_id = ${userId}
+    from tenants t join memberships m on m.tenant_id = t.id and ${isOfSubject(userId)}
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
 

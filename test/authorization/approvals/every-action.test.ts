@@ -16,7 +16,7 @@ const tenant = `/api/v1/tenants/${owner.tenantId}/`
 
 interface Try {
   action: ActionName
-  method: 'post' | 'put' | 'delete'
+  method: 'post' | 'put' | 'patch' | 'delete'
   path: string
   body?: object
 }
@@ -39,6 +39,8 @@ const departments = [
   await created(`${tenant}departments/`, { name: 'One' }),
   await created(`${tenant}departments/`, { name: 'Two' }),
 ]
+const accounts = '/api/v1/service-accounts/'
+const programs = [await created(accounts, { name: 'One' }), await created(accounts, { name: 'Two' })]
 const rule = { name: 'Rule', effect: 'deny', actions: ['doc:read'] }
 const rules = [await created(policies, rule), await created(policies, rule)]
 
@@ -53,6 +55,14 @@ const tries: Try[] = [
     body: { roles: ['auditor'] },
   },
   { action: 'member:delete', method: 'delete', path: `${tenant}members/${await idOf(leaver)}/` },
+  { action: 'service_account:create', method: 'post', path: accounts, body: { name: 'Three' } },
+  {
+    action: 'service_account:update',
+    method: 'patch',
+    path: `${accounts}${programs[0]!.id}/`,
+    body: { name: 'Uno' },
+  },
+  { action: 'service_account:delete', method: 'delete', path: `${accounts}${programs[1]!.id}/` },
   { action: 'role:create', method: 'post', path: `${tenant}roles/`, body: { name: 'Three' } },
   { action: 'role:update', method: 'put', path: `${tenant}roles/${roles[0]!.id}/`, body: { name: 'Uno' } },
   { action: 'role:delete', method: 'delete', path: `${tenant}roles/${roles[1]!.id}/` },

@@ -1,17 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { nameOf } from '../parts/avatar.tsx'
+import { nameOfMember } from '../members/name-of-member.ts'
 import { useProfile } from '../session/session.ts'
 
 type ReadName = (tenant: string, id: string) => Promise<string>
 
 /** The names of objects that a change can be about. */
 const names: Record<string, ReadName> = {
-  member: async (id, mid) => {
-    const { user, email } = await call('GET /tenants/{id}/members/{mid}/', { path: { id, mid } })
-    return nameOf(user) || email
-  },
+  member: async (id, mid) =>
+    nameOfMember(await call('GET /tenants/{id}/members/{mid}/', { path: { id, mid } })),
+  service_account: async (_, id) => (await call('GET /service-accounts/{id}/', { path: { id } })).name,
   role: async (id, rid) => (await call('GET /tenants/{id}/roles/{rid}/', { path: { id, rid } })).name,
   department: async (id, did) =>
     (await call('GET /tenants/{id}/departments/{did}/', { path: { id, did } })).name,

@@ -3,7 +3,6 @@ import { useState } from 'react'
 import type { Department, Member, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
-import { nameOf } from '../parts/avatar.tsx'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
@@ -13,6 +12,7 @@ import { Fault } from '../parts/notice.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { sessionQuery, useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
+import { nameOfMember } from './name-of-member.ts'
 import { RoleChoice } from './role-choice.tsx'
 import { texts } from './texts.ts'
 
@@ -33,7 +33,7 @@ export function MemberActions({
   const { id: me, current_tenant: tenant } = useProfile()
   const [asked, setAsked] = useState<Asked>(null)
   const path = { id: tenant.id, mid: member.id }
-  const name = nameOf(member.user) || member.email
+  const name = nameOfMember(member)
   const own = member.user_id === me
   if (!may('member:update') && !own) return null
 

@@ -29,7 +29,7 @@ export function MembersPage() {
     queryFn: ({ signal }) =>
       call('GET /tenants/{id}/members/', {
         path: { id: tenant.id },
-        query: { page_size: 25, ...filters },
+        query: { page_size: 25, kind: 'user', ...filters },
         signal,
       }),
     placeholderData: (before) => before,
@@ -84,7 +84,7 @@ export function MembersPage() {
               {members.map((member) => (
                 <tr key={member.id}>
                   <td>
-                    <Person name={nameOf(member.user)} email={member.email} />
+                    <Person name={member.user ? nameOf(member.user) : ''} email={member.email ?? ''} />
                   </td>
                   <td>
                     <span className="line">

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { giveRoles } from './store.ts'
+
+const accountRow = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  name_key: z.string(),
+  description: z.string(),
+  roles: z.array(z.string()),
+  department_id: z.uuid().nullable(),
+  attributes: z.record(z.string(), z.unknown()),
+  status: z.enum(['active', 'suspended']),
+  created_by: z.uuid().nullable(),
+  created_at: z.number(),
+  last_used_at: z.number().nullable(),
+  version: z.number(),
+})
+
+/** A service account. Its id is also that of its membership. */
+export type AccountRow = z.infer<typeof accountRow>
+
+const columns = sql.fragment`
+  m.id, m.first_name as name, m.first_name_key as name_key, m.description, m.department_id, m.attributes, m.status,
+  m.created_by, m.joined_at as created_at, m.version, null::timestamptz as last_used_at,
+  array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+        where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
+
+const accountsOf = (tenantId: string) =>
+  sql.fragment`memberships m where m.tenant_id = ${tenantId} and m.kind = 'service_account'`
+
+const statuses = { active: 'active', disabled: 'suspended' } as const
+export type AccountStatus = keyof typeof statuses
+
+/** The status of a membership, as a service account shows it. */
+export const shownStatus = (stored: AccountRow['status']): AccountStatus =>
+  stored === 'active' ? 'active' : 'disabled'
+
+const byStatus: Filter = {
+  schema: z.enum(['active', 'disabled'], 'The status is active or disabled.'),
+  where: (status) => sql.fragment`m.status = ${statuses[status as AccountStatus]}`,
+}
+
+/** The service accounts of a tenant. */
+export const accountList = defineList({
+  id: { column: sql.fragment`m.id`, field: 'id' },
+  orderings: {
+    created_at: { column: sql.fragment`m.joined_at`, field: 'created_at' },
+    name: { column: sql.fragment`m.first_name_key`, field: 'name_key' },
+  },
+  filters: { status: byStatus },
+  search: [{ column: sql.fragment`m.first_name_key`, reveals: ['name'] }],
+})
+
+/** A page of the tenant's service accounts. */
+export function listAccounts(read: Read, tenantId: string, page: ListPage): Promise<readonly AccountRow[]> {
+  return read.any(sql.type(accountRow)`select ${columns} from ${accountsOf(tenantId)} ${page.tail}`)
+}
+
+/** How many service accounts match the filters; without `page`, how many there are. */
+export function countAccounts(read: Read, tenantId: string, page?: ListPage): Promise<number> {
+  return read.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from ${accountsOf(tenantId)} ${page?.conditions ?? sql.fragment``}`)
+}
+
+/** One service account of the tenant, or null. */
+export function findAccount(read: Read, tenantId: string, id: string): Promise<AccountRow | null> {
+  return read.maybeOne(sql.type(accountRow)`select ${columns} from ${accountsOf(tenantId)} and m.id = ${id}`)
+}
+
+interface AccountValues {
+  tenantId: string
+  id: string
+  name: string
+  description: string
+  departmentId: string | null
+  attributes: Record<string, unknown>
+  /** ms since 1970 */
+  at: number
+}
+
+/** Inserts a service account with its roles. */
+export function insertAccount(
+  tx: Tx,
+  account: AccountValues & { roleIds: readonly string[]; createdBy: string },
+): void {
+  const { tenantId, id, name, description, departmentId, attributes, roleIds, createdBy } = account
+  const at = sql.timestamp(new Date(account.at))
+  tx.later(sql.unsafe`
+    insert into memberships (tenant_id, id, kind, email, first_name, description, department_id, attributes,
+                             created_by, joined_at, updated_at)
+    values (${tenantId}, ${id}, 'service_account', '', ${name}, ${description}, ${departmentId},
+            ${sql.jsonb(attributes as never)}, ${createdBy}, ${at}, ${at})`)
+  giveRoles(tx, { tenantId, memberId: id, roleIds })
+}
+
+/** Updates a service account; false when neither it nor its roles change. */
+export async function changeAccount(
+  tx: Tx,
+  account: AccountValues & { status: AccountStatus; rolesChanged: boolean },
+): Promise<boolean> {
+  const { tenantId, id, name, description, departmentId, attributes, rolesChanged } = account
+  const next = sql.fragment`(${name}, ${description}, ${statuses[account.status]}, ${departmentId}::uuid,
+                             ${sql.jsonb(attributes as never)})`
+  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update memberships m set (first_name, description, status, department_id, attributes) = ${next},
+                             updated_at = ${sql.timestamp(new Date(account.at))}
+    where m.tenant_id = ${tenantId} and m.id = ${id}
+      and (${rolesChanged} or (first_name, description, status, department_id, attributes) is distinct from ${next})
+    returning m.id`)
+  return changed !== null
+}

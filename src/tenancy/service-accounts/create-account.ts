@@ -1,0 +1,52 @@
+import type { Deps } from '../../deps.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { requireDepartment } from '../departments/create-department.ts'
+import { type AccountRow, countAccounts, findAccount, insertAccount } from '../members/account-store.ts'
+import { findRequestedRoles } from '../members/add-member.ts'
+import { checkAttributes } from '../members/check-attributes.ts'
+import { assertNoOwner } from '../members/update-member.ts'
+import { assertGrantable, holderOf } from '../roles/grantable-roles.ts'
+import { lockTenant } from '../tenants/store.ts'
+import { auditedAccount, type NewAccount } from './account-schemas.ts'
+
+/**
+ * Creates a service account. It has no key yet. 400 for an unknown role or department and for the role owner, 403 for a
+ * role with permissions that the caller lacks, 409 `limit_reached`.
+ */
+export async function createAccount(
+  tx: Tx,
+  { clock, config }: Deps,
+  caller: Caller,
+  body: NewAccount,
+): Promise<AccountRow> {
+  const { tenantId, userId: createdBy } = caller
+  const at = clock()
+  const id = timeOrderedId(at)
+  const max = config.LIMIT_SERVICE_ACCOUNTS
+  await lockTenant(tx, tenantId)
+  if ((await countAccounts(tx, tenantId)) >= max)
+    throw new ApiError(409, 'limit_reached', `A tenant can have at most ${max} service accounts.`)
+  const roles = await findRequestedRoles(tx, tenantId, body.roles)
+  assertNoOwner(roles)
+  assertGrantable(holderOf(caller), roles)
+  const { name, description, department_id: departmentId = null, attributes = {} } = body
+  await requireDepartment(tx, tenantId, departmentId, 'department_id')
+  if (body.attributes) await checkAttributes(tx, tenantId, attributes)
+  const roleIds = roles.map((role) => role.id)
+  insertAccount(tx, { tenantId, id, name, description, departmentId, attributes, roleIds, createdBy, at })
+  const account = await findAccount(tx, tenantId, id)
+  if (!account) throw new Error('The new service account cannot be read')
+  await recordChange(tx, caller, at, {
+    event: 'tenant.service_account_created',
+    data: { service_account_id: id },
+    action: 'service_account:create',
+    target: { type: 'service_account', id },
+    changes: changesBetween(null, auditedAccount(account)),
+  })
+  return account
+}

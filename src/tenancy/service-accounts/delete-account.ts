@@ -1,0 +1,30 @@
+import type { Deps } from '../../deps.ts'
+import { changesBetween } from '../../platform/audit/append-audit.ts'
+import { recordChange } from '../../platform/audit/record-change.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import type { Versions } from '../../platform/db/version.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { assertAmong } from '../../platform/http/etag.ts'
+import type { AccountRow } from '../members/account-store.ts'
+import { deleteMember } from '../members/store.ts'
+import { auditedAccount } from './account-schemas.ts'
+
+/** Deletes a service account. Its keys are deleted with it. */
+export async function deleteAccount(
+  tx: Tx,
+  { clock }: Deps,
+  caller: Caller,
+  account: AccountRow,
+  versions: Versions,
+): Promise<void> {
+  assertAmong(versions, account.version)
+  const { id } = account
+  await deleteMember(tx, caller.tenantId, id)
+  await recordChange(tx, caller, clock(), {
+    event: 'tenant.service_account_deleted',
+    data: { service_account_id: id },
+    action: 'service_account:delete',
+    target: { type: 'service_account', id },
+    changes: changesBetween(auditedAccount(account), null),
+  })
+}
