@@ -41,6 +41,7 @@ const ourNames = [
   'REDIS_REQUIRE',
   'SHUTDOWN',
   'CONSOLE',
+  'POLICIES',
 ]
 const ourPrefixes = new RegExp(`^(${ourNames.join('|')})(_|$)`)
 

@@ -12,6 +12,7 @@ import { openCallBudget } from './identity/rate-limits/call-budget.ts'
 import { openLimiters } from './identity/rate-limits/limiters.ts'
 import { sweepRateLimits } from './identity/rate-limits/sweep-rate-limits.ts'
 import { openTenantSetUp } from './installation/manifests/set-up-tenant.ts'
+import { openEngine } from './open-engine.ts'
 import {
   createMeasuredHasher,
   type HashLimits,
@@ -25,7 +26,7 @@ import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
 import { createKeyedSemaphore } from './platform/keyed-semaphore.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
 import { createMetrics, type Metrics } from './platform/metrics/metrics.ts'
-import { type AccessEngine, openAccessEngine } from './policy-engine/evaluate/engine.ts'
+import type { AccessEngine } from './policy-engine/evaluate/engine.ts'
 import { version } from './version.ts'
 
 /** Parts that a process can supply. The API makes the others itself. */
@@ -59,7 +60,7 @@ export async function openDeps(
   const system = openMeasuredPool(systemUrl, { ...common, size }, { name: 'system', metrics })
   const [passwords, engine] = await Promise.all([
     createMeasuredHasher(metrics, hashing),
-    settings.engine ?? openAccessEngine(),
+    settings.engine ?? openEngine(config),
   ])
   lowerHashThreadPriority()
   const db = { api, system }

@@ -38,9 +38,7 @@ export const settings = {
     wholeNumber(0, 65_535),
     undefined,
     'Port of the API and its docs; when unset, 3000, or the next free port in development',
-    {
-      shown: '3000',
-    },
+    { shown: '3000' },
   ),
   MANAGEMENT_PORT: setting(
     wholeNumber(0, 65_535),
@@ -218,10 +216,11 @@ export const settings = {
   TRUSTED_PROXIES: setting(list, [], 'Addresses or CIDRs whose `X-Forwarded-For` is trusted', {
     shown: 'none',
   }),
-  OPA_PATH: setting(
+  OPA_PATH: setting(text, undefined, 'The pinned `opa`; when unset, it is searched for and downloaded'),
+  POLICIES_DIR: setting(
     text,
     undefined,
-    'The pinned `opa`, to build policies; when unset, it is searched for and downloaded',
+    'Folder with platform rules of this installation, which deny and demand more; needs the pinned `opa` when a process starts',
   ),
   CORS_ORIGINS: setting(list, [], 'Origins whose pages can call the API from a browser', { shown: 'none' }),
   CONSOLE_ENABLED: setting(boolean, true, 'The web console at `/console/` on or off'),

@@ -1,8 +1,8 @@
 # METADATA
 # title: The decision
 # description: >-
-#   Combines the layers. The default is deny. First an invariant can deny, then a deny policy. After that, a role or an
-#   allow policy has to grant, and every gate needs an approval.
+#   Combines the layers. The default is deny. First an invariant can deny, then a rule of the installation, then a deny
+#   policy. After that, a role or an allow policy has to grant, and every gate needs an approval.
 # schemas:
 #   - input: schema.input
 package authz
@@ -11,6 +11,7 @@ import data.authz.abac
 import data.authz.approval
 import data.authz.invariants
 import data.authz.obligations
+import data.authz.platform
 import data.authz.rbac
 
 # Without the ids of the request, the host treats this as a failure of the engine.
@@ -36,19 +37,22 @@ decision := {
 # Each list of policies is computed only when the chain reaches it.
 _verdict := _deny(invariants.reasons, []) if {
 	count(invariants.denials) > 0
+} else := _deny(platform.denials, []) if {
+	count(platform.denials) > 0
 } else := _deny(_reasons("policy_deny", abac.denies), abac.denies) if {
 	count(abac.denies) > 0
 } else := _plain_grant if {
 	rbac.granted
 	count(abac.gates) == 0
 	count(abac.duties) == 0
+	count(platform.demands) == 0
 } else := _deny([_rbac_reason], []) if {
 	not _granted
 } else := {
 	"effect": "require_approval",
 	"reasons": _reasons("policy_gate", abac.open_gates),
 	"matched": _heads(abac.open_gates),
-	"obligations": obligations.merged(abac.open_gates),
+	"obligations": obligations.merged(array.concat(abac.open_gates, platform.demands)),
 	"approval": approval.specification(abac.open_gates),
 	"provisional": false,
 } if {
@@ -57,7 +61,7 @@ _verdict := _deny(invariants.reasons, []) if {
 	"effect": "allow",
 	"reasons": array.concat(_grant_reasons, _reasons("approval_granted", abac.gates)),
 	"matched": _heads(_binding),
-	"obligations": obligations.merged(_binding),
+	"obligations": obligations.merged(array.concat(_binding, platform.demands)),
 	"approval": null,
 	"provisional": _provisional,
 }
@@ -102,6 +106,9 @@ _binding := array.concat(abac.duties, abac.gates) if {
 _provisional if {
 	abac.facts_known == false
 	_pending
+} else if {
+	platform.looks_at_resource
+	input.phase == "route"
 } else := false
 
 _pending if {

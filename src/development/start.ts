@@ -2,13 +2,13 @@ import { parseArgs } from 'node:util'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { readConfig, roleUrls } from '../config.ts'
+import { openEngine } from '../open-engine.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
 import { browserUrl } from '../platform/loopback.ts'
 import { createMetrics } from '../platform/metrics/metrics.ts'
 import { beginTracing } from '../platform/tracing/begin-tracing.ts'
 import { bundleName, policiesFolder } from '../policy-engine/evaluate/bundle.ts'
-import { openAccessEngine } from '../policy-engine/evaluate/engine.ts'
 import { swappableEngine, watchBundle } from '../policy-engine/evaluate/swap-engine.ts'
 import { ensureBundle } from '../policy-toolchain/policies.ts'
 import { serveApi } from '../serve.ts'
@@ -46,7 +46,7 @@ async function main() {
     cleanups.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     cleanups.push(() => actors.stop())
-    const engine = swappableEngine(await openAccessEngine())
+    const engine = swappableEngine(await openEngine(config))
     const serving = await serveApi(config, log, { metrics, engine, listQueues: actors.listQueues })
     cleanups.push(() => serving.stop())
     // `npm run policies -- --watch` in another terminal builds the bundles that this takes.
@@ -56,7 +56,8 @@ async function main() {
     }
     const endWatch = watchBundle(engine, {
       path: `${policiesFolder}${bundleName}`,
-      open: openAccessEngine,
+      folder: config.POLICIES_DIR,
+      open: () => openEngine(config),
       say,
     })
     cleanups.push(async () => endWatch())

@@ -1,5 +1,6 @@
 import { isReasonCode } from '../policy-engine/evaluate/reasons.ts'
-import { type Finding, type Module, parseRego } from './rego-traps.ts'
+import type { Finding } from './rego-traps.ts'
+import { type Module, parseRego } from './rego-tree.ts'
 
 const inFolder = /(^|\/)authz\/invariants\/\w+(?<!_test)\.rego$/
 const precedenceFile = 'policies/authz/invariants/precedence.rego'

@@ -47,10 +47,15 @@ export interface Finished {
   stderr: string
 }
 
-/** Runs a program from the root of the project to its end. The code is 127 if the program cannot be started. */
-export function run(program: string, args: readonly string[], timeoutMs = 60_000): Promise<Finished> {
+/** Runs a program, from the root of the project or `cwd`, to its end. The code is 127 if it cannot be started. */
+export function run(
+  program: string,
+  args: readonly string[],
+  timeoutMs = 60_000,
+  cwd = projectRoot,
+): Promise<Finished> {
   return new Promise((resolve) => {
-    const options = { cwd: projectRoot, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 }
+    const options = { cwd, timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 }
     execFile(program, args, options, (error, stdout, stderr) => {
       resolve({ code: exitCode(error), stdout, stderr: stderr || (error?.message ?? '') })
     })

@@ -20,7 +20,7 @@ const bundlePath = `${policiesFolder}${bundleName}`
 const cataloguePath = `${policiesFolder}catalogue/data.json`
 const capabilitiesPath = `${policiesFolder}capabilities/platform.json`
 const roleTablePath = `${policiesFolder}cases/roles.md`
-const capabilities = 'policies/capabilities/platform.json'
+export const capabilities = 'policies/capabilities/platform.json'
 const testsApart = ['--ignore', '*_test.rego']
 
 /** A failed check of the policies; the message is the output of the tool. */
@@ -113,6 +113,9 @@ async function runTests(opa: string): Promise<void> {
   throw new PolicyCheckFailed(stderr)
 }
 
+/** What the tests of other rules can use: the library, the catalogue and the golden cases. */
+export const testData = (): string[] => ['policies/lib', ...dataFiles().slice(1)]
+
 // The prefix puts the content of a file at the path in `data` that its folder has in the bundle.
 function dataFiles(): string[] {
   const cases = readdirSync(`${policiesFolder}cases`).filter((name) => name.endsWith('.json'))
@@ -123,20 +126,18 @@ function dataFiles(): string[] {
 }
 
 async function compile(opa: string, output: string): Promise<void> {
-  const revision = sourcesRevision(policiesFolder)
-  const source = ['-b', 'policies', ...testsApart, '--prune-unused', '--capabilities', capabilities]
-  await passes(opa, [
-    'build',
-    '-t',
-    'wasm',
-    ...entrypoints.flatMap((name) => ['-e', name]),
-    ...source,
-    '-r',
-    revision,
-    '-o',
-    output,
-  ])
+  await passes(opa, buildArguments(sourcesRevision(policiesFolder), output))
 }
+
+/** The arguments with which `opa` builds the folder `policies` below the current one. */
+export const buildArguments = (revision: string, output: string): string[] => [
+  'build',
+  '-t',
+  'wasm',
+  ...entrypoints.flatMap((name) => ['-e', name]),
+  ...['-b', 'policies', ...testsApart, '--prune-unused', '--capabilities', capabilities],
+  ...['-r', revision, '-o', output],
+]
 
 async function compileBundle(opa: string): Promise<Bundle> {
   const output = `${bundlePath}.${process.pid}`
@@ -150,8 +151,9 @@ async function compileBundle(opa: string): Promise<Bundle> {
 
 const contents = ({ wasm, data, revision }: Bundle) => ({ wasm: Buffer.from(wasm), data, revision })
 
-async function passes(opa: string, args: string[]): Promise<void> {
-  const { code, stdout, stderr } = await run(opa, args)
+/** Runs `opa`, from the root of the project or `cwd`. Throws {@link PolicyCheckFailed} with its output if it fails. */
+export async function passes(opa: string, args: string[], cwd?: string): Promise<void> {
+  const { code, stdout, stderr } = await run(opa, args, undefined, cwd)
   if (code === 0) return
   const [, missing] = /undefined function ([\w.]+)/.exec(stderr) ?? []
   const hint = missing

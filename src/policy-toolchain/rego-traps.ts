@@ -1,29 +1,19 @@
 import { basename, dirname } from 'node:path'
-import { run } from './opa.ts'
+import {
+  type Module,
+  type Node,
+  negatedCall,
+  negatedCalls,
+  parseRego,
+  type Rule,
+  ruleName,
+} from './rego-tree.ts'
 
 /** A trap of Rego, or of this project, that `opa check --strict` and `opa fmt` let pass. */
 export interface Finding {
   file: string
   row: number
   rule: string
-}
-
-interface Node {
-  location?: { row: number; text: string }
-  type?: string
-  value?: unknown
-  negated?: boolean
-  terms?: unknown
-}
-
-interface Rule extends Node {
-  head: Node & { name?: string; key?: Node; ref: Node[]; args?: Node[] }
-  body?: Node[]
-}
-
-export interface Module {
-  package: { path: { value: string }[]; location: { row: number } }
-  rules?: Rule[]
 }
 
 /**
@@ -42,22 +32,7 @@ export async function findTraps(opa: string, files: readonly string[]): Promise<
   return found.flat()
 }
 
-/** The syntax tree of a Rego file (path from the project's root). Throws what `opa parse` says of a malformed one. */
-export async function parseRego(opa: string, file: string): Promise<Module> {
-  const { code, stdout, stderr } = await run(opa, [
-    'parse',
-    '-f',
-    'json',
-    '--json-include',
-    'locations',
-    file,
-  ])
-  if (code !== 0) throw new Error(`${file}: ${stderr}`)
-  return JSON.parse(stdout)
-}
-
 const isTest = (file: string) => file.endsWith('_test.rego')
-const nameOf = ({ head }: Rule) => String(head.ref[0]?.value)
 
 /** The package is the folder, for tests with `_test`. */
 function trapsOfPackage({ package: { path, location } }: Module, file: string): Finding[] {
@@ -73,7 +48,7 @@ function trapsOfRules(rules: readonly Rule[], file: string, files: ReadonlySet<s
   const report = ({ location }: Node, rule: string) => found.push({ file, row: location?.row ?? 0, rule })
   const tests = new Set<string>()
   for (const rule of rules) {
-    const name = nameOf(rule)
+    const name = ruleName(rule)
     if (name.startsWith('test_') && !isTest(file)) report(rule, `${name} runs only in a file *_test.rego`)
     if (name.startsWith('test_') && tests.has(name))
       report(rule, `${name} exists twice: one test passes if either does`)
@@ -85,14 +60,4 @@ function trapsOfRules(rules: readonly Rule[], file: string, files: ReadonlySet<s
   if (!isTest(file) && rules.length > 0 && !files.has(twin))
     found.push({ file, row: 1, rule: `it has no twin test ${basename(twin)}` })
   return found
-}
-
-const negatedCall =
-  'a negated call is undefined if an argument is: give the result a rule with a default, and negate that'
-
-function negatedCalls(node: unknown): Node[] {
-  if (typeof node !== 'object' || node === null) return []
-  const { negated, terms } = node as Node
-  const here = negated && Array.isArray(terms) ? [node as Node] : []
-  return [...here, ...Object.values(node).flatMap(negatedCalls)]
 }

@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { listRoutes } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
+import { openEngine } from '../../src/open-engine.ts'
 import type { HashLimits } from '../../src/platform/crypto/passwords.ts'
 import { createLogger } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
@@ -129,7 +130,7 @@ export async function startService(
     clock,
     metrics,
     hashing,
-    engine: await sharedEngine(),
+    engine: await (config.POLICIES_DIR ? openEngine(config) : sharedEngine()),
   })
   const workerDeps = workers ? await openWorkerDeps(config, log, clock, metrics) : undefined
   let actors: ReturnType<typeof startActors> | undefined

@@ -40,7 +40,7 @@ t.test('from a new rule to the bundle that a running service takes', { skip }, a
   const service = lineQueue()
   const engine = swappableEngine(await open())
   const first = engine.revision
-  t.teardown(watchBundle(engine, { path: bundle, open, say: service.take }))
+  t.teardown(watchBundle(engine, { path: bundle, folder: undefined, open, say: service.take }))
   const env = { ...process.env, OPA_PATH: String(opa) }
   const watch = spawn(process.execPath, ['src/entry.cjs', 'policies', '--watch'], { cwd: copy, env })
   t.teardown(() => watch.kill())

@@ -10,6 +10,7 @@ export const reasonSchema = z.object({
   layer: z.string(),
   message: z.string(),
   policy_id: z.string().optional(),
+  rule: z.string().optional().meta({ description: 'Of `platform_rule`: the name of the rule' }),
 })
 
 /** A matched policy as callers read it. */

@@ -5,7 +5,7 @@ import { actions, isServiceAction } from '../../policy-engine/catalogue/actions.
 import { compilePolicy } from '../../policy-engine/compile/compile-policy.ts'
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
 import { type ExplainedPolicy, explanationSentences } from '../../policy-engine/evaluate/explain.ts'
-import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
+import { sentenceOf } from '../../policy-engine/evaluate/reasons.ts'
 import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
 import { findVersion } from '../policies/store.ts'
 import { type Hints, hintsOf } from './answer-schemas.ts'
@@ -21,11 +21,7 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const { missing, unknown } = 'cut' in row.facts ? {} : row.facts
   const hints = hintsOf(whole, missing, unknown)
   if (!whole) {
-    const explanation = [
-      summaryOf(row),
-      ...row.reasons.map(({ code }) => reasonSentence(code)),
-      ...doubts(row, hints),
-    ]
+    const explanation = [summaryOf(row), ...row.reasons.map(sentenceOf), ...doubts(row, hints)]
     return { ...showDecision(row, whole), ...hints, explanation, trace: [] }
   }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))

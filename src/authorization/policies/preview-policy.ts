@@ -5,6 +5,7 @@ import { tooCostly } from '../../platform/decision-budget.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
 import { runThread } from '../../platform/run-thread.ts'
+import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
 import { draftPolicy } from './policy-body.ts'
@@ -52,7 +53,7 @@ export async function previewPolicy(
   const replay = { ...trial.replay, rows }
   const effects =
     rows.length > maxInline
-      ? await replayInThread(replay)
+      ? await replayInThread({ ...replay, bundle: deps.access.bundle })
       : await replayDecisions(replay, deps.access, deps.newPace())
   const flips = rows.flatMap((row, index) => {
     const after = effects[index] ?? null
@@ -96,5 +97,5 @@ const thread = new URL('./replay-thread.ts', import.meta.url)
  * Replays decisions in a thread, so that the process can answer other requests; one thread at a time. Throws 503
  * `too_costly` if it takes too long, and `overloaded` if too many are waiting.
  */
-const replayInThread = (replay: Replay): Promise<(Effect | null)[]> =>
+const replayInThread = (replay: Replay & { bundle: Bundle }): Promise<(Effect | null)[]> =>
   oneAtATime('replay', () => runThread(thread, replay, maxMs, () => tooCostly(30)))

@@ -82,7 +82,7 @@ function effectsOf({ access, newPace }: Deps): Effects {
   const pace = newPace()
   let decided = 0
   const classOf = (query: AnyQuery) => {
-    const classify = classifiers.get(query.slice) ?? questionClassifier(query.slice)
+    const classify = classifiers.get(query.slice) ?? questionClassifier(query.slice, access.bundle.installed)
     classifiers.set(query.slice, classify)
     return classify(query)
   }

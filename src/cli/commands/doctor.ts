@@ -1,11 +1,11 @@
 import pg from 'pg'
 import { type Config, roleUrls } from '../../config.ts'
+import { openEngine } from '../../open-engine.ts'
 import { createSealer } from '../../platform/crypto/seal.ts'
 import { inspectIsolation } from '../../platform/db/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../../platform/db/migrate.ts'
 import { openPool } from '../../platform/db/pool.ts'
 import { assertKeysOpen } from '../../platform/db/reseal.ts'
-import { openAccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import { checkServices } from '../check-services.ts'
 import { defineCommand } from '../command.ts'
 import { check, type Finding, lineOf } from '../finding.ts'
@@ -33,13 +33,17 @@ export const doctor = defineCommand({
  * `ok` if every finding is.
  */
 export async function examine(config: Config): Promise<{ ok: boolean; findings: Finding[] }> {
-  const findings = [await checkPolicies(), ...(await checkDatabase(config)), ...(await checkServices(config))]
+  const findings = [
+    await checkPolicies(config),
+    ...(await checkDatabase(config)),
+    ...(await checkServices(config)),
+  ]
   return { ok: findings.every((finding) => finding.ok), findings }
 }
 
-const checkPolicies = () =>
+const checkPolicies = (config: Config) =>
   check('policies', 'npm run policies', async () => {
-    const { revision } = await openAccessEngine()
+    const { revision } = await openEngine(config)
     return `The policy bundle ${revision.slice(0, 12)} passes every golden case`
   })
 

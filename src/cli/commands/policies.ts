@@ -1,3 +1,4 @@
+import { checkInstallationRules } from '../../policy-toolchain/installation-bundle.ts'
 import { buildPolicies, checkPolicies } from '../../policy-toolchain/policies.ts'
 import { defineCommand } from '../command.ts'
 
@@ -15,11 +16,14 @@ export const policiesBuild = defineCommand({
 export const policiesCheck = defineCommand({
   name: 'policies:check',
   about:
-    'Check format, types, traps, tests and coverage of the policies, and compare a new bundle with the committed one',
+    'Check format, types, traps, tests and coverage of the policies, and compare a new bundle with the committed one; the rules in POLICIES_DIR, too',
   options: {},
   example: '',
   async run({ config, say }) {
-    await checkPolicies({ print: say, opaPath: config.OPA_PATH })
+    const options = { print: say, opaPath: config.OPA_PATH }
+    await checkPolicies(options)
+    const folder = config.POLICIES_DIR
+    if (folder) await checkInstallationRules({ ...options, folder })
     return { data: { ok: true }, text: '' }
   },
 })

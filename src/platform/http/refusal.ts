@@ -1,5 +1,5 @@
 import type { Decision, Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
-import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
+import { reasonSentence, sentenceOf } from '../../policy-engine/evaluate/reasons.ts'
 import { ApiError, notFound, unauthorized } from '../errors.ts'
 
 /** Reasons that are also error codes. Any other denial is `permission_denied`. */
@@ -17,7 +17,7 @@ export function refusal(decision: Decision, decisionId: string, hint = ''): ApiE
   if (first?.code === 'tenant_isolation') return notFound()
   if (first?.code === 'otp_required') return unauthorized('otp_required', reasonSentence('otp_required'))
   const code = first && namedRefusals.has(first.code) ? first.code : 'permission_denied'
-  const detail = first ? reasonSentence(first.code) : 'You are not permitted to do this.'
+  const detail = first ? sentenceOf(first) : 'You are not permitted to do this.'
   return new ApiError(403, code, detail + hint, {
     members: {
       decision_id: decisionId,
@@ -38,11 +38,12 @@ export const deniedBecause = (
 })
 
 /** A reason as callers read it. */
-export const toJsonReason = ({ code, layer, policy_id }: Reason) => ({
+export const toJsonReason = ({ code, layer, policy_id, rule, message }: Reason) => ({
   code,
   layer,
-  message: reasonSentence(code),
+  message: sentenceOf({ code, message }),
   ...(policy_id && { policy_id }),
+  ...(rule && { rule }),
 })
 
 /** A policy that matched, as callers read it. */

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
+import type { DataType } from '../compile/conditions.ts'
 
 /** The folder of the service's policies and of the built bundle. */
 export const policiesFolder = fileURLToPath(new URL('../../../policies/', import.meta.url))
@@ -13,6 +14,14 @@ export interface Bundle {
   data: unknown
   /** hash of the sources from which the bundle was built */
   revision: string
+  /** undefined without rules of the installation (POLICIES_DIR) */
+  installed?: InstalledRules
+}
+
+/** What the host has to know about the rules of the installation. */
+export interface InstalledRules {
+  /** the built-in attributes that the rules read, with their types */
+  attributes: Readonly<Record<string, DataType>>
 }
 
 /** Reads a bundle made by `opa build -t wasm`; `revision` is the default for its revision. Throws if it is invalid. */

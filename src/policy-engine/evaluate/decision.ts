@@ -12,6 +12,9 @@ export interface Reason {
   layer: Layer
   /** in layer `policy`: the policy that gives the reason */
   policy_id?: string
+  /** of `platform_rule`: the name of the rule, and its own sentence */
+  rule?: string
+  message?: string
 }
 
 /** A tenant's policy that contributed to the decision. */
@@ -66,7 +69,10 @@ export function readDecision(result: unknown, query: AnyQuery): Omit<Decision, '
     throw new Error('the answer does not say whether it is provisional')
   return {
     effect: answer.effect as Effect,
-    reasons: unique(reasons, ({ code, policy_id }) => `${code} ${policy_id}`),
+    reasons: unique(
+      reasons,
+      ({ code, policy_id, rule, message }) => `${code} ${policy_id} ${rule} ${message}`,
+    ),
     matched: unique(listOf(answer.matched, 'matched', isMatched), ({ policy_id }) => policy_id),
     obligations: listOf(answer.obligations, 'obligations', obligationOf(query)),
     approval: approvalOf(answer),
@@ -94,8 +100,12 @@ function listOf<T>(value: unknown, name: string, isItem: (item: unknown) => item
 
 function isReason(item: unknown): item is Reason {
   const reason = item as Reason | null
-  return isReasonCode(reason?.code) && layers.has(reason?.layer)
+  if (!isReasonCode(reason?.code) || !layers.has(reason?.layer)) return false
+  return reason.code !== 'platform_rule' || (isSentence(reason.rule) && isSentence(reason.message))
 }
+
+const isSentence = (text: unknown): text is string =>
+  typeof text === 'string' && text !== '' && text.length <= 300
 
 function isMatched(item: unknown): item is Matched {
   const match = item as Matched | null

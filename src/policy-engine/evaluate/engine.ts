@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { catalogue } from '../catalogue/catalogue.ts'
-import { type Bundle, bundleName, policiesFolder, readBundle, sourcesRevision } from './bundle.ts'
+import {
+  type Bundle,
+  bundleName,
+  type InstalledRules,
+  policiesFolder,
+  readBundle,
+  sourcesRevision,
+} from './bundle.ts'
 import { type Decision, readDecision } from './decision.ts'
 import {
   type ExplainAnswer,
@@ -28,6 +35,8 @@ export interface AccessEngine {
   explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
   /** hash (hex) of the sources of the bundle */
   readonly revision: string
+  /** the verified bundle: another thread can open an engine with it (`engineOf`) */
+  readonly bundle: Bundle
 }
 
 /** The engine could not answer: access is denied, and the caller is asked to try again (503). */
@@ -41,27 +50,44 @@ export class AuthorizationUnavailable extends Error {
 /**
  * Loads the bundle, verifies it and warms it up. Throws if it was built from other sources or another action
  * catalogue, if the module cannot be trusted (see `compileModule`), or if it answers a golden case differently.
+ * `installed` describes the rules of the installation in the bundle; with them a golden case can be denied, but a denial
+ * can never become anything else.
  */
 export async function openAccessEngine(
   bundlePath = `${policiesFolder}${bundleName}`,
   folder = policiesFolder,
+  installed?: InstalledRules,
 ): Promise<AccessEngine> {
-  const bundle = openBundle(bundlePath)
+  const bundle = { ...openBundle(bundlePath), installed }
   if (bundle.revision !== sourcesRevision(folder)) {
     throw new Error('The policy bundle was built from other sources. Build it again: npm run policies')
   }
   if (!isDeepStrictEqual(bundle.data, { catalogue: catalogue() })) {
     throw new Error('The policy bundle has other actions than the code. Build it again: npm run policies')
   }
+  return engineWith(bundle, (instance) => assertGolden(folder, instance, installed !== undefined))
+}
+
+/** An engine with the bundle of another one, which has verified it. */
+export const engineOf = (verified: Bundle): AccessEngine => engineWith(verified, () => undefined)
+
+function engineWith(bundle: Bundle, verify: (instance: PolicyInstance) => void): AccessEngine {
   const instantiate = compileModule(bundle)
   const instance = instantiate()
-  assertGolden(folder, instance)
+  verify(instance)
   const run = evaluationRunner(instantiate, instance)
+  const engine = { run, installed: bundle.installed }
   return {
-    decide: (query) => orUnavailable(() => decide(run, query)),
-    explain: (query, policies) => orUnavailable(() => explain(run, query, policies)),
+    decide: (query) => orUnavailable(() => decide(engine, query)),
+    explain: (query, policies) => orUnavailable(() => explain(engine, query, policies)),
     revision: bundle.revision,
+    bundle,
   }
+}
+
+interface Engine {
+  run: RunEvaluation
+  installed: InstalledRules | undefined
 }
 
 // "incorrect header check" alone tells an operator neither the file nor the repair.
@@ -82,10 +108,10 @@ function orUnavailable<T>(evaluate: () => T): T {
   }
 }
 
-function decide(run: RunEvaluation, query: AnyQuery): Decision {
+function decide({ run, installed }: Engine, query: AnyQuery): Decision {
   const begun = performance.now()
   const { slice } = query
-  const input = inputText(policyInput(query))
+  const input = inputText(policyInput(query, installed?.attributes))
   const answer = run({
     slice,
     input,
@@ -95,10 +121,14 @@ function decide(run: RunEvaluation, query: AnyQuery): Decision {
 }
 
 // Isolated from decisions, because its inputs are large; explanations are rare.
-function explain(run: RunEvaluation, query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation {
+function explain(
+  { run, installed }: Engine,
+  query: AnyQuery,
+  policies: readonly ExplainedPolicy[],
+): Explanation {
   const begun = performance.now()
   const { slice } = query
-  const explainedInput = explainInput(query, policies)
+  const explainedInput = explainInput(query, policies, installed?.attributes)
   const input = inputText(explainedInput)
   const evaluate = (instance: PolicyInstance) => {
     const result = instance.evaluate('authz/explain', input, slice) as ExplainAnswer | undefined

@@ -7,7 +7,7 @@ import type { PolicyDocument } from '../compile/policy-document.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
 import type { Decision } from './decision.ts'
 import { type AnyQuery, policyInput } from './query.ts'
-import { reasonSentence } from './reasons.ts'
+import { sentenceOf } from './reasons.ts'
 
 /** A policy to explain: stored or a draft, in the slice or not. */
 export interface ExplainedPolicy {
@@ -43,9 +43,13 @@ interface ConditionNode {
 }
 
 /** The input of `authz/explain`: the input of the decision, and each node with the proofs of both its outcomes. */
-export function explainInput(query: AnyQuery, policies: readonly ExplainedPolicy[]) {
+export function explainInput(
+  query: AnyQuery,
+  policies: readonly ExplainedPolicy[],
+  alsoRead: Readonly<Record<string, DataType>> = {},
+) {
   const wanted: Record<string, DataType> = Object.assign(
-    { ...query.slice.attributes },
+    { ...alsoRead, ...query.slice.attributes },
     ...policies.map(({ compiled }) => compiled.attributes),
   )
   const explain = policies.map(({ id, compiled, document }) => ({
@@ -128,10 +132,10 @@ const outcomeWords = { true: 'is true', false: 'is false', unknown: 'is unknown'
 /** Sentences that explain a decision to an administrator, the deciding reasons first. */
 export function explanationSentences({ decision, policies }: Explanation): string[] {
   const names = new Map(decision.matched.map(({ policy_id, name }) => [policy_id, name]))
-  const reasons = decision.reasons.map(({ code, policy_id }) =>
-    policy_id === undefined
-      ? reasonSentence(code)
-      : `${reasonSentence(code)} The policy is "${names.get(policy_id) ?? policy_id}".`,
+  const reasons = decision.reasons.map((reason) =>
+    reason.policy_id === undefined
+      ? sentenceOf(reason)
+      : `${sentenceOf(reason)} The policy is "${names.get(reason.policy_id) ?? reason.policy_id}".`,
   )
   return [...reasons, ...policies.flatMap(({ trace }) => (trace ? nodeSentences(trace) : []))]
 }

@@ -6,6 +6,7 @@ import {
   wildcardOf,
 } from '../catalogue/actions.ts'
 import type { Slice } from '../compile/compiled-policy.ts'
+import type { DataType } from '../compile/conditions.ts'
 import type { Departments } from '../compile/departments.ts'
 import { attributesOf } from './attributes.ts'
 
@@ -143,9 +144,9 @@ export type AnyQuery = DecisionQuery | ApplicationQuery
 
 /**
  * The query as the policies read it, in snake_case. It has only the members that rules read, because each costs
- * 0.1 µs; the attributes that conditions read are in `attrs`.
+ * 0.1 µs; the attributes that conditions read are in `attrs`, with those `alsoRead`.
  */
-export function policyInput(query: AnyQuery) {
+export function policyInput(query: AnyQuery, alsoRead?: Readonly<Record<string, DataType>>) {
   const { subject, tenant, resource } = query
   return {
     request_id: query.requestId,
@@ -167,7 +168,7 @@ export function policyInput(query: AnyQuery) {
       tenant_id: resource.tenantId,
       owner_id: resource.ownerId,
     },
-    attrs: attributesOf(query),
+    attrs: alsoRead ? attributesOf(query, { ...alsoRead, ...query.slice.attributes }) : attributesOf(query),
     approval: approvalInput(query.approval),
     others_can_approve: query.othersCanApprove ?? true,
   }

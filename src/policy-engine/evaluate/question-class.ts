@@ -2,15 +2,19 @@ import { wildcardOf } from '../catalogue/actions.ts'
 import type { Leaf, Node, Slice } from '../compile/compiled-policy.ts'
 import type { Scalar } from '../compile/conditions.ts'
 import { type AttributeValue, attributesOf } from './attributes.ts'
-import { type AnyQuery, sessionInput } from './query.ts'
+import type { InstalledRules } from './bundle.ts'
+import { type AnyQuery, policyInput, sessionInput } from './query.ts'
 
 /**
  * Returns a function that gives the class of a query with this slice. All queries of a class have the same effect, so a
  * search decides one of each. The class has what the rules can distinguish: of an attribute that is only compared with
  * constants, which of them it equals and between which it is; of roles and departments, those that policies name. An
- * attribute with any other operator counts with its whole value.
+ * attribute with any other operator counts with its whole value. Rules of the installation can compare anything, so with
+ * them only equal questions share a class.
  */
-export function questionClassifier(slice: Slice): (query: AnyQuery) => string {
+export function questionClassifier(slice: Slice, installed?: InstalledRules): (query: AnyQuery) => string {
+  if (installed)
+    return (query) => JSON.stringify({ ...policyInput(query, installed.attributes), request_id: null })
   const { lists, leaves, legible } = sliceContent(slice)
   const comparisons = comparisonsOf(leaves)
   return (query) => {

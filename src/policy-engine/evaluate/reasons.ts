@@ -10,6 +10,7 @@ const reasonSentences = {
   tenant_archived: 'This tenant is archived.',
   tenant_isolation: 'The object does not belong to this tenant.',
   not_found: 'This tenant has no such object.',
+  platform_rule: 'A rule of this installation forbids this.',
   missing_permission: 'None of your roles permits this.',
   not_owner: 'Your roles permit this only on your own objects.',
   role_grant: 'One of your roles permits this.',
@@ -35,3 +36,7 @@ export function isReasonCode(code: unknown): code is ReasonCode {
 export function reasonSentence(code: ReasonCode): string {
   return reasonSentences[code]
 }
+
+/** The sentence for a reason: its own, if a rule of the installation gives one. */
+export const sentenceOf = ({ code, message }: { code: ReasonCode; message?: string }): string =>
+  message ?? reasonSentences[code]

@@ -16,6 +16,9 @@ export function swappableEngine(first: AccessEngine): SwappableEngine {
     get revision() {
       return current.revision
     },
+    get bundle() {
+      return current.bundle
+    },
     swap(next) {
       current = next
     },
@@ -25,6 +28,8 @@ export function swappableEngine(first: AccessEngine): SwappableEngine {
 interface Watched {
   /** the bundle; a build replaces it as a whole */
   path: string
+  /** the rules of the installation (POLICIES_DIR) */
+  folder: string | undefined
   open(): Promise<AccessEngine>
   /** what happened, as one line; `revision` is that of the engine in use */
   say(line: string, revision: string): void
@@ -37,7 +42,7 @@ const quietMs = 100
  * than its sources, or gives a wrong answer to a golden case), the engine in use stays. For development. Returns a
  * function that ends it.
  */
-export function watchBundle(engine: SwappableEngine, { path, open, say }: Watched): () => void {
+export function watchBundle(engine: SwappableEngine, { path, folder, open, say }: Watched): () => void {
   let timer: NodeJS.Timeout | undefined
   const reload = async () => {
     try {
@@ -50,15 +55,21 @@ export function watchBundle(engine: SwappableEngine, { path, open, say }: Watche
       say(`policies ${kept} stay in use: ${(error as Error).message}`, engine.revision)
     }
   }
-  const watcher = watch(dirname(path), (_event, name) => {
-    if (name !== basename(path)) return
+  const soon = () => {
     clearTimeout(timer)
     timer = setTimeout(reload, quietMs)
-  })
-  // The service does not have to wait for it to end.
-  watcher.unref()
+  }
+  const ofBundle = (_event: string, name: string | null) => {
+    if (name === basename(path)) soon()
+  }
+  const watchers = [
+    watch(dirname(path), ofBundle),
+    ...(folder === undefined ? [] : [watch(folder, { recursive: true }, soon)]),
+  ]
+  // The service does not have to wait for them to end.
+  for (const watcher of watchers) watcher.unref()
   return () => {
     clearTimeout(timer)
-    watcher.close()
+    for (const watcher of watchers) watcher.close()
   }
 }
