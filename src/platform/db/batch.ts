@@ -1,19 +1,27 @@
 import type { QuerySqlToken } from 'slonik'
 import { inPostgresSpan } from '../tracing/span.ts'
 import type { Answer, Statement } from './flush.ts'
-import { type Connection, type Pool, statementNamed } from './pool.ts'
+import { type Pool, statementNamed } from './pool.ts'
 import { statementOf } from './statement.ts'
 import { Statements } from './statements.ts'
 import { assertOutside, type Databases, repeated } from './transaction.ts'
 import { type Scope, scopeFault, scopeStatement } from './tx.ts'
 
-/** What a batch sees, and whether it only reads. */
+/** What a batch sees, and how the pool sends it. */
 interface BatchOptions {
   scope: Scope | null
-  readOnly: boolean
+  by: 'read' | 'readShared' | 'write'
 }
 
-const beReadOnly = `select set_config('transaction_read_only', 'on', true)`
+const readOnly = `set_config('transaction_read_only', 'on', true)`
+
+/** What comes before the statements of a batch: its scope, and that it only reads. */
+function opening({ scope, by }: BatchOptions, prepared: boolean): Statement[] {
+  if (by === 'write') return scope ? [scopeStatement(scope, prepared)] : []
+  if (!scope) return [statementNamed('read-only', `select ${readOnly}`, prepared)]
+  const set = scopeStatement(scope, prepared)
+  return [{ ...set, name: set.name && 'read-only-scope', text: `${set.text}, ${readOnly}` }]
+}
 
 /**
  * A transaction in one round trip: scope and statements go out together. They need no begin and commit: what is sent
@@ -45,23 +53,18 @@ export class Batch extends Statements {
   send(): void {
     this.#sent = true
     if (this.#statements.length === 0) return
-    const { retried } = this.#pool
     const text = () => ({ 'db.query.text': this.#statements.map((statement) => statement.text).join('; ') })
-    const run = (connection: Connection) => this.#run(connection)
-    const { readOnly } = this.#options
-    inPostgresSpan(readOnly ? 'read' : 'transaction', text, () =>
-      repeated(() => (readOnly ? this.#pool.forRead(run) : this.#pool.forTransaction(run)), retried),
-    ).then(this.#answers.resolve, this.#answers.reject)
+    const name = this.#options.by === 'write' ? 'transaction' : 'read'
+    inPostgresSpan(name, text, () => repeated(() => this.#run(), this.#pool.retried)).then(
+      this.#answers.resolve,
+      this.#answers.reject,
+    )
   }
 
-  async #run(connection: Connection): Promise<Answer[]> {
-    const { prepared } = this.#pool
-    const { scope, readOnly } = this.#options
-    const before = [
-      ...(scope ? [scopeStatement(scope, prepared)] : []),
-      ...(readOnly ? [statementNamed('read-only', beReadOnly, prepared)] : []),
-    ]
-    const { answers, error } = await connection.send([...before, ...this.#statements])
+  async #run(): Promise<Answer[]> {
+    const { scope, by } = this.#options
+    const before = opening(this.#options, this.#pool.prepared)
+    const { answers, error } = await this.#pool[by]([...before, ...this.#statements])
     const fault = error ?? scopeFault(scope, answers[0])
     if (fault) throw fault
     return answers.slice(before.length)
@@ -89,5 +92,5 @@ export function writeAsSystem<T>(
   _reason: string,
   work: (statements: Statements) => Promise<T>,
 ): Promise<T> {
-  return atOnce(system, { scope: null, readOnly: false }, work)
+  return atOnce(system, { scope: null, by: 'write' }, work)
 }

@@ -53,6 +53,8 @@ const describe = serialize.describe({ type: 'P' })
  */
 export class Flush {
   readonly outcome: Promise<Outcome>
+  #next: Flush | undefined
+  #sent = false
   readonly #statements: readonly Statement[]
   readonly #settle: (outcome: Outcome) => void
   readonly #answers: Answer[] = []
@@ -69,7 +71,33 @@ export class Flush {
     this.#settle = resolve
   }
 
+  /** Flushes that are queued on one connection, in this order. Each takes those behind it along where it can. */
+  static queue(lists: ReadonlyArray<readonly Statement[]>): Flush[] {
+    const flushes = lists.map((statements) => new Flush(statements))
+    for (const [index, flush] of flushes.entries()) flush.#next = flushes[index + 1]
+    return flushes
+  }
+
   submit(wire: Wire): void {
+    if (this.#sent) return
+    const messages = this.#messages(wire)
+    for (let next = this.#next; Flush.#goesAlong(next, wire); next = next.#next)
+      messages.push(...next.#messages(wire))
+    wire.stream.write(Buffer.concat(messages))
+  }
+
+  /**
+   * Whether all names of a flush are parsed, so that it can go out behind another one. A name that the other one still
+   * parses does not count, because an error would skip it. Without names nothing goes along: there may be a pooler.
+   */
+  static #goesAlong(flush: Flush | undefined, wire: Wire): flush is Flush {
+    if (!flush) return false
+    const known = parsed.get(wire)
+    return flush.#statements.every(({ name }) => name !== '' && known?.has(name))
+  }
+
+  #messages(wire: Wire): Buffer[] {
+    this.#sent = true
     this.#wire = wire
     this.#known = parsed.get(wire) ?? this.#known
     parsed.set(wire, this.#known)
@@ -86,7 +114,7 @@ export class Flush {
     }
     if (this.#parsing.length > 0) wire.on('parseComplete', this.#noteParsed)
     messages.push(sync)
-    wire.stream.write(Buffer.concat(messages))
+    return messages
   }
 
   readonly #noteParsed = () => {

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { createKeyedSemaphore } from '../keyed-semaphore.ts'
 import { isDatabaseAway, sqlState } from './database-errors.ts'
 import { Flush, type Outcome, type Statement } from './flush.ts'
+import { gatherReads } from './gather-reads.ts'
 
 /** How a pool is opened: at most `size` connections; `prepared` names statements so that they are parsed once. */
 export interface PoolOptions {
@@ -28,16 +29,28 @@ export interface PoolLoad {
 export interface Connection {
   /** One round trip. Never rejects: the error is 08006 for a lost connection, 57014 where Postgres did not answer. */
   send(statements: readonly Statement[]): Promise<Outcome>
+  /** Several flushes, each a transaction of its own, written at once where that is possible. Else as `send`. */
+  sendAll(flushes: readonly (readonly Statement[])[]): Promise<Outcome>[]
   /** Ends a transaction that is still open. A connection that cannot do that is closed. */
   rollBack(): Promise<void>
 }
+
+/** Holds a connection for read-only flushes. `work` must leave no transaction open. */
+export type ForRead = <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
 
 /** The connections of one database role. */
 export interface Pool {
   readonly prepared: boolean
   readonly retried: () => void
-  /** Holds a connection for one read-only flush. `work` must leave no transaction open. */
-  forRead<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** One read-only flush on a connection of its own. Rejects without a connection. */
+  read(statements: readonly Statement[]): Promise<Outcome>
+  /**
+   * As `read`, on a connection that it shares with other reads of the same turn of the event loop: a write and a wake-up
+   * of Postgres for all of them. A slow read would delay the others: only for reads of a few rows by their keys.
+   */
+  readShared(statements: readonly Statement[]): Promise<Outcome>
+  /** One flush that changes something, as a transaction of its own. */
+  write(statements: readonly Statement[]): Promise<Outcome>
   /** Holds a connection for a transaction. One connection always stays free for reads. */
   forTransaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Rejects when Postgres does not answer. */
@@ -108,31 +121,35 @@ export function openPool(url: string, options: PoolOptions): Pool {
       client.release(streamOf(client).destroyed || client.getTransactionStatus() !== 'I')
     }
   }
-  const forRead: Pool['forRead'] = (work) => {
+  const forRead: ForRead = (work) => {
     waiting++
     return hold(readMs, performance.now(), work)
+  }
+  const read: Pool['read'] = (statements) => forRead((connection) => connection.send(statements))
+  const forTransaction: Pool['forTransaction'] = async (work) => {
+    const begun = performance.now()
+    let inTurn = false
+    waiting++
+    try {
+      return await transactionTurn('', () => {
+        inTurn = true
+        // Postgres ends a statement after its timeout. A flush that is later still has lost its connection.
+        return hold(timeouts.statement + readMs, begun, work)
+      })
+    } finally {
+      if (!inTurn) waiting--
+    }
   }
   const ping = statementNamed('ping', 'select 1', prepared)
   return {
     prepared,
     retried,
-    forRead,
-    async forTransaction(work) {
-      const begun = performance.now()
-      let inTurn = false
-      waiting++
-      try {
-        return await transactionTurn('', () => {
-          inTurn = true
-          // Postgres ends a statement after its timeout. A flush that is later still has lost its connection.
-          return hold(timeouts.statement + readMs, begun, work)
-        })
-      } finally {
-        if (!inTurn) waiting--
-      }
-    },
+    read,
+    readShared: gatherReads(forRead),
+    write: (statements) => forTransaction((connection) => connection.send(statements)),
+    forTransaction,
     async ping() {
-      const { error } = await forRead((connection) => connection.send([ping]))
+      const { error } = await read([ping])
       if (error) throw error
     },
     // pg's pools count connecting clients as busy.
@@ -155,24 +172,29 @@ const statementLost = /^(0A|26)/
 
 function connectionOf(client: pg.PoolClient, answerMs: number): Connection {
   const close = () => streamOf(client).destroy()
+  const settle = async (flush: Flush, isLate: () => boolean): Promise<Outcome> => {
+    const { answers, error } = await flush.outcome
+    if (!error) return { answers, error }
+    if (isLate()) return { answers, error: noAnswer() }
+    // A FATAL error is followed by the end of the connection, which may not have arrived yet.
+    if (statementLost.test(sqlState(error)) || isFatal(error)) close()
+    return { answers, error: lostConnection(error) }
+  }
+  const sendAll: Connection['sendAll'] = (lists) => {
+    for (const statements of lists) flushes.publish(statements)
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      close()
+    }, answerMs)
+    const queue = Flush.queue(lists)
+    queue.at(-1)?.outcome.then(() => clearTimeout(timer))
+    for (const flush of queue) client.query(flush as unknown as pg.Submittable)
+    return queue.map((flush) => settle(flush, () => late))
+  }
   return {
-    async send(statements) {
-      flushes.publish(statements)
-      const flush = new Flush(statements)
-      let late = false
-      const timer = setTimeout(() => {
-        late = true
-        close()
-      }, answerMs)
-      client.query(flush as unknown as pg.Submittable)
-      const { answers, error } = await flush.outcome
-      clearTimeout(timer)
-      if (!error) return { answers, error }
-      if (late) return { answers, error: noAnswer() }
-      // A FATAL error is followed by the end of the connection, which may not have arrived yet.
-      if (statementLost.test(sqlState(error)) || isFatal(error)) close()
-      return { answers, error: lostConnection(error) }
-    },
+    send: (statements) => sendAll([statements])[0]!,
+    sendAll,
     async rollBack() {
       const timer = setTimeout(close, answerMs)
       await client.query('rollback').catch(close)

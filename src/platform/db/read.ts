@@ -14,11 +14,11 @@ export const readInTenant = <T>(
   { api }: Pick<Databases, 'api'>,
   { tenantId, userId }: Scope,
   work: (read: Read) => Promise<T>,
-): Promise<T> => atOnce(api, { scope: { tenantId, userId }, readOnly: true }, work)
+): Promise<T> => atOnce(api, { scope: { tenantId, userId }, by: 'read' }, work)
 
 /** The same without a tenant, as the system role. `reason` is for readers of the code; a walk lists the callers. */
 export const readAsSystem = <T>(
   { system }: Pick<Databases, 'system'>,
   _reason: string,
   work: (read: Read) => Promise<T>,
-): Promise<T> => atOnce(system, { scope: null, readOnly: true }, work)
+): Promise<T> => atOnce(system, { scope: null, by: 'read' }, work)

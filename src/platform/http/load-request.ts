@@ -30,7 +30,8 @@ export function loadRequest(
 ): Loading {
   const tenantId = route.scope === 'token' ? claims.tenantId : pathId(params.id)
   const bearer = { ...claims, tenantId }
-  const batch = new Batch(deps.db.api, { scope: bearer, readOnly: true })
+  const by = 'input' in received && searches(received.input.query) ? 'read' : 'readShared'
+  const batch = new Batch(deps.db.api, { scope: bearer, by })
   const auth = deps.loadAuthContext(batch, bearer)
   const load =
     'input' in received && 'load' in route && route.kind !== 'change'
@@ -48,6 +49,13 @@ export function loadRequest(
 }
 
 type Params = Record<string, string>
+
+/** The parameters of a page: it is found by the key of its list. */
+const paging: ReadonlySet<string> = new Set(['page_size', 'cursor'])
+
+/** Whether a query has parameters that can make its read slow, such as a search. */
+const searches = (query: unknown) =>
+  Object.entries(query ?? {}).some(([name, value]) => value !== undefined && !paging.has(name))
 
 /** A load that rejects where it throws. */
 const loadOf =

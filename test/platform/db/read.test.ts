@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { QuerySqlToken } from 'slonik'
 import t from 'tap'
 import { z } from 'zod'
+import { atOnce } from '../../../src/platform/db/batch.ts'
 import { flushes, openPool, type Pool } from '../../../src/platform/db/pool.ts'
 import { type Read, readAsSystem, readInTenant } from '../../../src/platform/db/read.ts'
 import {
@@ -72,20 +73,25 @@ const endings: Record<string, (read: Read, scope: Scope) => Promise<unknown>> = 
 }
 const bad = Object.keys(endings)
 
+type Reading = typeof readInTenant
+
+/** As readInTenant, on a connection that is shared with other reads. */
+const readShared: Reading = ({ api }, scope, work) => atOnce(api, { scope, by: 'readShared' }, work)
+
 /** Runs `count` reads of both tenants, 20 at a time. A fifth fails; one in `kills` of these loses its connection. */
-async function interleave(pool: Pool, count: number, kills = 20) {
+async function interleave(pool: Pool, count: number, kills = 20, reading: Reading = readInTenant) {
   const seen = { rows: 0, well: 0, mixed: 0, ended: new Set<string>() }
   const db = { api: pool }
   let started = 0
   const fail = async (number: number, scope: Scope) => {
     const ending = number % kills === 0 ? 'killed' : bad[number % (bad.length - 1)]!
     seen.ended.add(ending)
-    await rejection(readInTenant(db, scope, (read) => endings[ending]!(read, scope)))
+    await rejection(reading(db, scope, (read) => endings[ending]!(read, scope)))
   }
   const one = async (number: number) => {
     const scope = number % 2 ? a : b
     if (number % 5 === 0) return fail(number / 5, scope)
-    const rows = await readInTenant(db, scope, listRoles)
+    const rows = await reading(db, scope, listRoles)
     seen.well++
     seen.rows += rows.length
     seen.mixed += rows.filter(
@@ -100,16 +106,18 @@ async function interleave(pool: Pool, count: number, kills = 20) {
   return seen
 }
 
-for (const [size, count, prepared] of [
-  [1, rounds(800, 4_000), true],
-  [5, rounds(3_200, 16_000), true],
-  [2, rounds(800, 2_000), false],
+for (const [size, count, prepared, reading] of [
+  [1, rounds(800, 4_000), true, readInTenant],
+  [5, rounds(3_200, 16_000), true, readInTenant],
+  [2, rounds(800, 2_000), false, readInTenant],
+  [2, rounds(2_000, 16_000), true, readShared],
+  [2, rounds(400, 2_000), false, readShared],
 ] as const)
   t.test(
-    `${count} reads of two tenants over a pool of ${size}, names ${prepared ? 'on' : 'off'}, a fifth failing, never mix rows`,
+    `${count} reads of two tenants over a pool of ${size}, ${reading === readShared ? 'shared' : 'alone'}, names ${prepared ? 'on' : 'off'}, a fifth failing, never mix rows`,
     async (t) => {
       const pool = open(size, prepared)
-      const seen = await interleave(pool, count)
+      const seen = await interleave(pool, count, 20, reading)
       t.equal(seen.mixed, 0)
       t.equal(seen.rows, 3 * seen.well, 'each saw its three rows')
       t.equal(seen.ended.size, bad.length, [...seen.ended].join(', '))
@@ -142,6 +150,25 @@ t.test('1,000 failing reads use the backends of their pool and open no new ones'
     await Promise.all(Array.from({ length: 10 }, (_, more) => one(number + more)))
   t.ok(backends.size <= 3, `${backends.size} backends`)
 })
+
+t.test(
+  'reads of one turn of the event loop share a connection; where one loses it, the others answer',
+  async (t) => {
+    const pool = open(3)
+    const reads = (count: number) =>
+      Array.from({ length: count }, () => readShared({ api: pool }, a, listRoles))
+    await Promise.all(reads(2)) // parses
+    const backends = (await Promise.all(reads(20))).flat().map(({ backend }) => backend)
+    t.equal(new Set(backends).size, 1)
+    const [before, killed, after] = await Promise.all([
+      Promise.all(reads(5)),
+      rejection(readShared({ api: pool }, a, (read) => endings.killed!(read, a))),
+      Promise.all(reads(5)),
+    ])
+    t.same([before.flat().length, after.flat().length], [15, 15])
+    t.ok(isDatabaseUnavailable(killed), String(killed))
+  },
+)
 
 t.test('a pool never opens more connections than its size, however many reads wait', async (t) => {
   const pool = open(2)
@@ -240,7 +267,7 @@ t.test(
       [a.tenantId, a.tenantId, a.tenantId],
     )
     t.same(tenants, ['a'])
-    t.same(sent, [4], 'scope, read only, two statements')
+    t.same(sent, [3], 'scope and read only, two statements')
     flushes.unsubscribe(count)
     const settled = await readInTenant({ api: pool }, b, (read) =>
       Promise.allSettled([listRoles(read), endings.malformed!(read, b), listRoles(read)]),
