@@ -54,6 +54,7 @@ const describe = serialize.describe({ type: 'P' })
 export class Flush {
   readonly outcome: Promise<Outcome>
   #next: Flush | undefined
+  #ended: () => void = () => undefined
   #sent = false
   readonly #statements: readonly Statement[]
   readonly #settle: (outcome: Outcome) => void
@@ -71,11 +72,22 @@ export class Flush {
     this.#settle = resolve
   }
 
-  /** Flushes that are queued on one connection, in this order. Each takes those behind it along where it can. */
-  static queue(lists: ReadonlyArray<readonly Statement[]>): Flush[] {
-    const flushes = lists.map((statements) => new Flush(statements))
-    for (const [index, flush] of flushes.entries()) flush.#next = flushes[index + 1]
-    return flushes
+  /**
+   * Passes flushes to `query` of a pg client, in this order, each when the one before it ends. Each writes those behind
+   * it along with itself, where it can. Gives their outcomes.
+   */
+  static sendAll(
+    lists: ReadonlyArray<readonly Statement[]>,
+    query: (flush: Flush) => void,
+  ): Promise<Outcome>[] {
+    const queue = lists.map((statements) => new Flush(statements))
+    for (const [index, flush] of queue.entries()) {
+      const next = queue[index + 1]
+      flush.#next = next
+      flush.#ended = () => next && query(next)
+    }
+    if (queue[0]) query(queue[0])
+    return queue.map(({ outcome }) => outcome)
   }
 
   submit(wire: Wire): void {
@@ -151,5 +163,6 @@ export class Flush {
   #end(error: Error | null): void {
     this.#wire?.off('parseComplete', this.#noteParsed)
     this.#settle({ answers: this.#answers, error })
+    this.#ended()
   }
 }

@@ -172,8 +172,8 @@ const statementLost = /^(0A|26)/
 
 function connectionOf(client: pg.PoolClient, answerMs: number): Connection {
   const close = () => streamOf(client).destroy()
-  const settle = async (flush: Flush, isLate: () => boolean): Promise<Outcome> => {
-    const { answers, error } = await flush.outcome
+  const settle = async (outcome: Promise<Outcome>, isLate: () => boolean): Promise<Outcome> => {
+    const { answers, error } = await outcome
     if (!error) return { answers, error }
     if (isLate()) return { answers, error: noAnswer() }
     // A FATAL error is followed by the end of the connection, which may not have arrived yet.
@@ -187,10 +187,9 @@ function connectionOf(client: pg.PoolClient, answerMs: number): Connection {
       late = true
       close()
     }, answerMs)
-    const queue = Flush.queue(lists)
-    queue.at(-1)?.outcome.then(() => clearTimeout(timer))
-    for (const flush of queue) client.query(flush as unknown as pg.Submittable)
-    return queue.map((flush) => settle(flush, () => late))
+    const outcomes = Flush.sendAll(lists, (flush) => client.query(flush as unknown as pg.Submittable))
+    outcomes.at(-1)?.then(() => clearTimeout(timer))
+    return outcomes.map((outcome) => settle(outcome, () => late))
   }
   return {
     send: (statements) => sendAll([statements])[0]!,
