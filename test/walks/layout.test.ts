@@ -279,9 +279,9 @@ t.test(
   'system-role.md lists every caller of the role that sees several tenants, with the reason',
   async (t) => {
     const golden = new URL('system-role.md', import.meta.url)
-    const calls = /\b(?:as|readAs)System\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
+    const calls = /\b(?:as|readAs|writeAs)System\(\s*[\w.]+,\s*(?:'([^']+)'|"([^"]+)"|(\w+))?/g
     const rows = sources
-      .filter(({ path }) => !/^src\/platform\/db\/(transaction|read)\.ts$/.test(path))
+      .filter(({ path }) => !/^src\/platform\/db\/(transaction|read|batch)\.ts$/.test(path))
       .flatMap(({ path, text }) =>
         [...text.matchAll(calls)].map(
           ([, single, double, name]) =>

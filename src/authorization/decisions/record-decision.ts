@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
+import { writeAsSystem } from '../../platform/db/batch.ts'
 import { addToDay } from '../../platform/db/daily-counts.ts'
-import { asSystem, type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
+import { type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
 import { decisionPace } from '../../platform/decision-budget.ts'
 import type { DecisionRecord, RecordDecision } from '../../platform/http/policies-in-force.ts'
 import { toJsonMatched } from '../../platform/http/refusal.ts'
@@ -50,10 +51,9 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
     try {
       const rows = group.map(({ record }) => rowOf(record, access.revision, maxFacts))
       const at = Math.max(...rows.map((row) => row.at))
-      const kept = await asSystem(db, 'decisions of many tenants share a transaction', async (tx) => {
-        await insertDecisions(tx, rows)
-        return addToDay(tx, 'decisions', countBy(rows), at)
-      })
+      const [kept] = await writeAsSystem(db, 'decisions of many tenants share a transaction', (together) =>
+        Promise.all([addToDay(together, 'decisions', countBy(rows), at), insertDecisions(together, rows)]),
+      )
       quota.learn(kept, at)
     } catch (error) {
       // A decision that cannot be written must not prevent writing the others.

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { deleteOld } from '../../platform/db/delete-old.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import type { Statements } from '../../platform/db/statements.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Obligation, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { Matched, Reason } from '../../policy-engine/evaluate/decision.ts'
@@ -99,8 +100,11 @@ const valuesOf = (d: NewDecision) => [
 ]
 
 /** Inserts decisions of any tenants. As the system role. */
-export async function insertDecisions(tx: Tx, decisions: readonly NewDecision[]): Promise<void> {
-  tx.later(sql.unsafe`
+export async function insertDecisions(
+  statements: Statements,
+  decisions: readonly NewDecision[],
+): Promise<void> {
+  await statements.query(sql.unsafe`
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
                            reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id,
                            shadow)

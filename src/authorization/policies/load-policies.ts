@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts'
-import { inTenant } from '../../platform/db/transaction.ts'
+import { readInTenant } from '../../platform/db/read.ts'
 import type { LoadPolicies, PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
@@ -19,7 +19,7 @@ export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPo
 
   const load = async (scope: { tenantId: string; userId: string }, revision: number) => {
     const { tenantId } = scope
-    const read = await inTenant(db, scope, (tx) => readTenantPolicies(tx, tenantId))
+    const read = await readInTenant(db, scope, (together) => readTenantPolicies(together, tenantId))
     // A later revision is correct too: it was committed before this request is decided.
     if (read.revision < revision)
       throw new AuthorizationUnavailable(new Error('the policies are out of date'))

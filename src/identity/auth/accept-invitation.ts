@@ -11,9 +11,10 @@ import {
 } from '../../tenancy/invitations/join-by-invitation.ts'
 import type { Offer } from '../../tenancy/invitations/store.ts'
 import { showMember } from '../../tenancy/members/member-schemas.ts'
-import { listMembershipsOf, type MemberRow } from '../../tenancy/members/store.ts'
+import type { MemberRow } from '../../tenancy/members/store.ts'
 import { recordVerified } from '../email-verification/record-verified.ts'
-import { passwordShown, signIn } from '../sessions/sign-in.ts'
+import { enterable } from '../sessions/enter-tenant.ts'
+import { type Choice, passwordShown, signIn } from '../sessions/sign-in.ts'
 import { recordRegistered } from '../users/record-registered.ts'
 import { findCredentials, findUser, insertUser, markEmailVerified } from '../users/store.ts'
 import { tenantWords } from './context-words.ts'
@@ -95,13 +96,9 @@ async function joinAsNewPerson(deps: Deps, requestInfo: RequestInfo, offer: Offe
     return joinByInvitation(tx, offer, { person, requestInfo, at })
   })
   if (!member) throw accountExists()
-  const memberships = await asSystem(deps.db, 'a session begins before its tenant is known', (tx) =>
-    listMembershipsOf(tx, person.id),
-  )
-  const membership = memberships.find((candidate) => candidate.tenant_id === tenantId)
-  if (!membership) throw new Error('The person cannot enter the tenant that they just joined')
   const factor = passwordShown({ id: person.id, passwordHash })
-  const outcome = await signIn(deps, person, membership, factor, requestInfo)
+  const joined: Choice = (memberships) => enterable(memberships.find((found) => found.tenant_id === tenantId))
+  const outcome = await signIn(deps, person, joined, factor, requestInfo)
   if (outcome === null) throw invalidCredentials()
   if (outcome instanceof ApiError) throw outcome
   return { ...toJsonAccepted(offer, member), ...outcome }

@@ -4,33 +4,36 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { guardPassword, type WrongPassword, wrongPassword } from '../rate-limits/guard-password.ts'
-import { findCredentials, replacePassword } from '../users/store.ts'
+import { type Credentials, findCredentials, replacePassword } from '../users/store.ts'
 import type { Person } from './create-own-tenant.ts'
 
 /** A person whose password was right, with the hash it was compared with: that hash must still be theirs at sign-in. */
 type ProvenPerson = Person & { passwordHash: string }
 
 /**
- * Compares address and password. {@link wrongPassword}, after the same time, for an unknown address, a wrong password
- * and an inactive person. Replaces a hash that has outdated parameters. Counts no failures: see `guardPassword`.
+ * Compares a password with the credentials of an address. {@link wrongPassword}, after the same time, for an unknown
+ * address, a wrong password and an inactive person. Replaces a hash that has outdated parameters. Counts no failures:
+ * see `guardPassword`.
  */
 export async function checkPassword(
   deps: Deps,
-  { email, password }: { email: string; password: string },
+  found: Credentials | null,
+  password: string,
 ): Promise<ProvenPerson | WrongPassword> {
   const { db, passwords } = deps
-  const found = await readAsSystem(db, 'no person is logged in yet', (read) => findCredentials(read, email))
   const right = await passwords.verify(found?.password_hash, password)
   if (!found || !right || !found.is_active) return wrongPassword
-  const { id, email: address, first_name: firstName, last_name: lastName, password_hash: from } = found
-  const person = { id, email: address, firstName, lastName }
+  const { id, email, first_name: firstName, last_name: lastName, password_hash: from } = found
+  const person = { id, email, firstName, lastName }
   if (!passwords.isStale(from)) return { ...person, passwordHash: from }
   const to = await passwords.hash(password)
   const replaced = await asSystem(db, 'no person is logged in yet', (tx) =>
     replacePassword(tx, { id, from, to }),
   )
-  // Not replaced: a parallel login already rehashed it, or the password was changed.
-  return replaced ? { ...person, passwordHash: to } : checkPassword(deps, { email, password })
+  if (replaced) return { ...person, passwordHash: to }
+  // A parallel login already rehashed it, or the password was changed.
+  const now = await readAsSystem(db, 'no person is logged in yet', (read) => findCredentials(read, email))
+  return checkPassword(deps, now, password)
 }
 
 /**
@@ -39,10 +42,8 @@ export async function checkPassword(
  */
 export async function checkCurrentPassword(deps: Deps, caller: Caller, password: string): Promise<string> {
   const { email } = caller.auth.user
-  const outcome = await guardPassword(deps, { email, requestInfo: caller.requestInfo }, async () => {
-    const found = await asSystem(deps.db, 'only this role can read hashes', (tx) =>
-      findCredentials(tx, email),
-    )
+  const { requestInfo } = caller
+  const outcome = await guardPassword(deps, { email, requestInfo }, async ({ found }) => {
     if (found?.id === caller.userId && (await deps.passwords.verify(found.password_hash, password)))
       return found.password_hash
     return wrongPassword

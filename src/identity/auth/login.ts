@@ -2,7 +2,12 @@ import type { Deps } from '../../deps.ts'
 import { asSystem } from '../../platform/db/transaction.ts'
 import { ApiError, unauthorized } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { guardPassword, type WrongPassword, wrongPassword } from '../rate-limits/guard-password.ts'
+import {
+  guardPassword,
+  type PasswordAttempt,
+  type WrongPassword,
+  wrongPassword,
+} from '../rate-limits/guard-password.ts'
 import { padDuration } from '../rate-limits/pad-duration.ts'
 import type { TokenPair } from '../sessions/issue-tokens.ts'
 import type { OtpRequired } from '../sessions/second-factor.ts'
@@ -37,7 +42,9 @@ export async function login(
   body: LoginBody,
 ): Promise<TokenPair | OtpRequired> {
   const { email } = body
-  const outcome = await guardPassword(deps, { email, requestInfo }, () => attempt(deps, requestInfo, body))
+  const outcome = await guardPassword(deps, { email, requestInfo }, (attempt) =>
+    tryPassword(deps, requestInfo, body, attempt),
+  )
   if (outcome === wrongPassword) {
     await padDuration(refusalMs, () => recordFailure(deps, requestInfo, email))
     throw invalidCredentials()
@@ -46,14 +53,15 @@ export async function login(
   return outcome
 }
 
-async function attempt(
+async function tryPassword(
   deps: Deps,
   requestInfo: RequestInfo,
   body: LoginBody,
+  { found, clear }: PasswordAttempt,
 ): Promise<TokenPair | OtpRequired | ApiError | WrongPassword> {
-  const person = await checkPassword(deps, body)
+  const person = await checkPassword(deps, found, body.password)
   if (person === wrongPassword) return person
-  const outcome = await signInTo(deps, person, body.tenant_id, passwordShown(person), requestInfo)
+  const outcome = await signInTo(deps, person, body.tenant_id, passwordShown(person, clear), requestInfo)
   return outcome ?? wrongPassword
 }
 

@@ -20,7 +20,7 @@ export function renewEntry(
   { opens }: { opens: boolean },
 ): Promise<Grant | Challenge | FactorDue | ApiError> {
   const now = deps.clock()
-  const { familyId, sessionId } = entry
+  const { sessionId } = entry
   return asSystem(deps.db, 'the tenant is known once the chain is read', async (tx) => {
     const [locked, found] = await Promise.all([
       lockSession(tx, { id: sessionId, at: now }),
@@ -32,7 +32,7 @@ export function renewEntry(
     if (entitled instanceof ApiError) return entitled
     if (isFactorDue(entitled)) return opens ? openChallenge(deps, tx, entitled, now) : entitled
     if (!locked) return sessionRevoked()
-    const renewed = await renewFamily(deps, tx, familyId, entitled, now)
+    const renewed = await renewFamily(deps, tx, found.family, entitled, now)
     if (!renewed) return sessionRevoked()
     await touchSession(tx, { id: sessionId, at: now, ip, userAgent })
     return renewed

@@ -1,15 +1,17 @@
 import type { Deps } from '../../deps.ts'
-import { readAsSystem } from '../../platform/db/read.ts'
-import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
+import type { Membership } from '../../tenancy/members/store.ts'
 import { enterable } from '../sessions/enter-tenant.ts'
-import { type FirstFactor, type SignInOutcome, signIn } from '../sessions/sign-in.ts'
+import { type Choice, type FirstFactor, type SignInOutcome, signIn } from '../sessions/sign-in.ts'
 import { createOwnTenant, type Person } from './create-own-tenant.ts'
+
+/** Rolls back the sign-in of a person who is a member of no tenant. */
+class NoTenant extends Error {}
 
 /**
  * Signs a person in, by the first factor that they have just shown, to the tenant they name, else to the one they
- * entered last. Refuses with 403 for a tenant that they cannot enter.
+ * entered last. A person without a tenant gets one of their own first. Refuses with 403 for a tenant that they cannot
+ * enter.
  */
 export async function signInTo(
   deps: Deps,
@@ -18,25 +20,20 @@ export async function signInTo(
   factor: FirstFactor,
   requestInfo: RequestInfo,
 ): Promise<SignInOutcome> {
-  const membership = await findPlace(deps, person, tenantId, requestInfo)
-  return membership instanceof ApiError ? membership : signIn(deps, person, membership, factor, requestInfo)
-}
-
-async function findPlace(
-  deps: Deps,
-  person: Person,
-  tenantId: string | undefined,
-  requestInfo: RequestInfo,
-): Promise<Membership | ApiError> {
-  const list = () =>
-    readAsSystem(deps.db, 'no tenant is known yet', (read) => listMembershipsOf(read, person.id))
-  const memberships = await list()
+  const enter = (choose: Choice) => signIn(deps, person, choose, factor, requestInfo)
   if (tenantId !== undefined)
-    return enterable(memberships.find((membership) => membership.tenant_id === tenantId))
-  const last = lastEntered(memberships)
-  if (last) return enterable(last)
-  await createOwnTenant(deps, person, requestInfo)
-  return enterable(lastEntered(await list()))
+    return enter((memberships) => enterable(memberships.find((found) => found.tenant_id === tenantId)))
+  try {
+    return await enter((memberships) => {
+      const last = lastEntered(memberships)
+      if (!last) throw new NoTenant()
+      return enterable(last)
+    })
+  } catch (error) {
+    if (!(error instanceof NoTenant)) throw error
+    await createOwnTenant(deps, person, requestInfo)
+    return enter((memberships) => enterable(lastEntered(memberships)))
+  }
 }
 
 /**

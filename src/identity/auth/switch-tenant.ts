@@ -6,6 +6,7 @@ import { sessionsEnded } from '../../platform/http/authenticate.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { recordEntry } from '../../tenancy/members/store.ts'
 import { enterable, isOverIn } from '../sessions/enter-tenant.ts'
+import { findFamily } from '../sessions/family-store.ts'
 import { beginFamily, issueTokens, renewFamily, type TokenPair } from '../sessions/issue-tokens.ts'
 import { checkSecondFactor, isChallenge, otpRequired, signChallenge } from '../sessions/second-factor.ts'
 import { findSession, lockSession } from '../sessions/store.ts'
@@ -21,10 +22,13 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
   const now = deps.clock()
   const { userId, sessionId, familyId } = caller
   const outcome = await asSystem(deps.db, 'the target is not the tenant of the request', async (tx) => {
-    const [locked, session, { memberships, factors }] = await Promise.all([
+    const stays = familyId !== null && tenantId === caller.tokenTenantId
+    // One round trip. The lock goes first, so that the chain is read behind it.
+    const [locked, session, { memberships, factors }, family] = await Promise.all([
       lockSession(tx, { id: sessionId, at: now }),
       findSession(tx, sessionId, now),
       readStanding(tx, userId, now),
+      stays ? findFamily(tx, familyId) : null,
     ])
     if (!locked || !session || session.over || !factors) return sessionRevoked()
     const membership = enterable(memberships.find((found) => found.tenant_id === tenantId))
@@ -44,8 +48,7 @@ export async function switchTenant(deps: Deps, caller: Caller, tenantId: string)
     })
     const { roles } = membership
     const entitled = { sessionId, userId, email, tenantId, roles, acr, amr, authTime, expiresAt, settled }
-    const stays = familyId !== null && tenantId === caller.tokenTenantId
-    const renewed = stays ? await renewFamily(deps, tx, familyId, entitled, now) : null
+    const renewed = family && (await renewFamily(deps, tx, family, entitled, now))
     return renewed ?? beginFamily(deps, tx, entitled, now)
   })
   if (outcome instanceof ApiError) throw outcome

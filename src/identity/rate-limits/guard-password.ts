@@ -1,7 +1,9 @@
 import type { Deps } from '../../deps.ts'
-import { asSystem } from '../../platform/db/transaction.ts'
+import { writeAsSystem } from '../../platform/db/batch.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { type Credentials, findCredentials } from '../users/store.ts'
 import { addressKey } from './address-key.ts'
 import { accountKey, loginUses, type Use } from './limits.ts'
 import {
@@ -12,6 +14,8 @@ import {
   countForPair,
   pairLockEnds,
   uncountAttempt,
+  uncountForAccount,
+  uncountForPair,
 } from './store.ts'
 
 // Each attempt is counted as a failure before its password is compared, in a transaction of its own. So neither
@@ -23,6 +27,13 @@ import {
 export const wrongPassword = Symbol('wrong password')
 export type WrongPassword = typeof wrongPassword
 
+/** What a check gets: the account of the address, null if there is none, and a way to take the attempt back. */
+export interface PasswordAttempt {
+  found: Credentials | null
+  /** Takes the attempt back in a transaction of the check, which must commit. Without it that takes a transaction more. */
+  clear(tx: Tx): void
+}
+
 /**
  * Runs `check`, which compares the password of `email` (any text, with or without an account) and returns
  * {@link wrongPassword} or a value. After too many failures throws 429 `account_locked` or `throttled`, and neither
@@ -31,7 +42,7 @@ export type WrongPassword = typeof wrongPassword
 export async function guardPassword<T>(
   deps: Deps,
   { email, requestInfo }: { email: string; requestInfo: RequestInfo },
-  check: () => Promise<T | WrongPassword>,
+  check: (attempt: PasswordAttempt) => Promise<T | WrongPassword>,
 ): Promise<T | WrongPassword> {
   const attempt = { account: accountKey(email), email, address: addressKey(requestInfo.ip), at: deps.clock() }
   const pair = `${attempt.account.toString('hex')}:${attempt.address}`
@@ -45,38 +56,56 @@ async function guarded<T>(
   deps: Deps,
   attempt: Attempt,
   uses: Use[],
-  check: () => Promise<T | WrongPassword>,
+  check: (attempt: PasswordAttempt) => Promise<T | WrongPassword>,
 ): Promise<T | WrongPassword> {
   await deps.limiters.take(uses)
-  const refusal = await countAttempt(deps, attempt)
+  const { found, refusal } = await countAttempt(deps, attempt)
   if (refusal) {
     deps.metrics.limitRefused('account-lock')
     await deps.limiters.giveBack(uses)
     throw refusal
   }
+  let cleared = false
+  const clear = (tx: Tx) => {
+    clearPair(tx, attempt)
+    cleared = true
+  }
   const takeBack = async (uncount: typeof clearPair) => {
-    await asSystem(deps.db, 'failures are counted by account and address', (tx) => uncount(tx, attempt))
+    await asSystem(deps.db, 'failures are counted by account and address', async (tx) => uncount(tx, attempt))
     await deps.limiters.giveBack(uses)
   }
-  const outcome = await check().catch(async (error: unknown) => {
+  const outcome = await check({ found, clear }).catch(async (error: unknown) => {
     await takeBack(uncountAttempt)
     throw error
   })
-  if (outcome !== wrongPassword) await takeBack(clearPair)
+  if (outcome === wrongPassword) return outcome
+  if (cleared) await deps.limiters.giveBack(uses)
+  else await takeBack(clearPair)
   return outcome
 }
 
-/** Returns the refusal, if any. It is thrown inside the transaction, so that a refused attempt counts for neither limit. */
-function countAttempt(deps: Deps, attempt: Attempt): Promise<ApiError | undefined> {
-  return asSystem(deps.db, 'no person is logged in yet', async (tx) => {
-    const [pair, account] = await Promise.all([countForPair(tx, attempt), countForAccount(tx, attempt)])
-    if (!pair) throw accountLocked(await pairLockEnds(tx, attempt), attempt)
-    if (!account) throw accountLocked(await accountLockEnds(tx, attempt), attempt)
-    return undefined
-  }).catch((error: unknown) => {
-    if (error instanceof ApiError) return error
-    throw error
+/**
+ * Counts the attempt and reads its account, in one round trip. An attempt that one of the limits refuses counts for
+ * neither: what the other one counted is taken back.
+ */
+async function countAttempt(
+  deps: Deps,
+  attempt: Attempt,
+): Promise<{ found: Credentials | null; refusal?: ApiError }> {
+  const [pair, account, found] = await writeAsSystem(deps.db, 'no person is logged in yet', (together) =>
+    Promise.all([
+      countForPair(together, attempt),
+      countForAccount(together, attempt),
+      findCredentials(together, attempt.email),
+    ]),
+  )
+  if (pair && account) return { found }
+  const ends = await asSystem(deps.db, 'no person is logged in yet', (tx) => {
+    if (pair) uncountForPair(tx, attempt)
+    if (account) uncountForAccount(tx, attempt)
+    return pair ? accountLockEnds(tx, attempt) : pairLockEnds(tx, attempt)
   })
+  return { found, refusal: accountLocked(ends, attempt) }
 }
 
 /** 429 with Retry-After; the same if the account does not exist. */

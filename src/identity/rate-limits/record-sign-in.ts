@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { addressKey } from './address-key.ts'
-import { recordSignInPlace } from './store.ts'
+import { recordSignInPlace, touchSignInPlace } from './store.ts'
 
 /** A completed sign-in: with the second factor, if one was due. */
 interface SignIn {
@@ -12,8 +12,16 @@ interface SignIn {
   email: string
   tenantId: string
   requestInfo: RequestInfo
+  /** Whether the person has signed in from there before. */
+  isKnownPlace: boolean
   at: number
 }
+
+/** Where a sign-in comes from, as it is compared with earlier ones. */
+export const placeOf = ({ ip, userAgent }: Pick<RequestInfo, 'ip' | 'userAgent'>) => ({
+  address: addressKey(ip),
+  device: createHash('sha256').update(userAgent).digest(),
+})
 
 /**
  * Records the address and device of a sign-in, and mails the person if that pair is new, unless it is their first. As
@@ -21,9 +29,10 @@ interface SignIn {
  */
 export async function recordSignIn(deps: Pick<Deps, 'sealer'>, tx: Tx, signIn: SignIn): Promise<void> {
   const { userId, email, tenantId, requestInfo, at } = signIn
-  const device = createHash('sha256').update(requestInfo.userAgent).digest()
-  const place = await recordSignInPlace(tx, { userId, address: addressKey(requestInfo.ip), device, at })
-  if (!place.is_new || place.is_first) return
+  const place = { userId, ...placeOf(requestInfo), at }
+  if (signIn.isKnownPlace) return touchSignInPlace(tx, place)
+  const { is_new, is_first } = await recordSignInPlace(tx, place)
+  if (!is_new || is_first) return
   const { ip, userAgent } = requestInfo
   await sendMail(tx, deps.sealer, {
     tenantId,

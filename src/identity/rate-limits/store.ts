@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { writeAsSystem } from '../../platform/db/batch.ts'
+import type { Read } from '../../platform/db/read.ts'
+import type { Statements } from '../../platform/db/statements.ts'
 import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 
 /** An attempt at the password of an account, from an address, at a time (ms since 1970). */
@@ -21,7 +23,7 @@ const moment = (ms: number) => sql.timestamp(new Date(ms))
  * Counts an attempt as failed, for its pair of account and address; the tenth in a row locks the pair. False, and
  * nothing is counted, while the pair is locked. As the system role.
  */
-export async function countForPair(tx: Tx, { account, address, at }: Attempt): Promise<boolean> {
+export async function countForPair(tx: Statements, { account, address, at }: Attempt): Promise<boolean> {
   const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
     insert into login_attempts as a (account, address, failures, last_at)
     values (${sql.binary(account)}, ${address}, 1, ${moment(at)})
@@ -39,7 +41,10 @@ export async function countForPair(tx: Tx, { account, address, at }: Attempt): P
  * Counts an attempt against the daily limit of its account. False, and nothing is counted, if that is used up and the
  * person has never signed in from the address. As the system role.
  */
-export async function countForAccount(tx: Tx, { account, email, address, at }: Attempt): Promise<boolean> {
+export async function countForAccount(
+  tx: Statements,
+  { account, email, address, at }: Attempt,
+): Promise<boolean> {
   const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
     insert into account_attempts as a (account, failures, window_ends_at)
     values (${sql.binary(account)}, 1, ${moment(at + dayMs)})
@@ -69,22 +74,30 @@ export function accountLockEnds(tx: Tx, { account }: Attempt): Promise<number | 
 const ending = z.object({ ends: z.number().nullable() })
 
 /** Takes back an attempt that was right, and resets the failures in a row from its address. As the system role. */
-export async function clearPair(tx: Tx, attempt: Attempt): Promise<void> {
+export function clearPair(tx: Tx, attempt: Attempt): void {
   tx.later(sql.unsafe`
     delete from login_attempts where account = ${sql.binary(attempt.account)} and address = ${attempt.address}`)
-  await uncountForAccount(tx, attempt)
+  uncountForAccount(tx, attempt)
 }
 
 /** Takes back an attempt whose password was not compared. As the system role. */
-export async function uncountAttempt(tx: Tx, attempt: Attempt): Promise<void> {
-  tx.later(sql.unsafe`
-    update login_attempts set failures = greatest(failures - 1, 0),
-      locked_until = case when failures > ${failuresInRow} then locked_until end
-    where account = ${sql.binary(attempt.account)} and address = ${attempt.address}`)
-  await uncountForAccount(tx, attempt)
+export function uncountAttempt(tx: Tx, attempt: Attempt): void {
+  uncountForPair(tx, attempt)
+  uncountForAccount(tx, attempt)
 }
 
-async function uncountForAccount(tx: Tx, { account, at }: Attempt): Promise<void> {
+/** Takes back what {@link countForPair} counted. As the system role. */
+export function uncountForPair(tx: Tx, { account, address }: Attempt): void {
+  const pair = sql.fragment`account = ${sql.binary(account)} and address = ${address}`
+  tx.later(sql.unsafe`delete from login_attempts where ${pair} and failures <= 1`)
+  tx.later(sql.unsafe`
+    update login_attempts set failures = failures - 1,
+      locked_until = case when failures > ${failuresInRow} then locked_until end
+    where ${pair}`)
+}
+
+/** Takes back what {@link countForAccount} counted. As the system role. */
+export function uncountForAccount(tx: Tx, { account, at }: Attempt): void {
   tx.later(sql.unsafe`
     update account_attempts set failures = greatest(failures - 1, 0)
     where account = ${sql.binary(account)} and window_ends_at > ${moment(at)}`)
@@ -96,13 +109,41 @@ export async function clearAttempts(tx: Tx, account: Buffer): Promise<void> {
   tx.later(sql.unsafe`delete from account_attempts where account = ${sql.binary(account)}`)
 }
 
+/** Where a person signs in: `address` as a limit counts it, and the SHA-256 of the user agent. */
+interface Place {
+  userId: string
+  address: string
+  device: Buffer
+}
+
+const historyRow = z.object({ isKnownPlace: z.boolean(), hasMaxSessions: z.boolean() })
+
+/** Whether a person has signed in from a place before, and has `maxSessions` sessions. As the system role. */
+export function findSignInHistory(
+  tx: Read,
+  { userId, address, device, maxSessions }: Place & { maxSessions: number },
+): Promise<z.infer<typeof historyRow>> {
+  return tx.one(sql.type(historyRow)`
+    select exists (select from sign_in_places
+                   where user_id = ${userId} and address = ${address} and device = ${sql.binary(device)}) as "isKnownPlace",
+           exists (select from sessions where user_id = ${userId} and ended_at is null
+                   offset ${maxSessions - 1}) as "hasMaxSessions"`)
+}
+
+/** Records a sign-in from a place that is known. As the system role. */
+export async function touchSignInPlace(
+  tx: Tx,
+  { userId, address, device, at }: Place & { at: number },
+): Promise<void> {
+  tx.later(sql.unsafe`
+    update sign_in_places set last_at = ${moment(at)}
+    where user_id = ${userId} and address = ${address} and device = ${sql.binary(device)}`)
+}
+
 const placeRow = z.object({ is_new: z.boolean(), is_first: z.boolean() })
 
 /** Records the address and device of a sign-in; returns whether the pair is new, and the person's first. As the system role. */
-export function recordSignInPlace(
-  tx: Tx,
-  place: { userId: string; address: string; device: Buffer; at: number },
-): Promise<z.infer<typeof placeRow>> {
+export function recordSignInPlace(tx: Tx, place: Place & { at: number }): Promise<z.infer<typeof placeRow>> {
   return tx.one(sql.type(placeRow)`
     insert into sign_in_places (user_id, address, device, first_at, last_at)
     values (${place.userId}, ${place.address}, ${sql.binary(place.device)}, ${moment(place.at)}, ${moment(place.at)})

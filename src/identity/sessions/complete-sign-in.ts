@@ -7,7 +7,7 @@ import type { DeviceType } from '../otp/channels.ts'
 import { moveShown } from '../otp/factor-store.ts'
 import { enterable, isOverIn } from './enter-tenant.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
-import { openSession } from './open-session.ts'
+import { openSession, readSignInHistory } from './open-session.ts'
 import { demandsCountingFactor, settledByFactor } from './second-factor.ts'
 import { completePendingSession, recordFactor } from './store.ts'
 
@@ -44,9 +44,11 @@ export async function applySecondFactor(
 
 async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, now: number) {
   const { userId, sessionId: pendingId, tokenTenantId, auth, requestInfo } = caller
-  const membership = enterable(
-    (await listMembershipsOf(tx, userId)).find((p) => p.tenant_id === tokenTenantId),
-  )
+  const [memberships, history] = await Promise.all([
+    listMembershipsOf(tx, userId),
+    readSignInHistory(tx, userId, requestInfo),
+  ])
+  const membership = enterable(memberships.find((found) => found.tenant_id === tokenTenantId))
   if (membership instanceof ApiError) throw membership
   const demanded = shown.type === 'email' || (await demandsCountingFactor(deps, tx, userId, membership, now))
   if (!shown.counts && demanded) return null
@@ -58,7 +60,16 @@ async function completeSignIn(deps: Deps, tx: Tx, caller: Caller, shown: Shown, 
   const { email } = auth.user
   const secondFactorAt = shown.counts ? now : null
   const settled = settledByFactor(shown.type)
-  const opening = { userId, email, membership, amr, authTime: pending.auth_time, secondFactorAt, settled }
+  const opening = {
+    userId,
+    email,
+    membership,
+    amr,
+    authTime: pending.auth_time,
+    secondFactorAt,
+    settled,
+    history,
+  }
   const grant = await openSession(deps, tx, opening, requestInfo, now)
   await moveShown(tx, { userId, pendingId, sessionId: grant.entitled.sessionId })
   return grant

@@ -2,13 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import {
-  deleteOldestFamilies,
-  type FamilyRow,
-  findFamily,
-  insertFamily,
-  rotateFamily,
-} from './family-store.ts'
+import { deleteOldestFamilies, type FamilyRow, insertFamily, rotateFamily } from './family-store.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
 
 /** The tokens in each answer that logs a person in. */
@@ -71,19 +65,18 @@ export async function beginFamily(deps: IssueDeps, tx: Tx, entitled: Entitled, n
 }
 
 /**
- * New tokens from a chain that the session already has, so that no second chain begins; null unless `familyId` is a
- * live chain of this session and tenant. A chain that advanced within the grace time returns its live token, so that
+ * New tokens from a chain that the session already has, so that no second chain begins; null unless it is a live chain
+ * of this session and tenant, read behind the lock of the session. A chain that advanced within the grace time returns its live token, so that
  * parallel calls all get the same one.
  */
 export async function renewFamily(
   deps: IssueDeps,
   tx: Tx,
-  familyId: string,
+  family: FamilyRow,
   entitled: Entitled,
   now: number,
 ): Promise<Grant | null> {
-  const family = await findFamily(tx, familyId)
-  if (!family || family.ended || family.expires_at <= now) return null
+  if (family.ended || family.expires_at <= now) return null
   if (family.session_id !== entitled.sessionId || family.tenant_id !== entitled.tenantId) return null
   const { REFRESH_TOKEN_ROTATION: rotates, REFRESH_TOKEN_REUSE_GRACE_SECONDS: grace } = deps.config
   const live = !rotates || now - family.rotated_at <= grace * 1000 ? liveGrant(deps, family, entitled) : null

@@ -5,7 +5,8 @@ import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { type Membership, recordEntry } from '../../tenancy/members/store.ts'
-import { recordSignIn } from '../rate-limits/record-sign-in.ts'
+import { placeOf, recordSignIn } from '../rate-limits/record-sign-in.ts'
+import { findSignInHistory } from '../rate-limits/store.ts'
 import { recordRevoked } from './end-session.ts'
 import { beginFamily, type Grant } from './issue-tokens.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
@@ -23,7 +24,19 @@ interface Opening {
   authTime: number
   secondFactorAt: number | null
   settled: SecondFactorSettled
+  history: SignInHistory
 }
+
+/** What a person's earlier sign-ins mean for the next one. */
+export interface SignInHistory {
+  /** The address and device are those of an earlier sign-in. */
+  isKnownPlace: boolean
+  hasMaxSessions: boolean
+}
+
+/** Reads the history before the sign-in writes, so that all its writes go out with the commit. As the system role. */
+export const readSignInHistory = (tx: Tx, userId: string, requestInfo: RequestInfo): Promise<SignInHistory> =>
+  findSignInHistory(tx, { userId, maxSessions, ...placeOf(requestInfo) })
 
 /** Opens a session in a tenant that its person can enter: the row, the event, the first tokens. As the system role. */
 export async function openSession(
@@ -41,12 +54,13 @@ export async function openSession(
   const entitled = { ...opening, sessionId, tenantId, roles: membership.roles, acr, expiresAt } as const
   const { userAgent, ip, requestId } = requestInfo
   await insertSession(tx, { ...entitled, id: sessionId, at: now, userAgent, ip })
-  const { email } = opening
-  const [sessionIds] = await Promise.all([
-    endOldestSessions(tx, { userId, kept: maxSessions, at: now }),
-    recordSignIn(deps, tx, { userId, email, tenantId, requestInfo, at: now }),
-  ])
-  await recordRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
+  const { email, history } = opening
+  if (history.hasMaxSessions) {
+    const sessionIds = await endOldestSessions(tx, { userId, kept: maxSessions, at: now })
+    await recordRevoked(tx, { userId, sessionIds, tenantId, requestId, at: now })
+  }
+  const { isKnownPlace } = history
+  await recordSignIn(deps, tx, { userId, email, tenantId, requestInfo, isKnownPlace, at: now })
   await recordEntry(tx, { tenantId, userId, at: now })
   const data = { user_id: userId, session_id: sessionId }
   const type = 'identity.login_succeeded'

@@ -2,11 +2,11 @@ import type { Deps } from '../../deps.ts'
 import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
-import type { Membership } from '../../tenancy/members/store.ts'
+import { listMembershipsOf, type Membership } from '../../tenancy/members/store.ts'
 import { type Factors, findFactors } from '../otp/factor-store.ts'
 import { lockPassword } from '../users/store.ts'
 import { issueTokens, type TokenPair } from './issue-tokens.ts'
-import { openSession } from './open-session.ts'
+import { openSession, readSignInHistory, type SignInHistory } from './open-session.ts'
 import {
   checkSecondFactor,
   isChallenge,
@@ -27,10 +27,20 @@ export interface FirstFactor {
   bind?(tx: Tx, signInId: string): Promise<void>
 }
 
-/** A password that was right when it was compared. A reset ends every session that the old password opens. */
-export const passwordShown = (person: { id: string; passwordHash: string }): FirstFactor => ({
+/**
+ * A password that was right when it was compared. A reset ends every session that the old password opens. `clear` takes
+ * back the attempt, in the transaction of the sign-in.
+ */
+export const passwordShown = (
+  person: { id: string; passwordHash: string },
+  clear?: (tx: Tx) => void,
+): FirstFactor => ({
   amr: ['pwd'],
-  hold: (tx) => lockPassword(tx, person),
+  async hold(tx) {
+    const held = await lockPassword(tx, person)
+    if (held) clear?.(tx)
+    return held
+  },
 })
 
 /**
@@ -40,22 +50,36 @@ export const passwordShown = (person: { id: string; passwordHash: string }): Fir
 export type SignInOutcome = TokenPair | OtpRequired | ApiError | null
 
 /**
- * Signs in a person who has just shown a first factor, to a tenant that they can enter: returns a new session's tokens,
- * or asks for a second factor. Refuses with 403 `channel_disabled` if a second factor is due and the person has no way
- * to show one.
+ * Chooses the membership to enter by; undefined if there is none, and a refusal if it is closed to the person. What a
+ * sign-in wrote until then is rolled back when it throws.
+ */
+export type Choice = (memberships: readonly Membership[]) => Membership | ApiError
+
+/**
+ * Signs in a person who has just shown a first factor, to the tenant that `choose` gives: returns a new session's
+ * tokens, or asks for a second factor. Refuses with 403 `channel_disabled` if a second factor is due and the person has
+ * no way to show one.
  */
 export async function signIn(
   deps: Deps,
   person: { id: string; email: string },
-  membership: Membership,
+  choose: Choice,
   factor: FirstFactor,
   requestInfo: RequestInfo,
 ): Promise<SignInOutcome> {
   const now = deps.clock()
   const outcome = await asSystem(deps.db, 'a session begins before its tenant is known', async (tx) => {
-    const [held, factors] = await Promise.all([factor.hold(tx, now), findFactors(tx, person.id, now)])
+    // One round trip. The lock goes first, so that the rest is read behind it.
+    const [held, factors, memberships, history] = await Promise.all([
+      factor.hold(tx, now),
+      findFactors(tx, person.id, now),
+      listMembershipsOf(tx, person.id),
+      readSignInHistory(tx, person.id, requestInfo),
+    ])
     if (!held || !factors) return null
-    const entered = await enter(deps, tx, person, membership, factor, requestInfo, factors, now)
+    const membership = choose(memberships)
+    if (membership instanceof ApiError) return membership
+    const entered = await enter(deps, tx, person, membership, factor, requestInfo, factors, history, now)
     if (!(entered instanceof ApiError))
       await factor.bind?.(tx, isChallenge(entered) ? entered.pendingId : entered.entitled.sessionId)
     return entered
@@ -72,6 +96,7 @@ async function enter(
   { amr: first, asSecond }: FirstFactor,
   requestInfo: RequestInfo,
   factors: Factors,
+  history: SignInHistory,
   now: number,
 ) {
   const { tenant_id: tenantId, requires_mfa: tenantRequires } = membership
@@ -82,6 +107,6 @@ async function enter(
   if (settled instanceof ApiError || isChallenge(settled)) return settled
   const amr = counts ? [...first, 'mfa'] : first
   const secondFactorAt = counts ? now : null
-  const opening = { userId, email, membership, amr, authTime: now, secondFactorAt, settled }
+  const opening = { userId, email, membership, amr, authTime: now, secondFactorAt, settled, history }
   return openSession(deps, tx, opening, requestInfo, now)
 }

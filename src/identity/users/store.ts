@@ -65,8 +65,11 @@ const credentialsRow = z.object({
   is_active: z.boolean(),
 })
 
+/** A person with the hash of their password. */
+export type Credentials = z.infer<typeof credentialsRow>
+
 /** The credentials of an address, or null. As the system role. */
-export function findCredentials(tx: Read, email: string): Promise<z.infer<typeof credentialsRow> | null> {
+export function findCredentials(tx: Read, email: string): Promise<Credentials | null> {
   return tx.maybeOne(sql.type(credentialsRow)`
     select id, email, first_name, last_name, password_hash, is_active from users where email = ${email}`)
 }

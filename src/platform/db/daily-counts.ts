@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { sql, type Tx } from './transaction.ts'
+import type { Statements } from './statements.ts'
+import { sql } from './transaction.ts'
 
 const countRow = z.object({ tenant_id: z.string(), used: z.number() })
 
@@ -11,13 +12,13 @@ export const dayOf = (at: number): string => new Date(at).toISOString().slice(0,
  * locked in one order until the transaction ends. A time of an earlier day counts for the current day.
  */
 export async function addToDay(
-  tx: Tx,
+  statements: Statements,
   kind: 'decisions' | 'deliveries',
   added: ReadonlyMap<string, number>,
   at: number,
 ): Promise<Map<string, number>> {
   if (added.size === 0) return new Map()
-  const rows = await tx.any(sql.type(countRow)`
+  const rows = await statements.any(sql.type(countRow)`
     insert into daily_counts as c (tenant_id, kind, day, used)
     select tenant_id, ${kind}, ${dayOf(at)}::date, used
     from ${sql.unnest([...added], ['uuid', 'int8'])} as n (tenant_id, used) order by tenant_id

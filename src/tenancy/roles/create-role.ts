@@ -32,9 +32,12 @@ export async function createRole(
       'limit_reached',
       `A tenant can have at most ${config.LIMIT_CUSTOM_ROLES} custom roles.`,
     )
-  if (!(await insertRole(tx, { ...body, tenantId, id, at }))) throw nameTaken()
-  await incrementPolicyRevision(tx, tenantId)
-  const role = await findRole(tx, tenantId, id)
+  const [inserted, role] = await Promise.all([
+    insertRole(tx, { ...body, tenantId, id, at }),
+    findRole(tx, tenantId, id),
+    incrementPolicyRevision(tx, tenantId),
+  ])
+  if (!inserted) throw nameTaken()
   if (!role) throw new Error('The new role cannot be read')
   await recordChange(tx, caller, at, {
     event: 'tenant.role_created',

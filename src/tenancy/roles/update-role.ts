@@ -46,11 +46,11 @@ export async function updateRole(
     holderOf(caller),
     permissions.filter((permission) => !role.permissions.includes(permission)),
   )
-  if (await hasRoleNamed(tx, tenantId, name, roleId)) throw nameTaken()
+  if (name !== role.name && (await hasRoleNamed(tx, tenantId, name, roleId))) throw nameTaken()
   const next = { tenantId, id: roleId, name, description, permissions, at }
   if (!(await changeRole(tx, next))) return role
-  await incrementPolicyRevision(tx, tenantId)
-  const changed = (await findRole(tx, tenantId, roleId)) ?? role
+  const [found] = await Promise.all([findRole(tx, tenantId, roleId), incrementPolicyRevision(tx, tenantId)])
+  const changed = found ?? role
   await recordChange(tx, caller, at, {
     event: 'tenant.role_updated',
     data: { role_id: roleId },
