@@ -15,6 +15,7 @@ const files = {
   test: './test-runner/test.ts',
   'dependencies:check': '../release/dependencies.ts',
   sbom: '../release/sbom.ts',
+  client: '../release/client.ts',
   release: '../release/release.ts',
 }
 const names = Object.keys(files)
@@ -35,6 +36,7 @@ const usages = {
   'dependencies:check':
     'npm run dependencies:check\n\n  Check package-lock.json, and the advisories of its packages if the registry answers',
   sbom: 'npm run sbom [-- --out <file>]\n\n  Write the production dependencies of this commit as CycloneDX JSON',
+  client: 'npm run client\n\n  Build the package @bailiwick/client into dist/client, and pack it',
   release:
     'npm run release [-- --checked <commit>]\n\n  Check everything, write dist/ and make the tag; pushes nothing. --checked: CI_FULL=true .ci/run passed on that commit',
 }

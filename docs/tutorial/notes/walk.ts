@@ -1,0 +1,74 @@
+import { bearer, createClient, keepFresh } from '@bailiwick/client'
+
+const url = process.env.BAILIWICK_URL ?? 'http://localhost:3000'
+const notes = `${process.env.NOTES_URL ?? 'http://127.0.0.1:4000'}/notes`
+const bailiwick = createClient({ url })
+
+// #region people
+/** Registers a person and logs them in. Their client keeps its tokens fresh. */
+async function person(name: string) {
+  const body = { email: `${name}.${Date.now()}@example.com`, password: 'a quiet harbour of notes' }
+  const { id } = await bailiwick.call('POST /auth/register/', { body })
+  const answer = await bailiwick.call('POST /auth/login/', { body })
+  if ('otp_required' in answer) throw new Error(`${name} needs a second factor`)
+  const credentials = keepFresh(answer)
+  return { id, credentials, client: bailiwick.as(credentials) }
+}
+
+const ada = await person('ada')
+const bob = await person('bob')
+// #endregion
+
+// #region tenant
+const looms = await ada.client.call('POST /tenants/', { body: { name: 'Looms' } })
+const path = { id: looms.id }
+const switchTo = async ({ client, credentials }: typeof ada) =>
+  credentials.replace(await client.call('POST /auth/switch-tenant/', { body: { tenant_id: looms.id } }))
+
+await switchTo(ada)
+const permissions = ['note:list', 'note:create']
+await ada.client.call('POST /tenants/{id}/roles/', { path, body: { name: 'Writer', permissions } })
+await ada.client.call('POST /policies/', {
+  body: {
+    name: 'Authors delete their own notes',
+    effect: 'allow',
+    actions: ['note:delete'],
+    conditions: { attribute: 'resource.owner_id', operator: 'eq', value_from: 'subject.id' },
+  },
+})
+const roles = ['member', 'Writer']
+await ada.client.call('POST /tenants/{id}/members/', { path, body: { user_id: bob.id, roles } })
+await switchTo(bob)
+// #endregion
+
+// #region walk
+/** Sends a request to the notes service as a person, and prints what came. */
+async function show(who: string, { credentials }: typeof ada, method: string, to = notes, text?: string) {
+  const headers = { authorization: `Bearer ${credentials.token()}` }
+  const answer = await fetch(to, { method, headers, ...(text !== undefined && { body: text }) })
+  const body = await answer.text()
+  const count = method === 'GET' && answer.ok ? `: ${JSON.parse(body).length} notes` : ''
+  console.log(`${who} ${method} ${to === notes ? '/notes' : '/notes/<id>'} → ${answer.status}${count}`)
+  return answer.ok && method === 'POST' ? `${notes}/${JSON.parse(body).id}` : notes
+}
+
+const adasNote = await show('Ada', ada, 'POST', notes, 'Buy thread')
+const bobsNote = await show('Bob', bob, 'POST', notes, 'Oil the loom')
+await show('Bob', bob, 'GET')
+await show('Bob', bob, 'DELETE', adasNote)
+await show('Bob', bob, 'DELETE', bobsNote)
+
+const carol = await person('carol')
+await show('Carol', carol, 'GET')
+await show('Carol', carol, 'DELETE', adasNote)
+
+for await (const member of ada.client.each('GET /tenants/{id}/members/', { path, query: { role: 'Writer' } }))
+  await ada.client.call('DELETE /tenants/{id}/members/{mid}/', { path: { ...path, mid: member.id } })
+await show('Bob, removed,', bob, 'GET')
+const isAllowed = await bailiwick.as(bearer(ada.credentials.token())).authorize({
+  subject: { type: 'user', id: ada.id },
+  action: { name: 'note:delete' },
+  resource: { type: 'note', id: 'any' },
+})
+console.log(`Ada may delete any note: ${isAllowed}`)
+// #endregion

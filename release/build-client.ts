@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const exec = promisify(execFile)
+
+/** Files that an application imports by name; the package itself is `exports`. */
+const guards = ['koa', 'express', 'fastify', 'next']
+
+/**
+ * Writes the package `@bailiwick/client` into `folder`, which it empties first: ES modules, declarations, manifest,
+ * README and licence. Its version is that of the service.
+ */
+export async function buildClient(root: string, folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  await exec(process.execPath, [compiler, '-p', join(root, 'src/client'), '--outDir', folder])
+  await writeFile(join(folder, 'package.json'), `${JSON.stringify(await manifestOf(root), null, 2)}\n`)
+  await copyFile(join(root, 'src/client/README.md'), join(folder, 'README.md'))
+  await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+}
+
+/** Packs the package in `folder` as npm publishes it, into `into`; gives the path of the archive. */
+export async function packClient(folder: string, into: string): Promise<string> {
+  const { stdout } = await exec('npm', ['pack', '--json', '--offline', '--pack-destination', into], {
+    cwd: folder,
+  })
+  const [{ filename }] = JSON.parse(stdout)
+  return join(into, filename)
+}
+
+async function manifestOf(root: string) {
+  const { version, license, dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const fileOf = (name: string) => ({ types: `./${name}.d.ts`, default: `./${name}.js` })
+  return {
+    name: '@bailiwick/client',
+    version,
+    description:
+      'Client of Bailiwick: typed calls, fresh tokens, verified tokens, decisions, guards for web frameworks',
+    license,
+    type: 'module',
+    sideEffects: false,
+    engines: { node: '>=20.3' },
+    exports: {
+      '.': fileOf('exports'),
+      ...Object.fromEntries(guards.map((name) => [`./${name}`, fileOf(name)])),
+      './package.json': './package.json',
+    },
+    files: ['*.js', '*.d.ts'],
+    dependencies: { jose: dependencies.jose },
+  }
+}
