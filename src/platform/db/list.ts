@@ -18,6 +18,8 @@ export interface Filter extends Revealing {
   schema: z.ZodType<string | boolean, unknown>
   /** `now` is in ms since 1970, for conditions that depend on time. */
   where(value: string | boolean, now: number): FragmentSqlToken
+  /** For a condition that joins: the same row by row, for rows that are read in the order of the list. */
+  whereInOrder?(value: string | boolean): FragmentSqlToken
 }
 
 /** A column to search: in lower case, with the collation C, in an index led by tenant_id. */
@@ -61,6 +63,10 @@ export interface ListPage {
   end: FragmentSqlToken
   /** `conditions` and `end` together: the end of the list's query. */
   tail: FragmentSqlToken
+  /** The same, with conditions that do not join. */
+  tailInOrder: FragmentSqlToken
+  /** whether a condition joins */
+  joins: boolean
 }
 
 /** Query parameters of every list: `page_size` (default 20, over 100 gives 100) and the opaque `cursor`. */
@@ -112,7 +118,17 @@ export function defineList(described: ListDescription): List {
       const asked = conditionsOf(filters, searched, query, now)
       const conditions = together(asked)
       const end = keyset(position, orderedBy(query).column, id.column, chosenOrdering(query).startsWith('-'))
-      return { filtered: asked.length > 0, conditions, end, tail: sql.fragment`${conditions} ${end}` }
+      const inOrder = together(conditionsOf(filters, searched, query, now, true))
+      return {
+        filtered: asked.length > 0,
+        conditions,
+        end,
+        tail: sql.fragment`${conditions} ${end}`,
+        tailInOrder: sql.fragment`${inOrder} ${end}`,
+        joins: Object.entries(filters).some(
+          ([name, filter]) => filter.whereInOrder && query[name] !== undefined,
+        ),
+      }
     },
   }
 }
@@ -128,10 +144,14 @@ function conditionsOf(
   search: readonly FragmentSqlToken[] | undefined,
   query: ListQuery,
   now: number,
+  inOrder = false,
 ): FragmentSqlToken[] {
   const asked = Object.entries(filters)
     .filter(([name]) => query[name] !== undefined)
-    .map(([name, filter]) => filter.where(query[name] as string | boolean, now))
+    .map(([name, filter]) => {
+      const value = query[name] as string | boolean
+      return (inOrder && filter.whereInOrder?.(value)) || filter.where(value, now)
+    })
   return search && typeof query.search === 'string' ? [...asked, beginsWith(search, query.search)] : asked
 }
 
