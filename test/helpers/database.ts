@@ -9,6 +9,8 @@ import { superuserUrl } from './cluster.ts'
 
 const sources = new URL('../../src/platform/db/', import.meta.url)
 const password = 'only-for-tests'
+/** The password of the run-time roles in test databases. */
+export const passwordOfRoles = password
 const production = { ...timeouts }
 const patient = { connect: 120_000, lock: 120_000, transaction: 120_000, statement: 120_000 }
 Object.assign(timeouts, patient)
@@ -53,7 +55,7 @@ export async function disposableDatabase({
     await drop().catch(() => undefined)
     throw error
   }
-  return { urls: urlsOf(url, name), drop }
+  return { urls: pooled(urlsOf(url, name)), drop }
 }
 
 /**
@@ -104,6 +106,16 @@ async function schemaChecksum(): Promise<string> {
   for (const file of files) digest.update(`${file.pathname.split('/').at(-1)}\0`).update(await readFile(file))
   digest.update(createRequire(import.meta.url)('bullmq/package.json').version)
   return digest.digest('hex').slice(0, 16)
+}
+
+/** DATABASE_PREPARED_STATEMENTS of a service on a test database: a pooler in transaction mode cannot keep them. */
+export const preparedStatements = String(!process.env.TEST_POOLER)
+
+/** With TEST_POOLER (host:port) the API connects through a pooler. Workers and migrations still connect directly. */
+function pooled(urls: DatabaseUrls): DatabaseUrls {
+  const host = process.env.TEST_POOLER
+  const through = (url: string) => (host ? Object.assign(new URL(url), { host }).href : url)
+  return { ...urls, api: through(urls.api), system: through(urls.system) }
 }
 
 function urlsOf(superuser: string, database: string): DatabaseUrls {

@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { readConfig } from '../../../src/config.ts'
 import { serveApi } from '../../../src/serve.ts'
+import { preparedStatements } from '../../helpers/database.ts'
 import { type Answer, type Client, cheapHashing, type Service, tokenIn } from '../../helpers/service.ts'
 
 /** The code that an authenticator app shows at `now` (ms), or `steps` of 30 s later. */
@@ -75,6 +76,7 @@ export async function startBeside(t: Test, service: Service, env: Record<string,
     DATABASE_SYSTEM_URL: system,
     DATABASE_WORKER_URL: worker,
     DATABASE_POOL_SIZE: '2',
+    DATABASE_PREPARED_STATEMENTS: preparedStatements,
     SECRET_KEYS: keys,
     ...env,
   })
