@@ -3,7 +3,7 @@ import { readInTenant } from '../../platform/db/read.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
-import { permissionsOf } from '../../policy-engine/catalogue/actions.ts'
+import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/actions.ts'
 import { listOwnMemberships, type OwnMembership } from '../../tenancy/members/store.ts'
 import { findUser, type UserRow } from './store.ts'
 import { toJsonUser } from './user-schemas.ts'
@@ -61,5 +61,20 @@ const brief = (membership: OwnMembership) => ({
 /** The permissions of the caller's roles in the tenant of the request, each once. */
 function permissionsHeld({ auth }: Caller): string[] {
   const { systemRoles = [], permissions = [] } = auth.membership ?? {}
-  return [...new Set<string>([...systemRoles.flatMap(permissionsOf), ...permissions])].sort()
+  const ofSystem = permissionsOfSystem(systemRoles)
+  return permissions.length === 0 ? [...ofSystem] : sortedOnce([...ofSystem, ...permissions])
 }
+
+/** By system roles: there are few sets of them, and sorting took 4 % of the read of one's profile. */
+const bySystemRoles = new Map<string, readonly string[]>()
+
+function permissionsOfSystem(roles: readonly SystemRole[]): readonly string[] {
+  const key = roles.join(' ')
+  const known = bySystemRoles.get(key)
+  if (known) return known
+  const found = sortedOnce(roles.flatMap(permissionsOf))
+  bySystemRoles.set(key, found)
+  return found
+}
+
+const sortedOnce = (names: readonly string[]) => [...new Set(names)].sort()

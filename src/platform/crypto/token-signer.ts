@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type CryptoKey, errors, type JSONWebKeySet, type JWK, jwtVerify, SignJWT } from 'jose'
 import type { ZodType } from 'zod'
 import { tokenNotValid } from '../errors.ts'
@@ -107,7 +107,7 @@ export function createTokenSigner(
     },
     async verify<Kind extends TokenKind>(kind: Kind, token: string, now: number) {
       if (token.length > maxTokenLength) throw tokenNotValid()
-      const digest = createHash('sha256').update(`${kind}.${token}`).digest('base64')
+      const digest = hash('sha256', `${kind}.${token}`, 'base64')
       const known = verified.get(digest)
       if (known && known.claims.exp * 1000 > now && ring().keys.some((k) => k.kid === known.kid))
         return known.claims as ClaimsOf<Kind>
