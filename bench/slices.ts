@@ -42,6 +42,7 @@ const policies = slicePolicies({
   revision: 1,
   policies: Array.from({ length: 8 }, (_none, index) => policy(index)),
   departments: new Map(),
+  callerKeys: new Set(),
 })
 const asked = roleQuery('tenant:read', ['member'], 'me')
 const decide = (type: string) => {

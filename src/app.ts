@@ -6,6 +6,7 @@ import { attributeRoutes } from './authorization/attributes/routes.ts'
 import { decisionRoutes } from './authorization/decisions/routes.ts'
 import { evaluationRoutes } from './authorization/evaluation/routes.ts'
 import { policyRoutes } from './authorization/policies/routes.ts'
+import { resourceRoutes } from './authorization/resources/routes.ts'
 import { searchRoutes } from './authorization/search/routes.ts'
 import { consolePages } from './console/pages.ts'
 import { consoleRoutes } from './console/routes.ts'
@@ -63,6 +64,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...departmentRoutes(deps),
   ...invitationRoutes(deps),
   ...attributeRoutes(deps),
+  ...resourceRoutes(deps),
   ...policyRoutes(deps),
   ...approvalRoutes(deps),
   ...decisionRoutes(deps),

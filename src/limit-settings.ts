@@ -56,6 +56,11 @@ export const limitSettings = {
     500,
     'Milliseconds of each second that a process spends on decisions for one tenant; beyond that, 503 `too_costly`',
   ),
+  LIMIT_RESOURCES: setting(
+    wholeNumber(0, 10_000_000),
+    100_000,
+    'Resources of applications that a tenant can register',
+  ),
   LIMIT_WEBHOOKS: setting(wholeNumber(0, 1_000), 20, 'Webhooks that a tenant can have'),
   LIMIT_TENANTS_PER_PERSON: setting(
     wholeNumber(0, 1_000_000),

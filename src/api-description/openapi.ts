@@ -100,6 +100,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   ...requestBodyOf(route),
   responses: {
     [route.status]: successOf(route),
+    ...(route.creates && { 201: successOf({ ...route, status: 201 }) }),
     ...errorAnswersOf(route),
   } as ZodOpenApiOperationObject['responses'],
 })

@@ -10,6 +10,8 @@ import { decisionList, findDecision, listDecisions } from './decisions/store.ts'
 import { readPolicySchema } from './policies/policy-schema.ts'
 import { policyResource } from './policies/read-policy.ts'
 import { findPolicy, listPolicies, policyList } from './policies/store.ts'
+import { registrationResource } from './resources/resource-schemas.ts'
+import { findResourceById, listResources, resourceList } from './resources/store.ts'
 
 const requestResource = (request: RequestRow) => ({
   id: request.id,
@@ -29,6 +31,10 @@ export const authorizationObjects: ObjectFinders = {
   async attribute_definition(read, { tenantId }, id) {
     const definition = await findAnyDefinition(read, tenantId, id)
     return definition && definitionResource(definition)
+  },
+  async registered_resource(read, { tenantId }, id) {
+    const row = await findResourceById(read, tenantId, id)
+    return row && registrationResource(row)
   },
   async approval_request(read, { tenantId, now }, id) {
     const request = await findRequest(read, tenantId, id, now)
@@ -54,6 +60,11 @@ export const authorizationLists: ObjectListers = {
     definitionList,
     (tx, { tenantId }, page) => pageOfDefinitions(tx, tenantId, builtInDefinitions, page),
     definitionResource,
+  ),
+  registered_resource: lister(
+    resourceList,
+    (tx, { tenantId }, page) => listResources(tx, tenantId, page),
+    registrationResource,
   ),
   approval_request: lister(
     requestList,

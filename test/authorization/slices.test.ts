@@ -27,7 +27,7 @@ t.test(
     )
     let grown = 0
     const cut = slicePolicies(
-      { tenantId: 'tenant', revision: 1, policies, departments: new Map() },
+      { tenantId: 'tenant', revision: 1, policies, departments: new Map(), callerKeys: new Set() },
       () => grown++,
     )
     const base = cut.bytes()

@@ -80,10 +80,12 @@ const masked = ({ status, body, headers }: Answer, id: string) => ({
   body: JSON.stringify({ ...body, instance: '', decision_id: '' }).replaceAll(id, '<id>'),
 })
 
-/** The routes with an id other than that of the caller's own tenant. */
+/** The routes with an id other than that of the caller's own tenant, and not one that the caller makes up. */
 const withIds = routes.filter(
-  ({ path, scope, action }) =>
-    action !== 'public' && path.replace(scope === 'token' ? '' : '/tenants/:id', '').includes(':'),
+  ({ path, scope, action, creates }) =>
+    action !== 'public' &&
+    !creates &&
+    path.replace(scope === 'token' ? '' : '/tenants/:id', '').includes(':'),
 )
 
 const addressed = (route: Route, client: Client, id: string) => {

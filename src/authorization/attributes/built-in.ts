@@ -24,6 +24,7 @@ export const builtInDefinitions: readonly DefinitionRow[] = [...builtInAttribute
       allowed_values: null,
       is_required: false,
       description,
+      source: 'registered' as const,
       managed_by: null,
       created_at: since + index,
     }

@@ -32,6 +32,8 @@ export async function defineAttribute(
   body: DefinitionBody,
 ): Promise<DefinitionRow> {
   assertAllowedValues(body.allowed_values, body.data_type)
+  if (body.source === 'caller' && body.category !== 'resource')
+    throw invalidField('source', 'Only attributes of the category resource can come from the caller.')
   const { tenantId } = caller
   const at = deps.clock()
   const row = {

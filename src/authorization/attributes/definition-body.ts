@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
-import { categories } from './store.ts'
+import { categories, sources } from './store.ts'
 
 export const scalar = z.union([z.string().max(1024), z.number(), z.boolean()])
 
@@ -32,4 +32,11 @@ export const newDefinition = z.object({
     .string('Give the description as text.')
     .max(2000, 'A description may have 2000 characters at most.')
     .default(''),
+  source: z
+    .enum(sources, `The source is ${sources.join(' or ')}.`)
+    .default('registered')
+    .meta({
+      description:
+        'Of registered resources: `registered`, only what is registered counts; `caller`, a question can give it, too',
+    }),
 })

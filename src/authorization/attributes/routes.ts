@@ -8,7 +8,7 @@ import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 import { defineAttribute, removeDefinition } from './define-attribute.ts'
 import { newDefinition, scalar } from './definition-body.ts'
 import { attributes, definitionResource, findAnyDefinition, showDefinition } from './read-attributes.ts'
-import { categories } from './store.ts'
+import { categories, sources } from './store.ts'
 
 const definitionSchema = z
   .object({
@@ -20,6 +20,7 @@ const definitionSchema = z
     allowed_values: z.array(scalar).nullable(),
     is_required: z.boolean(),
     description: z.string(),
+    source: z.enum(sources),
     managed_by: managedBy,
     is_system: z.boolean().meta({ description: 'Built in: the same in every tenant, cannot be deleted' }),
     created_at: timestamp,

@@ -5,6 +5,9 @@ import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
 
+/** Where the value of a resource's attribute comes from, if the resource is registered. */
+export const sources = ['registered', 'caller'] as const
+
 export const categories = ['subject', 'resource', 'action', 'environment'] as const
 
 const definitionRow = z.object({
@@ -16,6 +19,7 @@ const definitionRow = z.object({
   allowed_values: z.custom<Scalar[] | null>((value) => value === null || Array.isArray(value)),
   is_required: z.boolean(),
   description: z.string(),
+  source: z.enum(sources),
   managed_by: z.string().nullable(),
   created_at: z.number(),
 })
@@ -23,8 +27,8 @@ const definitionRow = z.object({
 export type DefinitionRow = z.infer<typeof definitionRow>
 
 const columns = sql.fragment`
-  id, key, display_name, category, data_type, allowed_values, is_required, description, managed_by,
-  created_at`
+  id, key, display_name, category, data_type, allowed_values, is_required, description, source,
+  managed_by, created_at`
 
 /** All attributes that a tenant has defined, oldest first; 500 at most. */
 export function listDefinitions(tx: Read, tenantId: string): Promise<readonly DefinitionRow[]> {
@@ -32,7 +36,7 @@ export function listDefinitions(tx: Read, tenantId: string): Promise<readonly De
     select ${columns} from attribute_definitions where tenant_id = ${tenantId} order by created_at, id`)
 }
 
-const types = ['uuid', 'text', 'text', 'text', 'text', 'jsonb', 'bool', 'text', 'text', 'timestamptz']
+const types = ['uuid', 'text', 'text', 'text', 'text', 'jsonb', 'bool', 'text', 'text', 'text', 'timestamptz']
 
 /** The attributes that a tenant's policies can name. */
 export const definitionList = defineList({
@@ -55,6 +59,7 @@ function allDefinitions(tenantId: string, builtIn: readonly DefinitionRow[]) {
     null,
     row.is_required,
     row.description,
+    row.source,
     row.managed_by,
     new Date(row.created_at).toISOString(),
   ])
@@ -106,10 +111,11 @@ export async function insertDefinition(
 ): Promise<boolean> {
   const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     insert into attribute_definitions (tenant_id, id, key, display_name, category, data_type, allowed_values,
-                                       is_required, description, managed_by, created_at)
+                                       is_required, description, source, managed_by, created_at)
     values (${tenantId}, ${row.id}, ${row.key}, ${row.display_name}, ${row.category}, ${row.data_type},
             ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)}, ${row.is_required},
-            ${row.description}, ${row.managed_by}, ${sql.timestamp(new Date(row.at))})
+            ${row.description}, ${row.source}, ${row.managed_by},
+            ${sql.timestamp(new Date(row.at))})
     on conflict (tenant_id, category, key) do nothing returning id`)
   return inserted !== null
 }
@@ -133,12 +139,13 @@ export async function changeDefinition(
   tenantId: string,
   row: Pick<
     DefinitionRow,
-    'id' | 'display_name' | 'allowed_values' | 'is_required' | 'description' | 'managed_by'
+    'id' | 'display_name' | 'allowed_values' | 'is_required' | 'description' | 'source' | 'managed_by'
   >,
 ): Promise<void> {
   tx.later(sql.unsafe`
     update attribute_definitions set display_name = ${row.display_name},
       allowed_values = ${row.allowed_values === null ? null : sql.jsonb(row.allowed_values)},
-      is_required = ${row.is_required}, description = ${row.description}, managed_by = ${row.managed_by}
+      is_required = ${row.is_required}, description = ${row.description}, source = ${row.source},
+      managed_by = ${row.managed_by}
     where tenant_id = ${tenantId} and id = ${row.id}`)
 }

@@ -36,7 +36,8 @@ export function evaluator(
   const asksAboutAll = caller.may({ type: 'access' })
   return ({ question, action, known, object, unknown }) => {
     const slice = policies.slice(question.resource.type, action, now)
-    const query = queryOf(question, { caller, action, known, object, slice, now })
+    const { callerKeys } = policies
+    const query = queryOf(question, { caller, action, known, object, slice, callerKeys, now })
     const decision = isolationAsNotFound(deps.access.decide(query))
     const id = randomUUIDv7()
     const hints = hintsOf(asksAboutAll, missingAttributes(query), unknown)

@@ -10,7 +10,10 @@ import {
 } from '../../policy-engine/catalogue/actions.ts'
 
 /** The object of a question: one of the service, one that is missing in this tenant, or one of an application. */
-export type QuestionObject = FoundObject | 'missing' | 'of the application'
+export type QuestionObject = FoundObject | RegisteredObject | 'missing' | 'of the application'
+
+/** An object of an application that is registered: what is registered counts, not what a question says. */
+export type RegisteredObject = Required<FoundObject> & { registered: true }
 
 interface Asked {
   action: ActionName | ApplicationAction

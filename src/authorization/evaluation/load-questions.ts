@@ -4,6 +4,7 @@ import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { type ActionName, type ApplicationAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import { findRegistered, type RegisteredObjects, registeredKey } from '../resources/find-registered.ts'
 import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
 import { actionOf, isMemberType, type Question } from './question.ts'
 import { findSubjects, type KnownSubject, listPermissionsNaming, subjectKey } from './store.ts'
@@ -24,14 +25,18 @@ export interface LoadedQuestions {
   questions: LoadedQuestion[]
 }
 
-/** What questions are about, as it was read: members, objects by `objectKey`, and what permissions of roles name. */
+/**
+ * What questions are about, as it was read: members, objects by `objectKey`, registered resources, and what permissions
+ * of roles name.
+ */
 export interface QuestionParts {
   subjects: KnownSubject[]
   objects: Map<string, QuestionObject>
+  registered: RegisteredObjects
   named: Set<string>
 }
 
-/** Asks for the parts of questions, each once and all together. The caller and objects of an application are not read. */
+/** Asks for the parts of questions, each once and all together. The caller is not read. */
 export async function findParts(
   read: Read,
   finders: ObjectFinders,
@@ -42,15 +47,26 @@ export async function findParts(
   const others = questions
     .map(({ subject }) => subject)
     .filter(({ type, id }) => isMemberType(type) && id.trim().toLowerCase() !== userId)
-  const lookups = questions
-    .filter((one) => objectWithoutLookup({ ...one.resource, action: validAction(one) }, '') === undefined)
-    .map(({ resource }) => resource)
-  const [subjects, objects, named] = await Promise.all([
+  const resources = questions.map((one) => ({
+    ...one.resource,
+    object: objectWithoutLookup({ ...one.resource, action: validAction(one) }, ''),
+  }))
+  const [subjects, objects, registered, named] = await Promise.all([
     others.length > 0 ? findSubjects(read, tenantId, others) : [],
-    findObjects(read, finders, scope, lookups),
+    findObjects(
+      read,
+      finders,
+      scope,
+      resources.filter(({ object }) => object === undefined),
+    ),
+    findRegistered(
+      read,
+      tenantId,
+      resources.filter(({ object }) => object === 'of the application'),
+    ),
     namesInRoles(read, tenantId, questions),
   ])
-  return { subjects, objects, named }
+  return { subjects, objects, registered, named }
 }
 
 /** The member that a question is about, or null. */
@@ -81,14 +97,21 @@ export async function loadQuestions(
       const { subject, resource } = question
       const action = validAction(question)
       const known = (isMemberType(subject.type) && members.get(subjectKey(subject))) || null
-      const object =
-        objectWithoutLookup({ ...resource, action }, known?.id ?? '') ??
-        parts.objects.get(objectKey(resource)) ??
-        'missing'
+      const object = objectOf(parts, { ...resource, action }, known?.id ?? '')
       const unknown = unknownWords(policies, parts.named, action, resource.type)
       return { question, action, known, object, unknown }
     }),
   }
+}
+
+/** The object of a question, among the loaded ones. */
+function objectOf(
+  { objects, registered }: QuestionParts,
+  asked: Parameters<typeof objectWithoutLookup>[0],
+  subjectId: string,
+): QuestionObject {
+  const object = objectWithoutLookup(asked, subjectId) ?? objects.get(objectKey(asked)) ?? 'missing'
+  return object === 'of the application' ? (registered.get(registeredKey(asked)) ?? object) : object
 }
 
 function membersByName({ subjects }: QuestionParts, caller: Caller): Map<string, KnownSubject> {

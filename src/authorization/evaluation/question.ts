@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Caller } from '../../platform/http/caller.ts'
 import { sessionFacts } from '../../platform/http/decide.ts'
+import type { PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import {
   type ActionName,
   type ApplicationAction,
@@ -78,6 +79,7 @@ interface QuestionParts {
   known: KnownSubject | null
   object?: QuestionObject
   slice: Slice
+  callerKeys: PoliciesInForce['callerKeys']
   now: number
 }
 
@@ -88,7 +90,7 @@ export const isMemberType = (type: string): type is SubjectType =>
 /** The question as a query to the engine. The session is known only if the caller asks about themselves. */
 export function queryOf(
   question: Question,
-  { caller, action, known, object, slice, now }: QuestionParts,
+  { caller, action, known, object, slice, callerKeys, now }: QuestionParts,
 ): AnyQuery {
   const self = known?.id === caller.userId
   const id = known?.id ?? question.subject.id
@@ -124,12 +126,22 @@ export function queryOf(
   }
   const sent = {
     subject: question.subject.properties ?? {},
-    resource: question.resource.properties ?? {},
+    resource: propertiesThatCount(question.resource.properties ?? {}, object, callerKeys),
     action: question.action.properties ?? {},
     environment: question.context ?? {},
   }
   const { type } = question.subject
   return { ...common, application: true, action, subject: { ...subject, type, session }, sent }
+}
+
+/** Of a registered resource, what the question says counts only for attributes that may come from the caller. */
+function propertiesThatCount(
+  given: Record<string, unknown>,
+  object: QuestionObject | undefined,
+  callerKeys: ReadonlySet<string>,
+): Record<string, unknown> {
+  if (typeof object !== 'object' || !('registered' in object)) return given
+  return Object.fromEntries(Object.entries(given).filter(([key]) => callerKeys.has(key)))
 }
 
 /** A missing object gets a tenant that does not exist, so that isolation denies it, independent of policies. */

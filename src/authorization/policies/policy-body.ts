@@ -24,7 +24,8 @@ const verbsOf = (resource: string) =>
     .filter((name) => name.startsWith(`${resource}:`))
     .join(', ')
 
-const resourceType = z
+/** The form of a resource type. */
+export const resourceType = z
   .string('Name resource types as text.')
   .regex(
     /^[a-z][a-z0-9_.-]{0,62}$/,

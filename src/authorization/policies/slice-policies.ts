@@ -31,7 +31,7 @@ export interface SlicedPolicies extends PoliciesInForce {
  * types. The least recently used slices are evicted. `onGrowth` is called when `bytes` has changed.
  */
 export function slicePolicies(
-  { tenantId, revision, policies: stored, departments: all }: TenantPolicies,
+  { tenantId, revision, policies: stored, departments: all, callerKeys }: TenantPolicies,
   onGrowth: () => void = () => undefined,
 ): SlicedPolicies {
   const kindOf = questionKinds(stored)
@@ -58,6 +58,7 @@ export function slicePolicies(
   return {
     tenantId,
     revision,
+    callerKeys,
     bytes: () => base + selections.size() + slices.size(),
     slice(resourceType, action, now) {
       if (stored.length === 0) return emptySlice(tenantId, revision)

@@ -133,23 +133,32 @@ export interface TenantPolicies {
   policies: readonly PolicyInStore[]
   /** the parent of each department */
   departments: Departments
+  /** the keys of resource attributes that a question can give beside those of a registered resource */
+  callerKeys: ReadonlySet<string>
 }
 
-/** The tenant's active policies, and the departments that conditions can name. */
+/** The tenant's active policies with the departments and definitions that decisions read. */
 export async function readTenantPolicies(read: Read, tenantId: string): Promise<TenantPolicies> {
-  // The departments are read second: they can be newer than the revision, but never older.
-  const [active, departments] = await Promise.all([
+  // These are read second: they can be newer than the revision, but never older.
+  const [active, others] = await Promise.all([
     listActivePolicies(read, tenantId),
-    read.any(sql.type(departmentRow)`select id, parent_id from departments where tenant_id = ${tenantId}`),
+    read.any(sql.type(otherRow)`
+      select id::text as name, parent_id, true as is_department from departments where tenant_id = ${tenantId}
+      union all
+      select key, null, false from attribute_definitions
+      where tenant_id = ${tenantId} and category = 'resource' and source = 'caller'`),
   ])
+  const departments = others.filter(({ is_department }) => is_department)
+  const keys = others.filter(({ is_department }) => !is_department)
   return {
     tenantId,
     ...active,
-    departments: new Map(departments.map(({ id, parent_id }) => [id, parent_id])),
+    departments: new Map(departments.map(({ name, parent_id }) => [name, parent_id])),
+    callerKeys: new Set(keys.map(({ name }) => name)),
   }
 }
 
-const departmentRow = z.object({ id: z.uuid(), parent_id: z.uuid().nullable() })
+const otherRow = z.object({ name: z.string(), parent_id: z.uuid().nullable(), is_department: z.boolean() })
 
 /** The tenant's active policies with their revision, read in one statement so that they are consistent. */
 export async function listActivePolicies(

@@ -1,18 +1,21 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { readInTenant } from '../../platform/db/read.ts'
 import { inTenant } from '../../platform/db/transaction.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { toJsonMatched, toJsonReason } from '../../platform/http/refusal.ts'
 import { nilUuid } from '../../platform/uuid.ts'
-import { type SystemRole, systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { type SystemRole, serviceResources, systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import type { Slice } from '../../policy-engine/compile/compiled-policy.ts'
 import { instantOf } from '../../policy-engine/compile/instants.ts'
 import { type PolicyEffect, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 import { listRolesNamed } from '../../tenancy/roles/store.ts'
+import type { RegisteredObject } from '../evaluation/find-question-object.ts'
 import { actionOf, isMemberType, queryOf } from '../evaluation/question.ts'
 import { findSubject, type KnownSubject } from '../evaluation/store.ts'
+import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { draftPolicy } from './policy-body.ts'
 import { startTrial, type Trial, type TrialTarget } from './trial.ts'
 
@@ -137,8 +140,22 @@ async function questionOf(
     resource: { type, id: asked.resource?.id ?? '', properties: asked.resource?.properties },
     context: asked.context,
   }
-  const query = queryOf(question, { caller, action, known, slice, now })
+  const object = await registeredObject(deps, caller, question)
+  const { callerKeys } = trial.policies
+  const parts = { caller, action, known, slice, callerKeys, now, ...(object && { object }) }
+  const query = queryOf(question, parts)
   return withTestValues(query, asked, slice)
+}
+
+/** The registered resource that a question names by its id alone. In a test, given properties replace it. */
+async function registeredObject(
+  { db }: Deps,
+  caller: Caller,
+  { resource }: { resource: { type: string; id: string; properties: object | undefined } },
+): Promise<RegisteredObject | undefined> {
+  if (resource.id === '' || resource.properties || serviceResources.has(resource.type)) return undefined
+  const found = await readInTenant(db, caller, (read) => findRegistered(read, caller.tenantId, [resource]))
+  return found.get(registeredKey(resource))
 }
 
 /** The first action of the policy; for a wildcard, one action that it covers. */
@@ -148,8 +165,8 @@ const firstAction = ([first = '']: readonly string[]) =>
 /** In a test, properties also apply to the service's own actions, and the context sets the IP address and User-Agent. */
 function withTestValues(query: AnyQuery, { subject, resource, context }: TestInput, slice: Slice): AnyQuery {
   const { membership } = query.subject
-  const fields = resource?.properties ?? {}
-  const owner = textOf(fields.owner_id)
+  const fields = resource?.properties ?? query.resource.fields ?? {}
+  const owner = textOf(resource?.properties?.owner_id)
   const attributes = { ...membership?.attributes, ...subject?.properties }
   return {
     ...query,

@@ -73,6 +73,7 @@ export async function searchActions(
           known,
           object,
           slice: policies.slice(type, action, now),
+          callerKeys: policies.callerKeys,
           now,
         }),
       }))

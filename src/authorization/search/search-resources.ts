@@ -4,10 +4,10 @@ import type { Caller } from '../../platform/http/caller.ts'
 import type { ListedObject, ObjectListers, ObjectPosition } from '../../platform/list-objects.ts'
 import { isServiceAction, serviceResources } from '../../policy-engine/catalogue/actions.ts'
 import { valuesNamed } from '../../policy-engine/evaluate/question-class.ts'
-import { isAbout } from '../evaluation/find-question-object.ts'
+import { isAbout, type QuestionObject } from '../evaluation/find-question-object.ts'
 import { knownSubject, policiesOf, type QuestionParts, validAction } from '../evaluation/load-questions.ts'
 import { type Question, queryOf } from '../evaluation/question.ts'
-import { candidatesAfter } from './named-candidates.ts'
+import { applicationObjectsAfter, type PlaceInSearch } from './application-objects.ts'
 import { answerSearch } from './search.ts'
 import type { ResourceSearch } from './search-question.ts'
 
@@ -24,7 +24,7 @@ type Result = { type: string; id: string }
 
 /**
  * The resources of a type on which the subject may do the action: of a type of the service, the tenant's own objects; of
- * a type of the application, the candidates that the question names, and the ids that policies name.
+ * a type of the application, the candidates that the question names, the ids that policies name, and the registered ones.
  */
 export async function searchResources(
   deps: Deps,
@@ -39,9 +39,10 @@ export async function searchResources(
   const known = knownSubject(parts, caller, body)
   const policies = await policiesOf(deps, caller)
   const slice = policies.slice(type, action, now)
-  const ask = (id: string, own: Question['context'], object?: ListedObject['object']) => {
+  const { callerKeys } = policies
+  const ask = (id: string, own: Question['context'], object?: QuestionObject) => {
     const question: Question = { ...body, resource: { type, id, properties: own ?? properties } }
-    return queryOf(question, { caller, action, known, slice, now, ...(object && { object }) })
+    return queryOf(question, { caller, action, known, slice, callerKeys, now, ...(object && { object }) })
   }
   async function* stored(after: ObjectPosition | null) {
     if (isServiceAction(action) && !isAbout(action, type)) return
@@ -52,15 +53,20 @@ export async function searchResources(
         query: ask(id, undefined, object),
       }))
   }
-  async function* named(after: string | null) {
-    yield candidatesAfter(candidates, valuesNamed(slice, 'resource.id'), after).map(
-      ({ id, properties: own }) => ({ result: { type, id }, position: id, query: ask(id, own) }),
-    )
+  const ids = { asked: candidates, named: valuesNamed(slice, 'resource.id') }
+  async function* ofApplication(after: PlaceInSearch | null) {
+    const scope = { deps, caller, type }
+    for await (const group of applicationObjectsAfter(scope, ids, after))
+      yield group.map(({ id, properties: own, place, object }) => ({
+        result: { type, id },
+        position: place,
+        query: ask(id, own, object),
+      }))
   }
   const asked = { path: '/access/v1/search/resource', question: body, revision: policies.revision }
   return serviceResources.has(type)
     ? answerSearch<Result, ObjectPosition>(deps, caller, asked, stored)
-    : answerSearch<Result, string>(deps, caller, asked, named)
+    : answerSearch<Result, PlaceInSearch>(deps, caller, asked, ofApplication)
 }
 
 const objectsAtOnce = 1_000

@@ -13,6 +13,7 @@ import {
 import { policiesOf, validAction } from '../evaluation/load-questions.ts'
 import { type Question, queryOf } from '../evaluation/question.ts'
 import type { KnownSubject } from '../evaluation/store.ts'
+import { findRegistered, registeredKey } from '../resources/find-registered.ts'
 import { candidatesAfter, type NamedCandidate } from './named-candidates.ts'
 import { answerSearch, type Candidates } from './search.ts'
 import type { SubjectSearch } from './search-question.ts'
@@ -26,7 +27,12 @@ export async function findSearchedObject(
   { action, resource }: SubjectSearch,
 ): Promise<{ object: QuestionObject | undefined }> {
   const asked = { ...resource, action: validAction({ action, resource }) }
-  if (objectWithoutLookup(asked, '') !== undefined) return { object: undefined }
+  const known = objectWithoutLookup(asked, '')
+  if (known === 'of the application') {
+    const registered = await findRegistered(read, scope.tenantId, [resource])
+    return { object: registered.get(registeredKey(resource)) }
+  }
+  if (known !== undefined) return { object: undefined }
   const found = await findObjects(read, finders, scope, [resource])
   return { object: found.get(objectKey(resource)) ?? 'missing' }
 }
@@ -49,7 +55,9 @@ export async function searchSubjects(
   const examine = (known: KnownSubject | null, { id, properties: own }: NamedCandidate) => {
     const question: Question = { ...body, subject: { type, id, properties: own ?? properties } }
     const about = object ?? objectWithoutLookup({ ...body.resource, action }, known?.id ?? '')
-    const query = queryOf(question, { caller, action, known, slice, now, ...(about && { object: about }) })
+    const { callerKeys } = policies
+    const parts = { caller, action, known, slice, callerKeys, now, ...(about && { object: about }) }
+    const query = queryOf(question, parts)
     return { result: { type, id }, position: id, query }
   }
   async function* members(kind: SubjectType, after: string | null) {

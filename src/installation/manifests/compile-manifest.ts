@@ -24,7 +24,8 @@ export interface ManagedRole {
 export type ManagedDefinition = Pick<
   DefinitionRow,
   'category' | 'key' | 'display_name' | 'data_type' | 'allowed_values' | 'is_required' | 'description'
->
+> &
+  Partial<Pick<DefinitionRow, 'source'>>
 
 /** A policy that every tenant gets. Where a tenant has the ids of its roles, this has their names (`roleNameKey`). */
 export type ManagedPolicy = Pick<NewPolicy, 'fields' | 'rules' | 'compiled'> & {

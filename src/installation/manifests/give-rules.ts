@@ -38,6 +38,7 @@ import {
   type NamesPlan,
   planNames,
   planPolicies,
+  sourceOf,
   type TenantPolicy,
   type TenantState,
 } from './tenant-plan.ts'
@@ -177,7 +178,12 @@ async function writeNames(
     return current ? changeManagedRole(tx, row) : insertManagedRole(tx, row)
   }
   const writeDefinition = async ({ wanted, application, current }: NamesPlan['definitions'][number]) => {
-    const row = { ...wanted, id: current?.id ?? timeOrderedId(at), managed_by: application }
+    const row = {
+      ...wanted,
+      source: sourceOf(wanted),
+      id: current?.id ?? timeOrderedId(at),
+      managed_by: application,
+    }
     if (current) await changeDefinition(tx, tenantId, row)
     else if (!(await insertDefinition(tx, tenantId, { ...row, at })))
       throw new Error('An attribute was defined twice')

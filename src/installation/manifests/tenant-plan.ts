@@ -149,11 +149,14 @@ const isSameRole = (
     [application, key, name, description, permissions],
   )
 
+/** Where values come from. Manifests that were applied before this was declared do not say it. */
+export const sourceOf = ({ source }: ManagedDefinition) => source ?? 'registered'
+
 const isSameDefinition = (row: DefinitionRow, application: string, wanted: ManagedDefinition) =>
   row.managed_by === application &&
   isDeepStrictEqual(
-    [row.display_name, row.allowed_values, row.is_required, row.description],
-    [wanted.display_name, wanted.allowed_values, wanted.is_required, wanted.description],
+    [row.display_name, row.allowed_values, row.is_required, row.description, row.source],
+    [wanted.display_name, wanted.allowed_values, wanted.is_required, wanted.description, sourceOf(wanted)],
   )
 
 /** A policy of a manifest in the form of one tenant: with the ids of its roles, turned on or off as it chose. */

@@ -80,6 +80,7 @@ export const frozenPolicies = [
   'rate_limits system_all: all to bailiwick_system using true check true',
   'refresh_families system_all: all to bailiwick_system using true check true',
   'refresh_families worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
+  'registered_resources worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'roles system_reads: select to bailiwick_system using true',
   'roles worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'row_counts system_all: all to bailiwick_system using true check true',

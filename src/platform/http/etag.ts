@@ -10,10 +10,13 @@ import { ApiError } from '../errors.ts'
 export class Versioned<T> {
   readonly version: number
   readonly body: T
+  /** The request created the object: the status is 201. */
+  readonly created: boolean
 
-  constructor(version: number, body: T) {
+  constructor(version: number, body: T, created = false) {
     this.version = version
     this.body = body
+    this.created = created
   }
 }
 

@@ -6,6 +6,8 @@ import type { AnyQuery } from '../../policy-engine/evaluate/query.ts'
 export interface PoliciesInForce {
   readonly tenantId: string
   readonly revision: number
+  /** The keys of resource attributes that a question can give beside those of a registered resource. */
+  readonly callerKeys: ReadonlySet<string>
   /** The policies that apply to an action on a type of resource at `now` (ms). */
   slice(resourceType: string, action: string, now: number): Slice
   /** Whether any policy names this action, and whether any names this type of resource. */

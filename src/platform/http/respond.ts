@@ -8,7 +8,7 @@ export function respond(http: Context, route: Route, answer: unknown): void {
   if (versioned && route.method !== 'PUT') http.set('ETag', entityTag(answer.version))
   else if (route.versioned && route.method === 'GET')
     throw new Error(`${route.path} answered without a version`)
-  http.status = route.status
+  http.status = versioned && answer.created ? 201 : route.status
   http.set('Cache-Control', route.cache ?? (route.secret ? 'no-store' : 'private, no-cache'))
   if (route.status === 204) return
   http.type = 'application/json; charset=utf-8'
@@ -17,4 +17,6 @@ export function respond(http: Context, route: Route, answer: unknown): void {
 
 /** The answer with a changed body and the same version. */
 export const mapBody = (answer: unknown, change: (body: unknown) => unknown): unknown =>
-  answer instanceof Versioned ? new Versioned(answer.version, change(answer.body)) : change(answer)
+  answer instanceof Versioned
+    ? new Versioned(answer.version, change(answer.body), answer.created)
+    : change(answer)

@@ -56,6 +56,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   /** The status and schema of a successful answer; `answer` is null for no content. */
   status: 200 | 201 | 204
   answer: R | null
+  /** A PUT that creates what does not exist answers 201 then (RFC 9110 §9.3.4). */
+  creates?: boolean
   /** Error statuses beyond those of every route, for the OpenAPI document. */
   refusals?: number[]
   /** The route checks the token of an application itself. */

@@ -73,6 +73,11 @@ export const eventTypes = {
     z.strictObject({ attribute_definition_id: id }),
   ),
   ...family(
+    'authorization.resource',
+    ['created', 'updated', 'deleted'],
+    z.strictObject({ registered_resource_id: id, resource_type: z.string(), resource_id: z.string() }),
+  ),
+  ...family(
     'authorization.approval',
     ['requested', 'approved', 'rejected', 'cancelled', 'expired', 'executed'],
     z.strictObject({ approval_request_id: id }),

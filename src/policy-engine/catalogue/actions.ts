@@ -135,6 +135,9 @@ export const actions = {
   'attribute_definition:list': granted(readers, widen),
   'attribute_definition:create': granted(managers),
   'attribute_definition:delete': granted(managers),
+  'registered_resource:list': granted(readers),
+  'registered_resource:update': granted(managers),
+  'registered_resource:delete': granted(managers),
   // Requesters can follow their own requests, with any role.
   'approval_request:list': granted(readers, { self: true }),
   'approval_request:read': granted(readers, { self: true }),

@@ -10,7 +10,7 @@ import { incrementPolicyRevision } from '../tenants/store.ts'
 import { auditedDepartment } from './department-schemas.ts'
 import { type DepartmentRow, deleteEmptyDepartment } from './store.ts'
 
-/** Deletes a department. 409 `department_in_use` while it has members or child departments. */
+/** Deletes a department. 409 `department_in_use` while it has members, registered resources or child departments. */
 export async function deleteDepartment(
   tx: Tx,
   { clock }: Deps,
@@ -23,7 +23,11 @@ export async function deleteDepartment(
   const { id } = department
   assertAmong(versions, department.version)
   if (!(await deleteEmptyDepartment(tx, tenantId, id)))
-    throw new ApiError(409, 'department_in_use', 'Move its members and child departments first.')
+    throw new ApiError(
+      409,
+      'department_in_use',
+      'Move its members, registered resources and child departments first.',
+    )
   await incrementPolicyRevision(tx, tenantId)
   await recordChange(tx, caller, at, {
     event: 'tenant.department_deleted',

@@ -114,11 +114,12 @@ export async function changeDepartment(tx: Tx, department: Department): Promise<
   return changed !== null
 }
 
-/** Deletes a department without members and children; else false. Reliable only while the department is locked. */
+/** Deletes a department without members, registered resources and children; else false. Reliable only while the department is locked. */
 export async function deleteEmptyDepartment(tx: Tx, tenantId: string, id: string): Promise<boolean> {
   const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     delete from departments where tenant_id = ${tenantId} and id = ${id}
       and not exists (select from memberships m where m.tenant_id = ${tenantId} and m.department_id = ${id})
+      and not exists (select from registered_resources r where r.tenant_id = ${tenantId} and r.department_id = ${id})
       and not exists (select from departments c where c.tenant_id = ${tenantId} and c.parent_id = ${id})
     returning id`)
   return deleted !== null

@@ -15,34 +15,46 @@ export async function checkAttributes(
   attributes: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const definitions = await listSubjectAttributes(tx, tenantId)
-  const byKey = new Map(definitions.map((definition) => [definition.key, definition]))
-  const errors = Object.entries(attributes).flatMap(([key, value]) => faultOf(key, value, byKey.get(key)))
-  for (const { key, is_required } of definitions)
-    if (is_required && !Object.hasOwn(attributes, key))
-      errors.push(fault(key, 'required', `The attribute ${key} is required.`))
+  const errors = attributeFaults(attributes, definitions, 'Members')
   if (errors.length > 0) throw validationError(...errors)
 }
 
-const fault = (key: string, code: string, detail: string): FieldError => ({
+/** The faults of attributes that do not match their definitions. `who` has the attributes, in the plural. */
+export function attributeFaults(
+  attributes: Readonly<Record<string, unknown>>,
+  definitions: readonly SubjectAttribute[],
+  who: 'Members' | 'Resources',
+): FieldError[] {
+  const byKey = new Map(definitions.map((definition) => [definition.key, definition]))
+  const errors = Object.entries(attributes).flatMap(([key, value]) => {
+    const definition = byKey.get(key)
+    return definition ? faultOf(key, value, definition) : [undefinedKey(key, who)]
+  })
+  for (const { key, is_required } of definitions)
+    if (is_required && !Object.hasOwn(attributes, key))
+      errors.push(attributeFault(key, 'required', `The attribute ${key} is required.`))
+  return errors
+}
+
+const undefinedKey = (key: string, who: 'Members' | 'Resources') => {
+  const category = who === 'Members' ? 'subject' : 'resource'
+  const detail = `${who} have no attribute "${key}". Define it first, with the category ${category}.`
+  return attributeFault(key, 'unknown', detail)
+}
+
+/** A fault of the attribute with this key. */
+export const attributeFault = (key: string, code: string, detail: string): FieldError => ({
   field: `attributes.${key}`,
   code,
   detail,
 })
 
-function faultOf(key: string, value: unknown, definition: SubjectAttribute | undefined): FieldError[] {
-  if (!definition)
-    return [
-      fault(
-        key,
-        'unknown',
-        `Members have no attribute "${key}". Define it first, with the category subject.`,
-      ),
-    ]
-  const { data_type, allowed_values } = definition
+function faultOf(key: string, value: unknown, { data_type, allowed_values }: SubjectAttribute): FieldError[] {
   if (!isOfType(value, data_type))
-    return [fault(key, 'invalid', `The attribute ${key} must be ${typeNames[data_type]}.`)]
+    return [attributeFault(key, 'invalid', `The attribute ${key} must be ${typeNames[data_type]}.`)]
   if (allowed_values === null || isAllowed(value, allowed_values, data_type)) return []
-  return [fault(key, 'invalid', `The attribute ${key} must be one of ${allowed_values.join(', ')}.`)]
+  const allowed = allowed_values.join(', ')
+  return [attributeFault(key, 'invalid', `The attribute ${key} must be one of ${allowed}.`)]
 }
 
 /** The name of each type in an error message. */

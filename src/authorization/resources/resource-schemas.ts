@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { invalidField, notFound } from '../../platform/errors.ts'
+import { bodyId, rfc3339, timestamp } from '../../platform/http/schemas.ts'
+import { serviceResources } from '../../policy-engine/catalogue/actions.ts'
+import { resourceType } from '../policies/policy-body.ts'
+import type { ResourceName, ResourceRow } from './store.ts'
+
+const maxBytes = 16_384
+
+/** A resource as its application registers it. The whole is replaced. */
+export const resourceBody = z
+  .object({
+    attributes: z
+      .record(z.string(), z.unknown(), 'Give the attributes as an object.')
+      .refine(
+        (values) => Buffer.byteLength(JSON.stringify(values)) <= maxBytes,
+        'Attributes can have at most 16 KiB.',
+      )
+      .default({})
+      .meta({ description: 'Values of defined attributes of the category resource, by key' }),
+    owner_id: bodyId.nullable().default(null).meta({ description: 'The user id of a member' }),
+    department_id: bodyId.nullable().default(null),
+  })
+  .meta({ id: 'ResourceRegistration' })
+
+export type ResourceBody = z.output<typeof resourceBody>
+
+export const resourceSchema = z
+  .object({
+    id: z.uuid(),
+    resource_type: z.string(),
+    resource_id: z.string().meta({ description: 'The id that the application gave it' }),
+    owner_id: z.uuid().nullable(),
+    department_id: z.uuid().nullable(),
+    attributes: z.record(z.string(), z.unknown()),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'RegisteredResource' })
+
+/** A registered resource as callers read it. */
+export const showResource = ({ version: _version, ...row }: ResourceRow) => ({
+  ...row,
+  created_at: rfc3339(row.created_at),
+  updated_at: rfc3339(row.updated_at),
+})
+
+/** A registered resource as an object of the service, for policies about registering. */
+export const registrationResource = (row: ResourceRow) => ({
+  type: 'registered_resource',
+  id: row.id,
+  ownerId: row.owner_id,
+  fields: showResource(row),
+})
+
+/** The values of a registered resource that the audit log records. */
+export const auditedResource = ({
+  resource_type,
+  resource_id,
+  owner_id,
+  department_id,
+  attributes,
+}: ResourceRow) => ({
+  resource_type,
+  resource_id,
+  owner_id,
+  department_id,
+  attributes,
+})
+
+interface Params {
+  type?: string
+  rid?: string
+}
+
+/** The name in a path, of a resource that may exist. Throws 404 for a name that none can have. */
+export function pathName({ type = '', rid = '' }: Params): ResourceName {
+  if (faultOf({ type, rid })) throw notFound()
+  return { resource_type: type, resource_id: rid }
+}
+
+/** The name in a path, of a resource to register. Throws 400 for a name that none can have. */
+export function newName({ type = '', rid = '' }: Params): ResourceName {
+  const fault = faultOf({ type, rid })
+  if (fault) throw invalidField(...fault)
+  return { resource_type: type, resource_id: rid }
+}
+
+function faultOf({ type, rid }: Required<Params>): [field: string, detail: string] | null {
+  if (!resourceType.safeParse(type).success)
+    return ['type', 'A resource type has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.']
+  if (serviceResources.has(type)) return ['type', `${type} is a type of the service. Choose another name.`]
+  if (rid.length === 0 || rid.length > 254 || rid.includes('\0') || !rid.isWellFormed())
+    return ['id', 'An id has 1 to 254 characters, without NUL and lone surrogates.']
+  return null
+}

@@ -1,0 +1,112 @@
+import type { Deps } from '../../deps.ts'
+import type { Read } from '../../platform/db/read.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { Versioned } from '../../platform/http/etag.ts'
+import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
+import {
+  changeRoute,
+  type LoadTarget,
+  type Route,
+  resourceRoute,
+  route,
+  type Target,
+} from '../../platform/http/route.ts'
+import { putResource, removeResource } from './put-resource.ts'
+import {
+  newName,
+  pathName,
+  registrationResource,
+  resourceBody,
+  resourceSchema,
+  showResource,
+} from './resource-schemas.ts'
+import {
+  countResources,
+  findResource,
+  listResources,
+  lockResourceName,
+  type ResourceName,
+  resourceList,
+} from './store.ts'
+
+const tag = 'Resources'
+const one = '/api/v1/resources/:type/:rid'
+
+const resources = (deps: Deps) =>
+  listing(deps, {
+    path: '/api/v1/resources',
+    list: resourceList,
+    rows: (read, { caller: { tenantId } }, page) =>
+      pageAndCount(listResources(read, tenantId, page), countResources(read, tenantId, page)),
+    show: showResource,
+  })
+
+const found = (read: Read, { caller, params }: LoadTarget) =>
+  findResource(read, caller.tenantId, pathName(params))
+
+async function locked(tx: Tx, { caller: { tenantId } }: Target, name: ResourceName) {
+  await lockResourceName(tx, tenantId, name)
+  return { name, current: await findResource(tx, tenantId, name) }
+}
+
+export const resourceRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    action: 'registered_resource:list',
+    tag,
+    summary: 'List the registered resources of your applications',
+    status: 200,
+    answer: pageOf(resourceSchema),
+    ...resources(deps),
+  }),
+  resourceRoute({
+    method: 'GET',
+    path: one,
+    action: 'registered_resource:list',
+    tag,
+    summary: 'Read a registered resource',
+    status: 200,
+    answer: resourceSchema,
+    versioned: true,
+    load: found,
+    resource: registrationResource,
+    handle: (row) => new Versioned(row.version, showResource(row)),
+  }),
+  changeRoute({
+    method: 'PUT',
+    path: one,
+    action: 'registered_resource:update',
+    tag,
+    summary: 'Register a resource of your application, or replace it',
+    description:
+      'Evaluations and searches that name the resource by type and id read these values. `resource.<key>` of a question counts beside them only for attributes that are defined with `source: "caller"`.',
+    body: resourceBody,
+    status: 200,
+    creates: true,
+    answer: resourceSchema,
+    refusals: [409],
+    versioned: true,
+    load: (tx, target) => locked(tx, target, newName(target.params)),
+    resource: ({ current, name }, { body }) =>
+      current
+        ? registrationResource(current)
+        : { type: 'registered_resource', id: null, ownerId: body.owner_id, fields: { ...name, ...body } },
+    act: async (tx, { caller, body, ifMatch: versions }, { name, current }) => {
+      const row = await putResource(tx, deps, caller, { name, current, body, versions })
+      return new Versioned(row.version, showResource(row), current === null)
+    },
+  }),
+  changeRoute({
+    method: 'DELETE',
+    path: one,
+    action: 'registered_resource:delete',
+    tag,
+    summary: 'Delete a registered resource',
+    status: 204,
+    answer: null,
+    versioned: true,
+    load: async (tx, target) => (await locked(tx, target, pathName(target.params))).current,
+    resource: registrationResource,
+    act: (tx, { caller, ifMatch }, row) => removeResource(tx, deps, caller, row, ifMatch),
+  }),
+]
