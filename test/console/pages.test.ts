@@ -1,67 +1,17 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { chromiumPath, noChromium } from '../helpers/chromium.ts'
+import t from 'tap'
+import { noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { claimsOf } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { changeRows, codeAt, enrol, requireMfa, startBeside } from '../identity/otp/authenticator.ts'
 import { originOf } from '../identity/passkeys/software-passkey.ts'
+import { assertSound, heading, openChromium, signIn } from './real-browser.ts'
 
 // The pages in a real browser.
 
 const skip = noChromium
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const rules = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
 const service = await sharedService(t)
-const browser = chromiumPath
-  ? await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
-  : null
-t.teardown(() => browser?.close())
-
-/** A page whose faults fail the test: what the console logs, a policy refuses, or a script throws. */
-async function openPage(
-  t: Test,
-  { context, width = 1280 }: { context?: BrowserContext; width?: number } = {},
-) {
-  const own = context ?? (await browser!.newContext({ viewport: { width, height: 800 } }))
-  if (!context) t.teardown(() => own.close())
-  const page = await own.newPage()
-  page.setDefaultTimeout(20_000)
-  const faults: string[] = []
-  page.on(
-    'console',
-    (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()),
-  )
-  page.on('pageerror', (error) => faults.push(error.message))
-  return { page, faults, own }
-}
-
-const go = async (page: Page, path: string, origin = service.url) => {
-  await page.goto(`${origin}/console${path}`)
-  await page.locator('h1').first().waitFor()
-}
-
-async function signIn(page: Page, { email, password }: { email: string; password: string }) {
-  await page.getByLabel('E-mail address').fill(email)
-  await page.getByLabel('Password', { exact: true }).fill(password)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-}
-
-/** What axe finds, and whether the page is wider than the window. */
-async function assertSound(t: Test, page: Page, name: string) {
-  await page.evaluate(axe)
-  const found = await page.evaluate(async (values) => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
-    const { violations } = await (globalThis as any).axe.run({ runOnly: values })
-    return violations.map((one: { id: string; nodes: { target: string[] }[] }) =>
-      [one.id, ...one.nodes.map(({ target }) => target.join(' '))].join(' '),
-    )
-  }, rules)
-  t.strictSame(found, [], `axe: ${name}`)
-  t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `width: ${name}`)
-}
+const { openPage, go } = await openChromium(t, service)
 
 const pages = [
   ...[
@@ -75,8 +25,6 @@ const pages = [
   ],
   ...['/audit', '/approvals', '/approvals?tab=all', '/nowhere'],
 ]
-
-const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
 
 t.test('a person signs in with an app, and the browser holds no secret', { skip }, async (t) => {
   const person = await service.signUp()

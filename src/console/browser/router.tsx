@@ -8,6 +8,12 @@ import {
 import { prefix } from './api/client.ts'
 import { Crashed, Missing, Root } from './frame/root.tsx'
 
+// The pages of an area come in one file: fewer, larger files compress better, and the next page is there at once.
+const loadAccount = () => import('./pages/account.ts')
+const loadPeople = () => import('./pages/people.ts')
+const loadOversight = () => import('./pages/oversight.ts')
+const loadRules = () => import('./pages/rules.ts')
+
 const root = createRootRoute({ component: Root, notFoundComponent: Missing })
 const getParentRoute = () => root
 
@@ -22,19 +28,19 @@ const home = createRoute({
 const account = createRoute({
   getParentRoute,
   path: '/account',
-  component: lazyRouteComponent(() => import('./account/account-page.tsx'), 'ProfilePage'),
+  component: lazyRouteComponent(loadAccount, 'ProfilePage'),
 })
 
 const security = createRoute({
   getParentRoute,
   path: '/account/security',
-  component: lazyRouteComponent(() => import('./account/security-page.tsx'), 'SecurityPage'),
+  component: lazyRouteComponent(loadAccount, 'SecurityPage'),
 })
 
 const sessions = createRoute({
   getParentRoute,
   path: '/account/sessions',
-  component: lazyRouteComponent(() => import('./account/sessions-page.tsx'), 'SessionsPage'),
+  component: lazyRouteComponent(loadAccount, 'SessionsPage'),
 })
 
 const strings = (search: Record<string, unknown>) =>
@@ -44,48 +50,96 @@ const members = createRoute({
   getParentRoute,
   path: '/members',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./members/members-page.tsx'), 'MembersPage'),
+  component: lazyRouteComponent(loadPeople, 'MembersPage'),
 })
 
 const invitations = createRoute({
   getParentRoute,
   path: '/invitations',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./invitations/invitations-page.tsx'), 'InvitationsPage'),
+  component: lazyRouteComponent(loadPeople, 'InvitationsPage'),
 })
 
 const roles = createRoute({
   getParentRoute,
   path: '/roles',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./roles/roles-page.tsx'), 'RolesPage'),
+  component: lazyRouteComponent(loadPeople, 'RolesPage'),
 })
 
 const departments = createRoute({
   getParentRoute,
   path: '/departments',
-  component: lazyRouteComponent(() => import('./departments/departments-page.tsx'), 'DepartmentsPage'),
+  component: lazyRouteComponent(loadPeople, 'DepartmentsPage'),
 })
 
 const audit = createRoute({
   getParentRoute,
   path: '/audit',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./audit/audit-page.tsx'), 'AuditPage'),
+  component: lazyRouteComponent(loadOversight, 'AuditPage'),
 })
 
 const approvals = createRoute({
   getParentRoute,
   path: '/approvals',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./approvals/approvals-page.tsx'), 'ApprovalsPage'),
+  component: lazyRouteComponent(loadOversight, 'ApprovalsPage'),
 })
 
 const request = createRoute({
   getParentRoute,
   path: '/approvals/$id',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./approvals/request-page.tsx'), 'RequestPage'),
+  component: lazyRouteComponent(loadOversight, 'RequestPage'),
+})
+
+const policies = createRoute({
+  getParentRoute,
+  path: '/policies',
+  validateSearch: strings,
+  component: lazyRouteComponent(loadRules, 'PoliciesPage'),
+})
+
+const policy = createRoute({
+  getParentRoute,
+  path: '/policies/$id',
+  validateSearch: strings,
+  component: lazyRouteComponent(loadRules, 'PolicyPage'),
+})
+
+const playground = createRoute({
+  getParentRoute,
+  path: '/playground',
+  validateSearch: strings,
+  component: lazyRouteComponent(loadRules, 'PlaygroundPage'),
+})
+
+const attributes = createRoute({
+  getParentRoute,
+  path: '/attributes',
+  validateSearch: strings,
+  component: lazyRouteComponent(loadRules, 'AttributesPage'),
+})
+
+const access = createRoute({
+  getParentRoute,
+  path: '/access',
+  validateSearch: strings,
+  component: lazyRouteComponent(loadRules, 'AccessPage'),
+})
+
+const decisions = createRoute({
+  getParentRoute,
+  path: '/decisions',
+  validateSearch: strings,
+  component: lazyRouteComponent(loadRules, 'DecisionsPage'),
+})
+
+const decision = createRoute({
+  getParentRoute,
+  path: '/decisions/$id',
+  component: lazyRouteComponent(loadRules, 'DecisionPage'),
 })
 
 export const router = createRouter({
@@ -101,6 +155,13 @@ export const router = createRouter({
     audit,
     approvals,
     request,
+    policies,
+    policy,
+    playground,
+    attributes,
+    access,
+    decisions,
+    decision,
   ]),
   basepath: `${prefix}/console`,
   trailingSlash: 'preserve',

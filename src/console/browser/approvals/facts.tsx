@@ -1,9 +1,23 @@
+import { Link } from '@tanstack/react-router'
 import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { Time } from '../parts/time.tsx'
+import { useMay } from '../session/session.ts'
 import { ObjectName } from './object-name.tsx'
 import { texts } from './texts.ts'
 
 const { request: words } = texts
+
+/** The policy that asked, with a link for those who may read it. */
+function PolicyName({ id }: { id: string }) {
+  const name = <ObjectName type="policy" id={id} />
+  return useMay()('policy:read') ? (
+    <Link to="/policies/$id" params={{ id }}>
+      {name}
+    </Link>
+  ) : (
+    name
+  )
+}
 
 /** Who asks for what, on what, and why it has to be approved. */
 export function Facts({ request }: { request: ApprovalRequest }) {
@@ -20,7 +34,7 @@ export function Facts({ request }: { request: ApprovalRequest }) {
       </dd>
       <dt>{words.object}</dt>
       <dd>
-        <ObjectName request={request} />
+        <ObjectName type={request.resource_type} id={request.resource_id} />
       </dd>
       {reason && (
         <>
@@ -34,7 +48,7 @@ export function Facts({ request }: { request: ApprovalRequest }) {
         <>
           <dt>{words.policy}</dt>
           <dd>
-            <code>{request.policy_id}</code>{' '}
+            <PolicyName id={request.policy_id} />{' '}
             {request.policy_version !== null && (
               <span className="muted">{words.version(request.policy_version)}</span>
             )}

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { nameOfMember } from '../members/name-of-member.ts'
 import { useProfile } from '../session/session.ts'
 
 type ReadName = (tenant: string, id: string) => Promise<string>
 
-/** The names of objects that a change can be about. */
+/** How the names of objects are read, by type. */
 const names: Record<string, ReadName> = {
+  user: async (_, id) => (await call('GET /users/{id}/', { path: { id } })).email,
   member: async (id, mid) =>
     nameOfMember(await call('GET /tenants/{id}/members/{mid}/', { path: { id, mid } })),
   service_account: async (_, id) => (await call('GET /service-accounts/{id}/', { path: { id } })).name,
@@ -17,10 +17,9 @@ const names: Record<string, ReadName> = {
   policy: async (_, id) => (await call('GET /policies/{id}/', { path: { id } })).name,
 }
 
-/** What a change is about: the name of the object while it exists, and its id. */
-export function ObjectName({ request }: { request: ApprovalRequest }) {
+/** An object of the service: its name while it exists, and its id. */
+export function ObjectName({ type, id }: { type: string; id: string | null }) {
   const { id: tenant } = useProfile().current_tenant
-  const { resource_type: type, resource_id: id } = request
   const read = names[type]
   const { data } = useQuery({
     queryKey: ['name', type, id],

@@ -16,6 +16,7 @@ import { useMay, useProfile } from '../session/session.ts'
 import { useSwitch } from '../session/switch-organisation.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { tones } from './approvals-page.tsx'
+import { Change } from './change.tsx'
 import { Facts } from './facts.tsx'
 import { texts } from './texts.ts'
 import { Votes } from './votes.tsx'
@@ -156,11 +157,7 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
       </Card>
       <Card title={words.body}>
         <div className="card-body">
-          {context.body === null || JSON.stringify(context.body) === '{}' ? (
-            <p className="muted">{words.noBody}</p>
-          ) : (
-            <pre className="json">{JSON.stringify(context.body, null, 2)}</pre>
-          )}
+          <Change request={request} />
         </div>
       </Card>
       {asked && (

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { AuditEntry } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
+import { DayFilter, dayRange } from '../parts/day-filter.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { SearchField } from '../parts/field.tsx'
 import { type Filters, useFilters, useTyped } from '../parts/filters.ts'
@@ -18,16 +19,13 @@ import { exportEntries } from './export.ts'
 import { inWords } from './in-words.ts'
 import { texts } from './texts.ts'
 
-const startOf = (day: string | undefined) => (day ? new Date(`${day}T00:00:00`).toISOString() : undefined)
-const endOf = (day: string | undefined) => (day ? new Date(`${day}T23:59:59.999`).toISOString() : undefined)
-
 export function AuditPage() {
   const { id } = useProfile().current_tenant
   const [filters, change] = useFilters()
   const [typed, setTyped] = useTyped(filters.action ?? '', (action) => change({ action }))
   const [open, setOpen] = useState<AuditEntry | null>(null)
   const { action, from, to, cursor } = filters
-  const asked: Filters = { action, created_at__gte: startOf(from), created_at__lte: endOf(to) }
+  const asked: Filters = { action, ...dayRange(from, to) }
   const query = useQuery({
     queryKey: ['audit', id, filters],
     queryFn: ({ signal }) => call('GET /audit-log/', { query: { page_size: 25, ...asked, cursor }, signal }),
@@ -42,14 +40,11 @@ export function AuditPage() {
       <div className="toolbar">
         <SearchField label={texts.action} value={typed} onChange={(event) => setTyped(event.target.value)} />
         {(['from', 'to'] as const).map((end) => (
-          <input
+          <DayFilter
             key={end}
-            type="date"
-            className="input"
-            aria-label={texts[end]}
-            title={texts[end]}
-            value={filters[end] ?? ''}
-            onChange={(event) => change({ [end]: event.target.value })}
+            label={texts[end]}
+            value={filters[end]}
+            onChange={(day) => change({ [end]: day })}
           />
         ))}
       </div>

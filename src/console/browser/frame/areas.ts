@@ -21,9 +21,19 @@ export const areas: { title: string; links: AreaLink[] }[] = [
     ],
   },
   {
+    title: texts.nav.rules,
+    links: [
+      { to: '/policies', label: texts.nav.policies, icon: 'rules', needs: 'policy:list' },
+      { to: '/playground', label: texts.nav.playground, icon: 'play', needs: 'policy:test' },
+      { to: '/attributes', label: texts.nav.attributes, icon: 'tag', needs: 'attribute_definition:list' },
+      { to: '/access', label: texts.nav.access, icon: 'lock', needs: 'access:evaluate' },
+    ],
+  },
+  {
     title: texts.nav.oversight,
     links: [
       { to: '/approvals', label: texts.nav.approvals, icon: 'approve' },
+      { to: '/decisions', label: texts.nav.decisions, icon: 'question' },
       { to: '/audit', label: texts.nav.audit, icon: 'scroll', needs: 'audit:list' },
     ],
   },

@@ -14,6 +14,12 @@ export const texts = {
   nav: {
     account: 'Your account',
     people: 'People',
+    rules: 'Rules',
+    policies: 'Policies',
+    playground: 'Playground',
+    attributes: 'Attributes',
+    access: 'Who may do what',
+    decisions: 'Decisions',
     oversight: 'Oversight',
     members: 'Members',
     invitations: 'Invitations',

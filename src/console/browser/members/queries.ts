@@ -10,7 +10,7 @@ interface ListPage<T> {
 }
 
 /** Every row of a list, up to 20 pages of a hundred. */
-async function readAll<T>(read: (cursor: string | undefined) => Promise<ListPage<T>>) {
+export async function readAll<T>(read: (cursor: string | undefined) => Promise<ListPage<T>>) {
   const results: T[] = []
   let cursor: string | undefined
   let pages = 0

@@ -11,7 +11,7 @@ export function Page({
   title: string
   about?: ReactNode
   actions?: ReactNode
-  width?: 'text'
+  width?: 'text' | 'wide'
   children: ReactNode
 }) {
   useTitle(title)

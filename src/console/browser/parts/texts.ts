@@ -10,6 +10,7 @@ export const texts = {
   copy: 'Copy',
   copied: 'Copied',
   actions: 'Actions',
+  removeValue: (value: string) => `Remove ${value}`,
   inAll: (count: number) => `${count.toLocaleString('en')} in all`,
   approvalAsked: 'This waits for an approval',
   approvalAskedAbout: 'The approvers are asked. You find your request under Approvals.',

@@ -1,0 +1,35 @@
+export const texts = {
+  title: 'Who may do what',
+  about:
+    'Asks the policies that are in force, as an application would. Each search is one entry of the decisions.',
+  tabs: {
+    actions: 'What may this person do',
+    subjects: 'Who may do this',
+    resources: 'On what may they do it',
+  },
+  person: 'Person',
+  personHint: 'An address or id. Empty: you.',
+  action: 'Action',
+  actionHint: 'Such as member:delete',
+  type: 'Type of object',
+  id: 'Id of the object',
+  idHint: 'Empty: any, or a new one.',
+  search: 'Search',
+  more: 'Show more',
+  found: {
+    actions: (count: number) => (count === 1 ? '1 action is allowed' : `${count} actions are allowed`),
+    subjects: (count: number) => (count === 1 ? '1 person may do this' : `${count} people may do this`),
+    resources: (count: number) => (count === 1 ? '1 object' : `${count} objects`),
+  },
+  andMore: ', and more follow',
+  none: {
+    actions: 'Nothing of this type is allowed',
+    subjects: 'Nobody may do this',
+    resources: 'There is nothing on which they may do it',
+  },
+  noneAbout: 'Roles and policies together permit nothing here.',
+  notAllowed: 'Not allowed',
+  allowed: 'Allowed',
+  start: 'Choose a question',
+  startAbout: 'The answer takes roles, policies and the state of the objects into account.',
+}

@@ -1,0 +1,7 @@
+export { AccessPage } from '../access/access-page.tsx'
+export { AttributesPage } from '../attributes/attributes-page.tsx'
+export { DecisionPage } from '../decisions/decision-page.tsx'
+export { DecisionsPage } from '../decisions/decisions-page.tsx'
+export { PlaygroundPage } from '../playground/playground-page.tsx'
+export { PoliciesPage } from '../policies/policies-page.tsx'
+export { PolicyPage } from '../policies/policy-page.tsx'

@@ -1,0 +1,142 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import type { Policy, PolicyPreview } from '../../../client/api-types.ts'
+import { call } from '../api/client.ts'
+import { asProblem } from '../api/problem.ts'
+import { approvable } from '../parts/approvable.ts'
+import { Button } from '../parts/button.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Empty, Failed, Ghosts } from '../parts/notice.tsx'
+import { Card } from '../parts/page.tsx'
+import { texts as playground } from '../playground/texts.ts'
+import { useMay } from '../session/session.ts'
+import { EffectBadge } from './badges.tsx'
+import { bodyOf, type Document } from './document.ts'
+import { reloadPolicies } from './queries.ts'
+import { texts } from './texts.ts'
+
+const { preview: words } = playground
+const maxShown = 100
+
+/**
+ * Which recorded decisions a draft, or a stored policy (`document` null), would change. Begins at once. With `policy`,
+ * one in shadow mode, it leads on to enforcing it.
+ */
+export function Preview({
+  id,
+  document,
+  policy,
+}: {
+  id: string | null
+  document: Document | null
+  policy?: Policy
+}) {
+  const [isPromoting, setPromoting] = useState(false)
+  const may = useMay()
+  const run = useMutation({
+    mutationFn: () => {
+      const draft = document ? { draft: bodyOf(document) as never } : {}
+      return id
+        ? call('POST /policies/{id}/preview/', { path: { id }, body: draft as never })
+        : call('POST /policies/preview-draft/', { body: draft as never })
+    },
+  })
+  const { mutate, data, error, isPending } = run
+  useEffect(() => mutate(), [mutate])
+  const token = data?.promotion_token
+  return (
+    <Card
+      title={words.title}
+      about={words.about}
+      actions={
+        <>
+          <Button icon="history" busy={isPending} onClick={() => mutate()}>
+            {words.again}
+          </Button>
+          {token && policy && may('policy:update') && (
+            <Button kind="primary" onClick={() => setPromoting(true)}>
+              {texts.shadow.promote}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {error ? (
+        <Failed problem={asProblem(error)} retry={() => mutate()} />
+      ) : data ? (
+        <Flips preview={data} />
+      ) : (
+        <Ghosts rows={3} />
+      )}
+      {isPromoting && token && policy && (
+        <Promotion policy={policy} token={token} onClose={() => setPromoting(false)} />
+      )}
+    </Card>
+  )
+}
+
+function Promotion({ policy, token, onClose }: { policy: Policy; token: string; onClose: () => void }) {
+  const client = useQueryClient()
+  const { shadow } = texts
+  const promote = async () => {
+    const { id } = policy
+    const body = { promotion_token: token }
+    const run = () => call('POST /policies/{id}/promote/', { path: { id }, body })
+    await approvable(() => confirmed(run), shadow.promoted)
+    await reloadPolicies(client)
+  }
+  return (
+    <FormDialog
+      open
+      onClose={onClose}
+      title={shadow.promoteTitle}
+      about={shadow.promoteAbout}
+      go={shadow.promote}
+      submit={promote}
+    />
+  )
+}
+
+function Flips({ preview: { evaluated, not_replayable: skipped, flips } }: { preview: PolicyPreview }) {
+  const summary = words.summary(flips.length, evaluated)
+  return (
+    <>
+      {flips.length === 0 ? (
+        <Empty icon="check" title={words.none}>
+          {evaluated === 0 ? words.noneRecorded : summary}
+        </Empty>
+      ) : (
+        <>
+          <p className="card-body">{summary}</p>
+          <ul className="rows flips">
+            {flips.slice(0, maxShown).map((flip) => (
+              <li key={flip.decision_id}>
+                <span className="flip">
+                  <EffectBadge effect={flip.before} words={playground.outcomes} />
+                  <Icon name="arrow" size={14} />
+                  <EffectBadge effect={flip.after} words={playground.outcomes} />
+                </span>
+                <span className="what">
+                  <bdi>{flip.subject.email ?? flip.subject.id}</bdi>{' '}
+                  <code className="muted small">{flip.action}</code>
+                </span>
+                <Link className="small" to="/decisions/$id" params={{ id: flip.decision_id }}>
+                  {words.why}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {(skipped > 0 || flips.length > maxShown) && (
+        <div className="card-foot">
+          {flips.length > maxShown && <span>{words.cut(maxShown)}</span>}
+          {skipped > 0 && <span>{words.skipped(skipped)}</span>}
+        </div>
+      )}
+    </>
+  )
+}

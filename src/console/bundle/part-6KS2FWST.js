@@ -1,1 +1,0 @@
-import{db as o}from"./part-BBSKEGDA.js";import{i as a,s as r}from"./part-Z2457FF4.js";async function m(t,p){try{return await t(),o(p),!0}catch(e){if(a(e).code!=="approval_required")throw e;return o(r.approvalAsked,r.approvalAskedAbout),!1}}export{m as a};

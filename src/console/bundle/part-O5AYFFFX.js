@@ -1,1 +1,0 @@
-import{c as u,d as i,i as a}from"./part-Z2457FF4.js";var e=u(i(),1);function c(r){let[t,o]=(0,e.useState)(!1),[l,n]=(0,e.useState)(null);return{busy:t,problem:l,onSubmit:async m=>{if(m.preventDefault(),!t){o(!0),n(null);try{await r(new FormData(m.currentTarget))}catch(s){n(a(s))}finally{o(!1)}}}}}var p=(r,t)=>String(r.get(t)??"");export{c as a,p as b};

@@ -1,1 +1,0 @@
-import{b as a,c as b}from"./part-IQLM6TSQ.js";import"./part-JJWPY72U.js";import"./part-DYJVWBCC.js";import"./part-RB766CKH.js";import"./part-XIVYJF2J.js";import"./part-AEWHFPSI.js";import"./part-26CAPJDD.js";import"./part-VIOXM74G.js";import"./part-Z2457FF4.js";export{b as ApprovalsPage,a as tones};

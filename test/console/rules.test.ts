@@ -1,0 +1,144 @@
+import t from 'tap'
+import { noChromium } from '../helpers/chromium.ts'
+import { colleague } from '../helpers/colleague.ts'
+import { sharedService } from '../helpers/shared-service.ts'
+import { assertSound, heading, openChromium, signIn } from './real-browser.ts'
+
+// The pages for authors of policies and for auditors, in a real browser.
+
+const skip = noChromium
+const service = await sharedService(t)
+const { openPage, go } = await openChromium(t, service)
+
+t.test(
+  'a policy is written in the editor, denies at the next request, and the denial is explained',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const { page, faults } = await openPage(t)
+    await go(page, '/policies')
+    await signIn(page, owner)
+    await page.getByText('No policy yet').waitFor()
+    await page.getByRole('link', { name: 'New policy' }).first().click()
+    const editor = page.getByRole('textbox', { name: 'The policy as JSON' })
+    await editor.click()
+    await page.keyboard.press('Control+a')
+    await page.keyboard.insertText('{ "name": "<i>No</i> secrets\u202e", "effect": ')
+    await page.keyboard.type('"den')
+    await page.keyboard.press('Backspace')
+    await page.getByRole('option', { name: 'deny' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.keyboard.insertText(
+      ', "actions": ["department:create"], "conditions": { "attribute": "resource.nam", "operator": "starts_with", "value": "Secret" } }',
+    )
+    await page.getByText('No attribute has this name').first().waitFor()
+    await page.getByRole('button', { name: '1 fault' }).waitFor()
+    await assertSound(t, page, 'a fault in the editor')
+    await page.getByRole('button', { name: 'Form' }).click()
+    await page.getByLabel('Attribute', { exact: true }).selectOption('resource.name')
+    await page.getByText('No faults').waitFor()
+    await assertSound(t, page, 'the form')
+
+    await page.route('**/console/api/policies/', (route) =>
+      route.fulfill({ status: 429, headers: { 'retry-after': '1' }, body: '{"detail":"Wait a second."}' }),
+    )
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('alert').getByText('Wait a second.').waitFor()
+    await page.unroute('**/console/api/policies/')
+    await page.getByRole('link', { name: 'Roles' }).click()
+    await heading(page, 'Roles').waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await heading(page, '<i>No</i> secrets').waitFor()
+
+    const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
+    const denied = await owner.post(departments, { name: 'Secret service' })
+    t.equal(denied.status, 403, 'what was written before the 429 is in force')
+    await go(page, '/decisions?effect=deny')
+    await page.getByRole('link', { name: 'Create department', exact: true }).first().click()
+    await page.getByText('A policy of the tenant forbids this').waitFor()
+    await page.getByText('"Secret service"').waitFor()
+    await assertSound(t, page, 'an explanation')
+
+    await page.getByRole('button', { name: 'Ask again in the playground' }).click()
+    await page.getByText('The policy applies.').or(page.getByText('The policy does not apply.')).waitFor()
+    await page.getByLabel('Fields of the object').fill('{"name": "Secret garden"}')
+    await page.getByText('it is "Secret garden"').waitFor()
+    await page.getByText('Denied').first().waitFor()
+    await assertSound(t, page, 'the playground')
+    await page.getByRole('button', { name: 'Keep as a test' }).click()
+    await page.getByRole('button', { name: 'Ask them again' }).click()
+    await page.getByText('None would change').waitFor()
+
+    // Another person changes it in between: what is typed is not lost, and does not overwrite theirs.
+    const { body: list } = await owner.get('/api/v1/policies/')
+    const [{ id }] = list.results
+    await go(page, `/policies/${id}?tab=tests`)
+    await page.getByRole('button', { name: 'Run all' }).click()
+    await page.getByText('The test passed').waitFor()
+    await page.getByRole('button', { name: 'Document' }).click()
+    await page.getByRole('button', { name: 'Form' }).click()
+    await page.getByLabel('Value', { exact: true }).fill('Hidden')
+    await owner.patch(`/api/v1/policies/${id}/`, { description: 'Meanwhile' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Someone else has changed this policy').waitFor()
+    await page.getByText('"description": "Meanwhile"').waitFor()
+    await page.getByRole('button', { name: 'Save mine over it' }).click()
+    await page.getByText('Version 3', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Versions' }).click()
+    await page.getByRole('button', { name: 'Restore version 2' }).click()
+    await page.getByRole('dialog').getByText('"Hidden"').waitFor()
+    await assertSound(t, page, 'a rollback')
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
+    await page.getByText('Version 2 is restored').waitFor()
+
+    await go(page, '/access?ask=subjects&action=role:create')
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
+    await page.getByRole('listitem').getByText(owner.email).waitFor()
+    await assertSound(t, page, 'a search')
+    await go(page, '/access?type=department')
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
+    await page.getByRole('listitem').filter({ hasText: 'department:list' }).getByText('Allowed').waitFor()
+    t.strictSame(
+      faults.filter((text) => !/4(00|12|22|29)/.test(text)),
+      [],
+    )
+  },
+)
+
+t.test(
+  'an auditor reads and tries everything: a shared draft, searches, attributes, 500 policies at 360 px',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const auditor = await colleague(service, owner, 'auditor')
+    service.advance(1_000)
+    await auditor.switchTo(owner.tenantId)
+    const policy = { name: 'Owners read', effect: 'allow', actions: ['report:read'], mode: 'shadow' }
+    const { body: stored } = await owner.post('/api/v1/policies/', policy)
+    const { page, faults, own } = await openPage(t, { width: 360 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await go(page, `/policies/${stored.id}`)
+    await signIn(page, auditor)
+    await page.getByText('Your roles do not let you change it').waitFor()
+    await assertSound(t, page, 'a policy at 360 px')
+    await page.getByRole('button', { name: 'Shadow mode' }).click()
+    await page.getByText('Nothing recorded yet').waitFor()
+    await go(page, `/playground?policy=${stored.id}`)
+    await page.getByLabel('With these roles').fill('member')
+    await page.getByText('Allowed').first().waitFor()
+    await assertSound(t, page, 'the playground at 360 px')
+    await own.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy a link' }).click()
+    await page.waitForURL(/#d=/)
+    const link = page.url()
+    await go(page, '/attributes')
+    await page.getByText('environment.hour').waitFor()
+    await assertSound(t, page, 'attributes')
+    await page.goto(link)
+    t.equal(await page.getByLabel('With these roles').inputValue(), 'member', 'the link carries the question')
+    await go(page, '/decisions')
+    await assertSound(t, page, 'decisions')
+    t.strictSame(faults, [])
+  },
+)
