@@ -191,9 +191,3 @@ function medians(rounds: Times[]): Times {
 }
 
 const rounded = (value: number) => Number(value.toFixed(value < 10 ? 2 : 1))
-
-/** Prints the figures as a table. */
-export function printDecisions(figures: Record<string, DecisionFigures>): void {
-  console.log('decisions in the process, µs; the parts input, module and answer; memory in MB')
-  console.table(figures)
-}

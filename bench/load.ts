@@ -15,12 +15,12 @@ const hasRetryAfter = (headers: Record<string, string>) =>
   Object.keys(headers).some((name) => name.toLowerCase() === 'retry-after')
 
 /** The requests of a connection, which is one person. With `follows`, the next request sends the token of the answer. */
-function requestsOf({ headers, body }: Load['accounts'][number]) {
+function requestsOf({ headers, body, path = load.path }: Load['accounts'][number]) {
   let next = body
   return [
     {
       method: load.method,
-      path: load.path,
+      path,
       headers,
       setupRequest: <R>(request: R) => (next ? { ...request, body: next } : request),
       onResponse(status: number, answer: string, _context: unknown, headers: Record<string, string>) {

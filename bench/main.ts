@@ -1,66 +1,190 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { arch, availableParallelism, loadavg, platform } from 'node:os'
-import { parseArgs } from 'node:util'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
 import { reportAndExit } from '../src/stop-signal.ts'
-import { cpuOf, cpuOfTree, memoryOf } from './cpu.ts'
-import { measureDecisions, printDecisions } from './decisions.ts'
+import { measureCurves } from './curves.ts'
+import { measureDecisions } from './decisions.ts'
 import { applicationPolicies, opaQuestion } from './evaluation.ts'
+import { measureMemory } from './memory.ts'
 import { startOpa } from './opa-server.ts'
-import { freePort, freshTokens, generate, openStage, postAs, type Stage } from './stage.ts'
+import type { Recording } from './recordings.ts'
+import { measureRequests, measureSingle, type Results, rounded } from './requests.ts'
+import { machine, type Section, table, writeSection } from './results.ts'
+import { freePort, openStage, postAs, type Stage } from './stage.ts'
+import { measureStart } from './start.ts'
 import { type Suite, suites } from './suites.ts'
 
-// npm run bench: a load generator with 32 clients, in a separate process, against an API and a durable embedded Postgres
-// on this machine. Each figure is the median of the rounds. The suites alternate, so that a busy minute affects all of
-// them. First come decisions in the process. --write stores the figures as baseline; --profile leaves a .cpuprofile of the
-// API in the working directory.
+// npm run bench: a load generator with 32 clients, in a separate process, against an API and a durable embedded Postgres on
+// this machine. `--quick` leaves out what takes long, and ends within five minutes. `--only` names parts or suites.
+// `--write` puts the figures into RESULTS.md; `--profile` leaves a .cpuprofile of the API in the working directory.
 
-/** The figures of a suite: rates per second, latencies in ms, CPU in ms per request, memory in MB. */
-const keys = ['per_second', 'p50_ms', 'p99_ms', 'server_cpu_ms', 'postgres_cpu_ms', 'rss_mb'] as const
-type Figures = Record<(typeof keys)[number], number> & { ratio?: number }
-type Results = Record<string, Figures>
-
-const baselineFile = new URL('baseline.json', import.meta.url)
-const warmUpSeconds = 1
-const decisionRounds = 5
+const parts = ['decisions', 'requests', 'single', 'start', 'flood', 'events', 'curves', 'memory'] as const
+type Part = (typeof parts)[number]
+const quickParts: readonly Part[] = ['decisions', 'requests', 'single', 'start']
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
     clients: { type: 'string', default: '32' },
+    minutes: { type: 'string', default: '10' },
     only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
 })
+const rounds = Number(values.rounds)
+const seconds = Number(values.seconds ?? (values.quick ? 1 : 5))
+const on = machine()
 
 async function main() {
-  const only = values.only?.split(',')
-  const decisions = !only || only.includes('decisions') ? await measureDecisions(decisionRounds) : undefined
-  if (decisions && !values.json) printDecisions(decisions)
-  if (only?.join() === 'decisions') {
-    if (values.json) console.log(JSON.stringify({ machine, busy, decisions }))
-    return
+  const names = values.only?.split(',')
+  const unknown = names?.find((name) => !isPart(name) && !suites.some((suite) => suite.name === name))
+  if (unknown) {
+    const known = [...parts, ...suites.map(({ name }) => name)].join(', ')
+    throw new Error(`Unknown part ${unknown}. The parts and suites are: ${known}`)
   }
-  const chosen = choose(only?.filter((name) => name !== 'decisions'))
+  const chosenSuites = choose(names?.filter((name) => !isPart(name)))
+  const chosen = names
+    ? parts.filter(
+        (part) => names.includes(part) || (part === 'requests' && names.some((name) => !isPart(name))),
+      )
+    : values.quick
+      ? quickParts
+      : parts
+  for (const part of chosen) report(await measure[part](chosenSuites))
+  console.error(`Measured on ${on}.`)
+}
+
+const isPart = (name: string): name is Part => parts.some((part) => part === name)
+
+/** The named suites and those by whose rates theirs are divided; all if no suite is named. */
+function choose(names: string[] | undefined): Suite[] {
+  const usual = values.quick ? suites.filter(({ name }) => !/-\d+$/.test(name)) : suites
+  if (!names?.length) return usual
+  const over = suites.filter((suite) => names.includes(suite.name)).map((suite) => suite.over)
+  return suites.filter(({ name }) => names.includes(name) || over.includes(name))
+}
+
+interface Measured {
+  sections: Section[]
+  data: unknown
+}
+
+function report({ sections, data }: Measured): void {
+  if (values.json) console.log(JSON.stringify(data))
+  for (const section of sections) {
+    if (!values.json) console.log(`\n${section.title}\n\n${section.text}`)
+    if (values.write) writeSection(section, on)
+  }
+}
+
+const section = (title: string, text: string, data: unknown): Measured => ({
+  sections: [{ title, text }],
+  data,
+})
+
+const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
+  async decisions() {
+    const decisions = await measureDecisions(rounds)
+    const rows = Object.entries(decisions).map(([question, figures]) => ({ question, ...figures }))
+    const about = 'µs in the process; of these input, module and answer are parts. Memory in MB.'
+    return section('Decisions', `${about}\n\n${table(rows)}`, decisions)
+  },
+  requests: (chosen) =>
+    withStage(async (stage) => {
+      if (chosen.some(({ server }) => server === 'opa')) await addOpa(stage)
+      const results = await measureRequests(stage, chosen, { rounds, seconds })
+      const about = `Medians of ${rounds} rounds of ${seconds} s, ${values.clients} clients. \`ratio\` is of the rates, \`cpu_ratio\` of the CPU.`
+      const described = chosen.map(({ name, about }) => `- \`${name}\`: ${about}`).join('\n')
+      return {
+        sections: [
+          { title: 'Requests', text: `${about}\n\n${table(rowsOf(chosen, results))}\n\n${described}` },
+          { title: 'Statements', text: statementsOf(stage.recordings) },
+        ],
+        data: results,
+      }
+    }),
+  single: () =>
+    withStage(async (stage) => {
+      const rows: Record<string, string | number>[] = []
+      for (const name of ['me', 'members', 'refresh', 'switch', 'evaluation', 'login']) {
+        const suite = suites.find((suite) => suite.name === name)!
+        rows.push({ request: name, ...(await measureSingle(stage, suite, Math.min(seconds, 3))) })
+      }
+      return section('One request at a time', `ms, one client.\n\n${table(rows)}`, rows)
+    }),
+  start: () =>
+    withStage(async (stage) => {
+      const started = await measureStart(stage, rounds)
+      const row = {
+        'ms until /readyz answers': Math.round(started.ms),
+        'MB when idle': Math.round(started.idleMb),
+      }
+      const about = 'The API alone, on a migrated database that runs, with a compile cache as Node makes it.'
+      return section('Start', `${about}\n\n${table([row])}`, started)
+    }),
+  async flood() {
+    const { flood, noise } = await script('overload.ts', [
+      '--json',
+      '--seconds',
+      String(Math.max(seconds, 5)),
+    ])
+    const row = (probe: string, idle: Probe, during: Probe) => ({
+      probe,
+      'p50 idle': rounded(idle.p50),
+      'p50 during': rounded(during.p50),
+      'p99 idle': rounded(idle.p99),
+      'p99 during': rounded(during.p99),
+    })
+    const rows = [
+      row('/healthz, login flood', flood.idle.health, flood.during.health),
+      row('users/me, login flood', flood.idle.me, flood.during.me),
+      row('users/me, noisy neighbour', noise.idle, noise.during),
+    ]
+    const about = `ms. The flood: 256 connections that log in at 1,000 a second. Memory ${Math.round(flood.memoryBefore)} → at most ${Math.round(flood.memory)} MB.`
+    return section('Floods', `${about}\n\n${table(rows)}`, { flood, noise })
+  },
+  async events() {
+    const runs = [await script('deliveries.ts', ['--events', '3000'])]
+    if (existsSync('/usr/bin/redis-server'))
+      runs.push(await script('deliveries.ts', ['--redis', '--events', '3000']))
+    const about =
+      'Events per second from the transaction that writes them to the receiver of a webhook; ms for one alone.'
+    return section('Events', `${about}\n\n${table(runs)}`, runs)
+  },
+  async curves() {
+    const large = values.quick ? [] : [1_000_000]
+    const points = await measureCurves(
+      {
+        seconds: Math.min(seconds, 3),
+        connections: [32, 256, 1_000],
+        members: [100, 10_000, 100_000],
+        users: [10_000, 100_000, ...large],
+      },
+      (line) => console.error(line),
+    )
+    return section('Curves', table(points as never), points)
+  },
+  async memory() {
+    const seen = await measureMemory(Number(values.minutes))
+    const about = `MB of the API over ${values.minutes} minutes of mixed load (16 clients: reads, lists, rotation, switches, logins), every 30 s; first before the load.`
+    return section('Memory', `${about}\n\n${seen.join(' ')}`, seen)
+  },
+}
+
+interface Probe {
+  p50: number
+  p99: number
+}
+
+async function withStage(work: (stage: Stage) => Promise<Measured>): Promise<Measured> {
   const stage = await openStage(Number(values.clients), values.profile ? ['--cpu-prof'] : [])
   try {
-    if (chosen.some(({ server }) => server === 'opa')) await addOpa(stage)
-    const rounds: Results[] = []
-    for (let round = 0; round < Number(values.rounds); round++) rounds.push(await runRound(stage, chosen))
-    const results = addRatios(chosen, medians(chosen, rounds))
-    const report = {
-      machine,
-      busy,
-      clients: Number(values.clients),
-      rounds: rounds.length,
-      results,
-      decisions,
-    }
-    if (values.write) writeFileSync(baselineFile, `${JSON.stringify(report, null, 2)}\n`)
-    if (values.json) console.log(JSON.stringify(report))
-    else print(chosen, results)
+    return await work(stage)
   } finally {
     await stage.servers.opa?.stop()
     await stage.close()
@@ -75,84 +199,28 @@ async function addOpa(stage: Stage) {
   stage.servers.opa = await startOpa(opaQuestion().slice, await freePort())
 }
 
-const machine = `${platform()} ${arch()}, ${availableParallelism()} cores shared by load, server and Postgres, Node ${process.versions.node.split('.')[0]}`
-
-// On a busy machine the rates mean little; the ratios mean more.
-const busy = `load average ${loadavg()[0]?.toFixed(1)} before the first round`
-
-/** The named suites and the suites by whose rates they are divided. */
-function choose(names: string[] | undefined): Suite[] {
-  if (names === undefined) return suites
-  const unknown = names.find((name) => !suites.some((suite) => suite.name === name))
-  if (unknown)
-    throw new Error(
-      `Unknown suite ${unknown}. The suites are: decisions, ${suites.map(({ name }) => name).join(', ')}`,
-    )
-  const over = suites.filter((suite) => names.includes(suite.name)).map((suite) => suite.over)
-  return suites.filter(({ name }) => names.includes(name) || over.includes(name))
-}
-
-async function runRound(stage: Stage, chosen: Suite[]): Promise<Results> {
-  const results: Results = {}
-  for (const suite of chosen) {
-    const { url } = stage.servers[suite.server]!
-    await generate({ ...suite.load((await freshTokens(stage)).accounts), url, seconds: warmUpSeconds })
-    results[suite.name] = await measure(await freshTokens(stage), suite)
-  }
-  return results
-}
-
-async function measure(stage: Stage, suite: Suite): Promise<Figures> {
-  const { pid, url } = stage.servers[suite.server]!
-  const before = { server: cpuOf(pid), postgres: cpuOfTree(stage.postgresPid) }
-  const loaded = await generate({ ...suite.load(stage.accounts), url, seconds: Number(values.seconds) })
-  if (loaded.failed > 0) throw new Error(`${suite.name}: ${loaded.failed} requests failed`)
-  const each = (ms: number) => ms / Math.max(1, loaded.requests)
-  return {
-    per_second: loaded.perSecond,
-    p50_ms: loaded.p50,
-    p99_ms: loaded.p99,
-    server_cpu_ms: each(cpuOf(pid) - before.server),
-    postgres_cpu_ms: each(cpuOfTree(stage.postgresPid) - before.postgres),
-    rss_mb: memoryOf(pid),
-  }
-}
-
-function medians(chosen: Suite[], rounds: Results[]): Results {
-  const entries = chosen.map(({ name }) => {
-    const figures = keys.map((key) => [key, rounded(median(rounds.map((round) => round[name]![key])))])
-    return [name, Object.fromEntries(figures)]
+const rowsOf = (chosen: Suite[], results: Results) =>
+  chosen.map(({ name, over }) => {
+    const { ratio = '', cpu_ratio = '', ...figures } = results[name]!
+    return { request: name, ...figures, ratio, cpu_ratio, of: ratio === '' ? '' : over! }
   })
-  return Object.fromEntries(entries)
+
+function statementsOf(recordings: Record<string, Recording>): string {
+  const rows = Object.entries(recordings).map(([request, { flushes }]) => ({
+    request,
+    'round trips': flushes.length,
+    statements: flushes.flat().length,
+  }))
+  return `Sent to Postgres for one request, with what is written after the answer (the decision log).\n\n${table(rows)}`
 }
 
-function addRatios(chosen: Suite[], results: Results): Results {
-  for (const { name, over } of chosen)
-    if (over && results[over]?.per_second)
-      results[name]!.ratio = rounded(results[name]!.per_second / results[over].per_second)
-  return results
-}
-
-const median = (numbers: number[]) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
-const rounded = (value: number) => Number(value.toPrecision(3))
-
-function print(chosen: Suite[], results: Results) {
-  const baseline: { machine?: string; results: Results } = JSON.parse(readFileSync(baselineFile, 'utf8'))
-  const rows = chosen.map(({ name, over }) => {
-    const { per_second, ratio, ...rest } = results[name]!
-    const was = baseline.results[name]?.per_second
-    const compared = was === undefined ? '' : `${rounded(per_second / was)} ×`
-    return {
-      suite: name,
-      'per s': per_second,
-      baseline: compared,
-      ...rest,
-      ratio: ratio ? `${ratio} of ${over}` : '',
-    }
+/** Runs another benchmark of this folder and gives what it prints last. */
+// biome-ignore lint/suspicious/noExplicitAny: figures of another script
+async function script(name: string, args: string[]): Promise<any> {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, name), ...args], {
+    maxBuffer: 16 * 1024 * 1024,
   })
-  for (const { name, about } of chosen) console.log(`${name.padEnd(8)} ${about}`)
-  console.table(Object.fromEntries(rows.map(({ suite, ...row }) => [suite, row])))
-  console.log(`This machine: ${machine}, ${busy}. Baseline: ${baseline.machine}.`)
+  return JSON.parse(stdout.trim().split('\n').at(-1)!)
 }
 
 main().catch(reportAndExit)

@@ -83,7 +83,7 @@ async function peakMemory(during: Promise<unknown>, pid: number): Promise<number
   return peak
 }
 
-const strangers: Load['accounts'] = Array.from({ length: 200 }, (_, n) => ({
+const strangers: Load['accounts'] = Array.from({ length: 256 }, (_, n) => ({
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify({ email: `stranger${n}@example.com`, password: 'not this one' }),
 }))

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from '../src/config.ts'
 import { openDevelopment } from '../src/development/development.ts'
 import { removeEmbeddedPostgres } from '../src/development/embedded-postgres.ts'
+import { type Recording, recordStatements } from './recordings.ts'
 
 /** A task for the load generator: one connection per account. `follows`: each request sends the last answer's token. */
 export interface Load {
@@ -16,7 +17,7 @@ export interface Load {
   method: 'GET' | 'POST'
   path: string
   seconds: number
-  accounts: { headers: Record<string, string>; body: string }[]
+  accounts: { headers: Record<string, string>; body: string; path?: string }[]
   follows?: boolean
   /** Requests per second over all connections. Without it each connection sends the next request after each answer. */
   rate?: number
@@ -55,11 +56,15 @@ export interface Stage {
     Partial<Record<'opa', { url: string; pid: number; stop(): Promise<void> }>>
   postgresPid: number
   accounts: Account[]
+  /** The settings of the database. */
+  config: Config
+  /** What requests send to Postgres, by the names of the suites. */
+  recordings: Record<string, Recording>
   close(): Promise<void>
 }
 
 const here = import.meta.dirname
-const entry = join(here, '..', 'src', 'entry.cjs')
+export const entry = join(here, '..', 'src', 'entry.cjs')
 
 /**
  * Starts a stage in a temporary folder, with the embedded Postgres in its default, durable configuration. `options` are
@@ -85,11 +90,17 @@ export async function openStage(
       return { url, pid: child.pid! }
     }
     const { config } = development
-    const api = await start([...options, entry, 'api'], { ...apiEnvironment(config), ...settings }, '/readyz')
-    const bare = await start([join(here, 'bare-verify.ts')], {}, '/')
-    const hand = await start([join(here, 'me-by-hand.ts')], handEnvironment(config, api.url), '/')
+    const environment = { ...apiEnvironment(config), ...settings }
+    const api = await start([...options, entry, 'api'], environment, '/readyz')
     const accounts = await makeAccounts(api.url, clients)
-    return { servers: { api, bare, hand }, postgresPid: await postmasterOf(dataDir), accounts, close }
+    const preload = ['--import', join(here, 'record-statements.ts')]
+    const recorder = await serve([...preload, entry, 'api'], environment, '/readyz', true)
+    const recordings = await recordStatements(recorder, accounts[0]!).finally(() => end(recorder.child))
+    await writeFile(join(dataDir, 'recordings.json'), JSON.stringify(recordings))
+    const bare = await start([join(here, 'bare-verify.ts')], {}, '/')
+    const hand = await start([join(here, 'by-hand.ts')], handEnvironment(config, api.url, dataDir), '/')
+    const postgresPid = await postmasterOf(dataDir)
+    return { servers: { api, bare, hand }, config, recordings, postgresPid, accounts, close }
   } catch (error) {
     await close()
     throw error
@@ -119,12 +130,15 @@ export const apiEnvironment = (config: Config) => ({
   SHUTDOWN_DELAY_SECONDS: '0',
 })
 
-const handEnvironment = (config: Config, url: string) => ({
+const handEnvironment = (config: Config, url: string, dataDir: string) => ({
   DATABASE_API_URL: config.DATABASE_API_URL!,
+  DATABASE_SYSTEM_URL: config.DATABASE_SYSTEM_URL!,
+  RECORDINGS: join(dataDir, 'recordings.json'),
   JWKS_URL: `${url}/.well-known/jwks.json`,
 })
 
-async function serve(args: string[], env: Record<string, string>, path: string) {
+/** Starts a server on a free port and waits until it answers at `path`. `ipc`: with a channel for messages. */
+export async function serve(args: string[], env: Record<string, string>, path: string, ipc = false) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const size = process.env.UV_THREADPOOL_SIZE ?? ''
@@ -140,7 +154,7 @@ async function serve(args: string[], env: Record<string, string>, path: string) 
       PORT: String(port),
       ...env,
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
   })
   for (let tries = 0; tries < 300; tries++) {
     if (child.exitCode !== null) break
@@ -152,7 +166,7 @@ async function serve(args: string[], env: Record<string, string>, path: string) 
   throw new Error(`${args.join(' ')} does not answer at ${url}${path}`)
 }
 
-async function end(child: ChildProcess): Promise<void> {
+export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
   child.kill('SIGTERM')

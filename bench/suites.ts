@@ -1,4 +1,5 @@
 import { batchBody, evaluationBody, opaBatch, opaQuestion } from './evaluation.ts'
+import { callerOf } from './recordings.ts'
 import type { Account, Load, ServerName } from './stage.ts'
 
 /** A measurement: a server under a load. `over`: the suite by whose rate this suite's rate is divided. */
@@ -7,6 +8,8 @@ export interface Suite {
   about: string
   server: ServerName
   over?: string
+  /** Its requests use tokens up. */
+  spends?: boolean
   load(accounts: Account[]): Omit<Load, 'seconds' | 'url'>
 }
 
@@ -19,6 +22,47 @@ const readMe = (accounts: Account[]) =>
     path: '/api/v1/users/me/',
     accounts: accounts.map(({ access }) => ({ headers: { authorization: `Bearer ${access}` }, body: '' })),
   }) as const
+
+const bearer = ({ access }: Account) => ({ authorization: `Bearer ${access}` })
+
+const readMembers = (accounts: Account[]) => ({
+  method: 'GET' as const,
+  path: '/',
+  accounts: accounts.map((account) => ({
+    headers: bearer(account),
+    body: '',
+    path: `/api/v1/tenants/${callerOf(account).tenantId}/members/`,
+  })),
+})
+
+const rotate = (accounts: Account[]) => ({
+  method: 'POST' as const,
+  path: '/api/v1/auth/refresh/',
+  accounts: accounts.map(({ refresh }) => ({ headers: json, body: JSON.stringify({ refresh }) })),
+  follows: true,
+})
+
+const switchTenant = (accounts: Account[]) => ({
+  method: 'POST' as const,
+  path: '/api/v1/auth/switch-tenant/',
+  accounts: accounts.map((account) => ({
+    headers: { ...json, ...bearer(account) },
+    body: JSON.stringify({ tenant_id: callerOf(account).tenantId }),
+  })),
+})
+
+/** A request to the service, and the same statements by hand on node:http. */
+function besideHand(name: string, about: string, load: Suite['load']): Suite[] {
+  return [
+    {
+      name: `${name}-by-hand`,
+      about: `the statements of ${name} on node:http, with jose`,
+      server: 'hand',
+      load,
+    },
+    { name, about, server: 'api', over: `${name}-by-hand`, load, spends: name === 'refresh' },
+  ]
+}
 
 export const suites: Suite[] = [
   {
@@ -46,30 +90,10 @@ export const suites: Suite[] = [
     }),
   },
   ...[20, 1_000].flatMap(batchesOf),
-  {
-    name: 'by-hand',
-    about: 'the work of `me`, written by hand on node:http and pg, in one round trip',
-    server: 'hand',
-    load: readMe,
-  },
-  {
-    name: 'me',
-    about: 'GET /users/me/: token, session, membership, decision, rows under RLS',
-    server: 'api',
-    over: 'by-hand',
-    load: readMe,
-  },
-  {
-    name: 'refresh',
-    about: 'POST /auth/refresh/: rotation and commit, each token once',
-    server: 'api',
-    load: (accounts) => ({
-      method: 'POST',
-      path: '/api/v1/auth/refresh/',
-      accounts: accounts.map(({ refresh }) => ({ headers: json, body: JSON.stringify({ refresh }) })),
-      follows: true,
-    }),
-  },
+  ...besideHand('me', 'GET /users/me/: token, session, membership, decision, rows under RLS', readMe),
+  ...besideHand('members', 'GET /tenants/<id>/members/: the same, and a list of one', readMembers),
+  ...besideHand('refresh', 'POST /auth/refresh/: rotation and commit, each token once', rotate),
+  ...besideHand('switch', 'POST /auth/switch-tenant/: new tokens, an audit row', switchTenant),
   {
     name: 'verify',
     about: 'argon2id only: a minimal endpoint with the same library, parameters and concurrency limit',

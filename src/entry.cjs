@@ -27,7 +27,7 @@ const usages = {
     'npm run worker [-- <actor> ...]\n\n  Start only workers: all actors, or those named. Settings come from the environment',
   tour: 'npm run tour [-- --url <url>]\n\n  Walk through the running service, step by step',
   bench:
-    'npm run bench [-- --seconds 5] [--rounds 3] [--clients 32] [--only <suite>,...] [--json] [--profile] [--write]\n\n  Run the benchmarks. --write stores the figures as the new baseline',
+    'npm run bench [-- --quick] [--only <part or suite>,...] [--rounds 5] [--seconds 5] [--clients 32] [--minutes 10] [--json] [--profile] [--write]\n\n  Run the benchmarks. --quick: those that end within five minutes. --write puts the figures into bench/RESULTS.md',
   test: 'npm test [-- <file or folder> ...] [--jobs 3]\n\n  Run every test except the nightly ones (npm run test:all), or the named files. --jobs: number of parallel processes',
   console:
     'npm run console [-- --check]\n\n  Build the pages of the console. --check: only compare the committed files with a new build',

@@ -41,6 +41,7 @@ const samples: Record<string, string> = {
   event_type: 'tenant.member_added',
   is_active: 'true',
   is_system: 'false',
+  manager_id: someone,
   managed_by: 'none',
   parent_id: department,
   requester_id: someone,
