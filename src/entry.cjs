@@ -10,6 +10,7 @@ const files = {
   cli: './cli/cli.ts',
   tour: './development/tour.ts',
   bench: '../bench/main.ts',
+  chaos: '../test/chaos/main.ts',
   policies: './policy-toolchain/main.ts',
   console: './console-toolchain/build-console.ts',
   test: './test-runner/test.ts',
@@ -34,6 +35,8 @@ const usages = {
     'npm run adversary [-- --quick] [--only <attack>,...] [--mutations]\n\n  Attack a service of its own, on a temporary Postgres, and print what was tried and found. --mutations: prove that the attacks find mistakes, by making some in a copy of the checkout',
   console:
     'npm run console [-- --check]\n\n  Build the pages of the console. --check: only compare the committed files with a new build',
+  chaos:
+    'npm run chaos [-- --quick] [--redis] [--only <fault>] [--minutes 60] [--json]\n\n  Break one thing after the other under load, and count what was lost',
   policies:
     'npm run policies [-- --watch | new <name>]\n\n  Check and build policies/. --watch: again after each change; npm start takes each new bundle. new: begin a platform rule with its twin test',
   'dependencies:check':

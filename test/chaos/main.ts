@@ -1,0 +1,144 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { memoryOf } from '../../bench/cpu.ts'
+import { reportAndExit } from '../../src/stop-signal.ts'
+import { type Fault, faults, redisFaults } from './faults.ts'
+import { Client, type Journal, newJournal, startLoad } from './load.ts'
+import { openStage, type Stage } from './stage.ts'
+import { type Found, settle, verify } from './verify.ts'
+
+// npm run chaos: breaks one thing after the other under a steady mixed load, and counts what was lost. --quick breaks
+// each for a shorter time, --redis has queues and limits on Redis, --minutes adds a steady load at the end, to see the
+// memory. Exits with 1 when something was lost, or when a recovery took more than 10 s.
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    redis: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    minutes: { type: 'string', default: '0' },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+const clientCount = 6
+const pauseMs = 100
+const longestRecovery = 10
+
+/** What happened at a fault. Times in s; without a recovery the time is infinite. */
+interface Outcome {
+  fault: string
+  recovery: number
+  unanswered: number
+  answered_5xx: number
+}
+
+async function main(): Promise<void> {
+  const stage = await openStage(values.redis)
+  const journal = newJournal()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => void stage.stop().finally(() => process.exit(1)))
+  try {
+    const clients = Array.from({ length: clientCount }, (_, number) => new Client(stage, journal, number))
+    for (const client of clients) await client.begin()
+    const load = startLoad(clients, pauseMs)
+    await sleep(3_000)
+    const before = memory(stage)
+    const chosen = choose()
+    const outcomes: Outcome[] = []
+    for (const fault of chosen) outcomes.push(await during(stage, journal, fault))
+    await sleep(Number(values.minutes) * 60_000)
+    const after = memory(stage)
+    await load.stop()
+    say('  the load ended; waiting for the workers')
+    await settle(stage, 330_000)
+    const found = await verify(stage, journal, await superuserUrl(stage))
+    report(chosen, { outcomes, found, journal, memory: { before, after } })
+  } finally {
+    await stage.stop()
+  }
+}
+
+const say = (line: string) => values.json || console.log(line)
+
+function choose(): Fault[] {
+  const all = values.redis ? [...redisFaults, ...faults] : faults
+  if (!values.only) return all
+  const chosen = all.filter(({ name }) => name.includes(values.only!))
+  if (chosen.length === 0)
+    throw new Error(`No fault is called ${values.only}. There are: ${all.map(({ name }) => name).join('; ')}`)
+  return chosen
+}
+
+async function during(stage: Stage, journal: Journal, fault: Fault): Promise<Outcome> {
+  const count = (names: RegExp) =>
+    [...journal.outcomes].reduce((sum, [name, n]) => sum + (names.test(name) ? n : 0), 0)
+  const before = { unanswered: count(/no answer/), failed: count(/^5/) }
+  await fault.happen(stage, !values.quick)
+  const mended = performance.now()
+  const recovery = await recovered(stage, journal, mended)
+  await sleep(2_000)
+  const outcome = {
+    fault: fault.name,
+    recovery: Math.round(recovery / 100) / 10,
+    unanswered: count(/no answer/) - before.unanswered,
+    answered_5xx: count(/^5/) - before.failed,
+  }
+  say(`  ${fault.name}: recovered after ${outcome.recovery} s`)
+  return outcome
+}
+
+/** The time (ms) until both APIs have written something after the fault was mended. */
+async function recovered({ apis }: Stage, journal: Journal, since: number): Promise<number> {
+  for (let tries = 0; tries < 600; tries++, await sleep(100)) {
+    const first = apis.map((_, api) => journal.written.find((one) => one.api === api && one.at >= since)?.at)
+    if (first.every((at) => at !== undefined)) return Math.max(...first.map((at) => at! - since))
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+/** Resident memory of each process, in MB. */
+function memory({ apis, workers }: Stage): number[] {
+  return [...apis, ...workers].map(({ pid }) => Math.round(memoryOf(pid())))
+}
+
+async function superuserUrl({ config, folder }: Stage): Promise<string> {
+  const url = new URL(config.DATABASE_API_URL!)
+  const password = await readFile(join(folder, 'data', 'postgres', 'password'), 'utf8')
+  Object.assign(url, { username: 'postgres', password: password.trim() })
+  return url.href
+}
+
+interface Report {
+  outcomes: Outcome[]
+  found: Found
+  journal: Journal
+  memory: { before: number[]; after: number[] }
+}
+
+function report(chosen: readonly Fault[], { outcomes, found, journal, memory }: Report): void {
+  const { mails, deliveries, mails_twice, deliveries_twice, ...fatal } = found
+  // A worker that is killed after the mail server took a mail, and before it could note that, sends it again.
+  const mailConcurrency = 5
+  const mailsAllowed = mailConcurrency * chosen.reduce((sum, { kills }) => sum + kills, 0)
+  const slow = outcomes.filter(({ recovery }) => recovery > longestRecovery)
+  const bad = Object.entries(fatal).filter(([, n]) => n !== 0)
+  const failed = bad.length > 0 || slow.length > 0 || mails_twice > mailsAllowed
+  const acknowledged = { roles: journal.roles.length, people: journal.registered.length, deliveries, mails }
+  const { relogins } = journal
+  const sent = Object.fromEntries(journal.outcomes)
+  if (values.json)
+    console.log(JSON.stringify({ acknowledged, sent, relogins, outcomes, found, memory, failed }))
+  else {
+    console.table(outcomes)
+    console.table({ ...found, mails_twice_allowed: mailsAllowed })
+    console.log('acknowledged', acknowledged, 'answers', sent, 'logged in again', relogins)
+    console.log('memory in MB (APIs, workers) before', memory.before, 'after', memory.after)
+    console.log(failed ? 'FAILED' : 'Nothing was lost.')
+  }
+  if (failed) process.exitCode = 1
+}
+
+main().catch(reportAndExit)
