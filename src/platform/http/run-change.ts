@@ -88,12 +88,13 @@ async function loadAndDecide(
     ? resourceIn(request, route.resource(loaded, input))
     : sentResource(request, input.body)
   const gated = actions[request.route.action].gate && !first
+  const decided = () => decide(deps, request, 'resource', resource)
   const permitted = gated
     ? await permitChange(tx, deps, request, resource, {
         call,
         named: approvalId === null ? null : { id: approvalId, presented },
       })
-    : permit(request, withoutGate(decide(deps, request, 'resource', resource)))
+    : permit(request, first ? withoutGate(decided()) : decided())
   return { first, loaded, permitted }
 }
 
