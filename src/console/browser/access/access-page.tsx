@@ -10,6 +10,7 @@ import { Empty, Fault, Ghosts } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { useVocabulary, type Vocabulary } from '../policies/vocabulary.ts'
 import { useProfile } from '../session/session.ts'
+import { ObjectField } from './object-field.tsx'
 import { PersonField } from './person-field.tsx'
 import { type Asked, type Found, type Kind, search } from './search.ts'
 import { texts } from './texts.ts'
@@ -55,7 +56,7 @@ function Search({ kind }: { kind: Kind }) {
       person: person.trim() || me,
       action: action.trim(),
       type: type.trim() || (action.split(':')[0] ?? ''),
-      id: id.trim() || 'any',
+      id: id.trim(),
     }
     setAsked(question)
     run.mutate({ question, before: null })
@@ -98,13 +99,14 @@ function Search({ kind }: { kind: Kind }) {
               onChange={(event) => change({ type: event.target.value })}
             />
             {kind !== 'resources' && (
-              <TextField
+              <ObjectField
+                type={type.trim() || (action.split(':')[0] ?? '')}
                 label={texts.id}
                 hint={texts.idHint}
                 className="mono"
                 maxLength={254}
                 value={id}
-                onChange={(event) => change({ id: event.target.value })}
+                onText={(text) => change({ id: text })}
               />
             )}
           </div>
@@ -174,9 +176,9 @@ function Results({
   busy: boolean
   onMore: () => void
 }) {
-  const { kind, type } = asked
+  const { kind, type, id } = asked
   const { ids, token } = found
-  const refused = kind === 'actions' ? known.actions.filter((one) => isRefused(one, type, ids)) : []
+  const refused = kind === 'actions' && id ? known.actions.filter((one) => isRefused(one, type, ids)) : []
   const summary = texts.found[kind](ids.length) + (token ? texts.andMore : '')
   return (
     <Card
@@ -193,10 +195,11 @@ function Results({
     >
       {ids.length + refused.length === 0 ? (
         <Empty icon="lock" title={texts.none[kind]}>
-          {texts.noneAbout}
+          {id || kind === 'resources' ? texts.noneAbout : texts.noneWithoutId}
         </Empty>
       ) : (
         <ul className="rows">
+          {!id && kind === 'actions' && <li className="muted small">{texts.withoutId}</li>}
           {ids.map((one) => (
             <li key={one}>
               <span className="what">

@@ -30,7 +30,8 @@ async function answerOf(
   page: { limit: number; token?: string },
 ) {
   const subject = { type: 'user', id: person }
-  const resource = { type, id }
+  // An id that is none stands for the list, or a new object.
+  const resource = { type, id: id || 'new' }
   const action = { name }
   if (kind === 'actions') {
     const { results, page: next } = await call('POST /access/search/action', {

@@ -13,7 +13,7 @@ export const texts = {
   actionHint: 'Such as member:delete',
   type: 'Type of object',
   id: 'Id of the object',
-  idHint: 'Empty: any, or a new one.',
+  idHint: 'Empty: the list, or a new one.',
   search: 'Search',
   more: 'Show more',
   found: {
@@ -27,6 +27,9 @@ export const texts = {
     subjects: 'Nobody may do this',
     resources: 'There is nothing on which they may do it',
   },
+  withoutId: 'These need no object. Give the id of one to see what may be done to it.',
+  noneWithoutId:
+    'The question was about a new object or the list. For a change of an object that exists, give its id.',
   noneAbout: 'Roles and policies together permit nothing here.',
   notAllowed: 'Not allowed',
   allowed: 'Allowed',

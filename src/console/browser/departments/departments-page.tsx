@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Department } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
+import { ifUnchanged } from '../api/if-unchanged.ts'
 import { useDepartments } from '../members/queries.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
@@ -136,7 +137,9 @@ function Editor({
     await approvable(
       () =>
         known
-          ? call('PATCH /tenants/{id}/departments/{did}/', { path: { id, did: known.id }, body })
+          ? ifUnchanged('GET /tenants/{id}/departments/{did}/', { id, did: known.id }, known, (headers) =>
+              call('PATCH /tenants/{id}/departments/{did}/', { path: { id, did: known.id }, body, headers }),
+            )
           : call('POST /tenants/{id}/departments/', { path: { id }, body }),
       known ? texts.changed : texts.created,
     )

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Department, Member, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
+import { ifUnchanged } from '../api/if-unchanged.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
@@ -108,7 +109,12 @@ export function MemberActions({
             roles: form.getAll('roles').map(String),
             department_id: textOf(form, 'department') || null,
           }
-          return change(() => call('PATCH /tenants/{id}/members/{mid}/', { path, body }), texts.editing.done)
+          const save = (headers: Record<string, string>) =>
+            call('PATCH /tenants/{id}/members/{mid}/', { path, body, headers })
+          return change(
+            () => ifUnchanged('GET /tenants/{id}/members/{mid}/', path, member, save),
+            texts.editing.done,
+          )
         }}
       >
         {(problem) => (

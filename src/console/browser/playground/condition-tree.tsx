@@ -1,4 +1,5 @@
 import { Icon, type IconName } from '../parts/icon.tsx'
+import { operatorTexts } from '../policies/operator-texts.ts'
 import { texts as policyTexts } from '../policies/texts.ts'
 import { texts } from './texts.ts'
 
@@ -49,7 +50,7 @@ function Leaf({ node }: { node: Extract<TraceNode, { attribute: string }> }) {
   return (
     <span className="trace-leaf">
       <span>
-        <code>{attribute}</code> {policyTexts.operators[operator] ?? operator}{' '}
+        <code>{attribute}</code> {operatorTexts[operator] ?? operator}{' '}
         {from ? (
           <code>{from}</code>
         ) : (

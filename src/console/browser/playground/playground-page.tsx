@@ -182,7 +182,6 @@ function Asking({
     },
     enabled: document !== null && isSound,
     placeholderData: (before) => before,
-    retry: false,
     staleTime: 60_000,
   })
   const problem = query.error ? asProblem(query.error) : null

@@ -1,5 +1,6 @@
 import { type DataType, operatorsByType } from '../../../policy-engine/compile/conditions.ts'
 import { Button } from '../parts/button.tsx'
+import { operatorTexts } from './operator-texts.ts'
 import { texts } from './texts.ts'
 import type { Attribute, Vocabulary } from './vocabulary.ts'
 
@@ -53,7 +54,7 @@ export function Comparison({
           {!operators.includes(operator) && <option value={operator}>{operator}</option>}
           {operators.map((one) => (
             <option key={one} value={one}>
-              {texts.operators[one]}
+              {operatorTexts[one] ?? one}
             </option>
           ))}
         </select>

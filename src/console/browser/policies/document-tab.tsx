@@ -13,6 +13,7 @@ import { useMay } from '../session/session.ts'
 import { Conflict } from './conflict.tsx'
 import { bodyOf, documentIn, documentOf, newDocument, textOf } from './document.ts'
 import { useDraft } from './drafts.ts'
+import { Examples } from './examples.tsx'
 import { PolicyEditor } from './policy-editor.tsx'
 import { reloadPolicies } from './queries.ts'
 import { remarksOf } from './remarks.ts'
@@ -51,6 +52,7 @@ export function DocumentTab({ policy, etag }: { policy: Policy | null; etag: str
         </Notice>
       )}
       <Warnings warnings={warnings} />
+      {!policy && !isChanged && <Examples onChoose={(example) => set(textOf(example))} />}
       <PolicyEditor
         id={policy?.id ?? null}
         text={text}
@@ -60,7 +62,13 @@ export function DocumentTab({ policy, etag }: { policy: Policy | null; etag: str
         foot={
           mayWrite &&
           isChanged && (
-            <SaveBar isNew={!policy} busy={busy} onDrop={drop} onSave={(reason) => void save(reason)} />
+            <SaveBar
+              isNew={!policy}
+              isSound={documentIn(text) !== null}
+              busy={busy}
+              onDrop={drop}
+              onSave={(reason) => void save(reason)}
+            />
           )
         }
       />
@@ -129,11 +137,14 @@ function Warnings({ warnings }: { warnings: readonly Remark[] }) {
 
 function SaveBar({
   isNew,
+  isSound,
   busy,
   onSave,
   onDrop,
 }: {
   isNew: boolean
+  /** Whether the text is JSON, so that it can be sent. */
+  isSound: boolean
   busy: boolean
   onSave: (reason: string) => void
   onDrop: () => void
@@ -156,7 +167,7 @@ function SaveBar({
       <Button kind="quiet" onClick={onDrop}>
         {words.discard}
       </Button>
-      <Button kind="primary" busy={busy} onClick={() => onSave(reason)}>
+      <Button kind="primary" busy={busy} disabled={!isSound} onClick={() => onSave(reason)}>
         {isNew ? words.create : words.save}
       </Button>
     </div>

@@ -45,6 +45,7 @@ export function PolicyEditor({
     <Card>
       <div className="card-bar">
         <Segments label={words.view} options={words.views} value={view} onChange={setView} />
+        {view === 'text' && !isReadOnly && <span className="muted small editor-hint">{words.hint}</span>}
         <Status
           state={isReadOnly ? 'valid' : state}
           count={remarks.length}

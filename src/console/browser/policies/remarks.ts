@@ -63,10 +63,10 @@ export function useCheck(text: string, id: string | null): { state: Checked; rem
     },
     enabled: document !== null && may('policy:test'),
     staleTime: 60_000,
-    retry: false,
   })
-  if (documentIn(text) === null) return { state: 'faulty', remarks: notJson(text) }
-  if (text !== rested || query.isFetching) return { state: 'checking', remarks: query.data ?? none }
+  if (text !== rested) return { state: 'checking', remarks: query.data ?? none }
+  if (document === null) return { state: 'faulty', remarks: notJson(text) }
+  if (query.isFetching) return { state: 'checking', remarks: query.data ?? none }
   if (!query.data) return { state: 'unknown', remarks: none }
   return { state: query.data.length > 0 ? 'faulty' : 'valid', remarks: query.data }
 }

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
+import { ifUnchanged } from '../api/if-unchanged.ts'
 import { texts as memberTexts } from '../members/texts.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
@@ -35,7 +36,9 @@ export function RoleEditor({ role, onClose }: { role: Role | 'new'; onClose: () 
     await approvable(
       () =>
         known
-          ? call('PATCH /tenants/{id}/roles/{rid}/', { path: { id, rid: known.id }, body })
+          ? ifUnchanged('GET /tenants/{id}/roles/{rid}/', { id, rid: known.id }, known, (headers) =>
+              call('PATCH /tenants/{id}/roles/{rid}/', { path: { id, rid: known.id }, body, headers }),
+            )
           : call('POST /tenants/{id}/roles/', { path: { id }, body }),
       known ? texts.changed : texts.created,
     )
