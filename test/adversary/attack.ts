@@ -28,6 +28,9 @@ export interface FreshOptions {
   logTo?: import('pino').Logger
 }
 
+/** Thrown at the first finding, where that is enough. */
+export class Stopped extends Error {}
+
 /** Counts the attempts of one attack, and keeps its findings. */
 export class Tally {
   attempts = 0
@@ -37,6 +40,11 @@ export class Tally {
   readonly findings: string[] = []
   /** Figures to print, such as an area under a curve. */
   readonly figures: string[] = []
+  readonly stopsAtFirst: boolean
+
+  constructor({ stopsAtFirst = false } = {}) {
+    this.stopsAtFirst = stopsAtFirst
+  }
 
   /** Counts one attempt; `fault` says what is wrong with its answer, null if nothing. */
   count(what: string, fault: string | null): void {
@@ -45,21 +53,19 @@ export class Tally {
     else this.find(`${what}: ${fault}`)
   }
 
-  /** Makes a request, which has to get one of these statuses (and codes). Gives its answer, null if it was not one of ours. */
+  /** Makes a request, which has to get one of these statuses. Gives its answer; null if it was none of ours. */
   async refuse(what: string, request: () => Promise<Answer>, allowed: Allowed): Promise<Answer | null> {
-    try {
-      const answer = await request()
-      this.count(what, faultOf(answer, allowed))
-      if (answer.status >= 500) this.serverErrors++
-      return answer
-    } catch (error) {
-      this.count(what, (error as Error).message)
-      return null
-    }
+    const answer = await request().catch((error: Error) => error)
+    if (answer instanceof Error) this.count(what, answer.message)
+    else this.count(what, faultOf(answer, allowed))
+    if (answer instanceof Error) return null
+    if (answer.status >= 500) this.serverErrors++
+    return answer
   }
 
   find(finding: string): void {
     this.findings.push(finding)
+    if (this.stopsAtFirst) throw new Stopped(finding)
   }
 
   /** Adds a finding unless it holds. */

@@ -1,7 +1,39 @@
 import type { Attack } from './attack.ts'
+import { canaries } from './canaries.ts'
+import { credentialKinds } from './credential-kinds.ts'
+import { crossSite } from './cross-site.ts'
 import { crossTenant } from './cross-tenant.ts'
+import { expiry } from './expiry.ts'
+import { extraFields } from './extra-fields.ts'
+import { guessing } from './guessing.ts'
+import { jwtMatrix } from './jwt-matrix.ts'
+import { malformed } from './malformed.ts'
+import { privileges } from './privileges.ts'
+import { races } from './races.ts'
 import { roleMatrix } from './role-matrix.ts'
+import { rows } from './rows.ts'
+import { secondFactors } from './second-factors.ts'
+import { stateMachines } from './state-machines.ts'
+import { timing } from './timing.ts'
 import { verbSweep } from './verb-sweep.ts'
 
 /** Every attack, in the order in which they run. */
-export const attacks: readonly Attack[] = [crossTenant, roleMatrix, verbSweep]
+export const attacks: readonly Attack[] = [
+  crossTenant,
+  rows,
+  roleMatrix,
+  privileges,
+  verbSweep,
+  jwtMatrix,
+  credentialKinds,
+  crossSite,
+  secondFactors,
+  expiry,
+  races,
+  guessing,
+  timing,
+  extraFields,
+  canaries,
+  stateMachines,
+  malformed,
+]

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { startTestCluster } from '../../src/test-runner/test-cluster.ts'
-import type { Attack } from './attack.ts'
+import type { Attack, Size } from './attack.ts'
 import { attacks } from './attacks.ts'
 import { applyMutations } from './mutation-run.ts'
 import { runAttack } from './run-attack.ts'
@@ -16,7 +16,11 @@ async function main(): Promise<number> {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
       mutations: { type: 'boolean', default: false },
+      /** The part that `npm test` runs, and an end at the first finding: for the mutations. */
+      part: { type: 'boolean', default: false },
+      first: { type: 'boolean', default: false },
       from: { type: 'string', default: '0' },
+      to: { type: 'string', default: '999' },
     },
   })
   const chosen = choose(values.only?.split(','))
@@ -24,8 +28,10 @@ async function main(): Promise<number> {
   const cluster = given ? undefined : await startTestCluster()
   try {
     process.env.TEST_DATABASE_URL = given ?? cluster!.superuserUrl
-    if (values.mutations) return await applyMutations(Number(values.from), values.only?.split(','))
-    return await attackAll(chosen, values.quick ? 'quick' : 'whole')
+    if (values.mutations)
+      return await applyMutations({ from: Number(values.from), to: Number(values.to) }, chosen)
+    const size = values.part ? 'ci' : values.quick ? 'quick' : 'whole'
+    return await attackAll(chosen, size, values.first)
   } finally {
     await cluster?.remove()
   }
@@ -40,12 +46,14 @@ function choose(names: string[] | undefined): Attack[] {
   return attacks.filter(({ name }) => names === undefined || names.includes(name))
 }
 
-async function attackAll(chosen: readonly Attack[], size: 'quick' | 'whole'): Promise<number> {
+async function attackAll(chosen: readonly Attack[], size: Size, stopsAtFirst: boolean): Promise<number> {
   const rows: Record<string, Record<string, number>> = {}
   let found = 0
   for (const attack of chosen) {
     const begun = performance.now()
-    const { attempts, held, serverErrors, findings, figures } = await runAttack(attack, size)
+    const { attempts, held, serverErrors, findings, figures } = await runAttack(attack, size, {
+      stopsAtFirst,
+    })
     const seconds = Math.round((performance.now() - begun) / 100) / 10
     rows[attack.name] = {
       attempts,
@@ -58,6 +66,7 @@ async function attackAll(chosen: readonly Attack[], size: 'quick' | 'whole'): Pr
     console.log(`${attack.name}: ${attack.about}`)
     for (const figure of figures) console.log(`  ${figure}`)
     for (const finding of findings.slice(0, findingsShown)) console.log(`  FOUND ${finding}`)
+    if (found > 0 && stopsAtFirst) return 1
     if (findings.length > findingsShown) console.log(`  and ${findings.length - findingsShown} more`)
   }
   console.table(rows)

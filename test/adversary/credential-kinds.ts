@@ -1,0 +1,103 @@
+import { fromConsole } from '../console/browser-client.ts'
+import type { Answer, Client, Service } from '../helpers/service.ts'
+import type { Attack } from './attack.ts'
+import { collectCredentials } from './credentials.ts'
+import { membersOf, nameOf, routesOf } from './route-addresses.ts'
+
+type Consumer = (secret: string) => Promise<Answer>
+
+/** Which kinds each consumer takes. Everything else has to be refused. */
+const taken: Record<string, RegExp> = {
+  'Bearer of an API route': /^access$/,
+  'Bearer of a sign-in': /^(access|temporary)$/,
+  'Bearer of an application': /^$/,
+  'cookie of the console': /^cookie$/,
+  'cookie at the API': /^$/,
+  'code of a session': /^(mailed code|recovery code)$/,
+  'POST /api/v1/auth/refresh': /^refresh$/,
+  'POST /api/v1/auth/email/verify/confirm': /^verification$/,
+  'POST /api/v1/auth/email/verify/reject': /^verification$/,
+  'POST /api/v1/auth/email/undo': /^address undo$/,
+  'POST /api/v1/auth/otp/undo': /^factor undo$/,
+  'POST /api/v1/auth/magic-link/confirm': /^magic link$/,
+  'POST /api/v1/auth/password/reset/confirm': /^reset$/,
+  'POST /api/v1/invitations/accept': /^invitation$/,
+  'POST /api/v1/tenants/leave': /^leave link$/,
+}
+
+export const credentialKinds: Attack = {
+  name: 'kinds',
+  about: 'every kind of token, link, code and cookie at every place that takes one',
+  async run(stage, tally) {
+    const service = await stage.fresh({ env: { MAGIC_LINK_ENABLED: 'true', RATE_LIMIT_ENABLED: 'false' } })
+    const { secrets, caller } = await collectCredentials(service)
+    const places = { ...headerPlaces(service, caller), ...bodyPlaces(service, secrets) }
+    // First every secret at every wrong place, so that none is used up. Then each where it belongs: it is still valid.
+    for (const [place, use] of Object.entries(places))
+      for (const [kind, secret] of Object.entries(secrets)) {
+        if (taken[place]?.test(kind)) continue
+        for (const text of [secret, ` ${secret}`, `${secret}=`])
+          await tally.refuse(`${kind} at ${place}`, () => use(text), isRefused)
+      }
+    for (const [place, kind] of genuine) {
+      const { status } = await places[place]!(secrets[kind]!)
+      tally.check(status < 300, `the ${kind} still works at ${place} (${status})`)
+    }
+    tally.figures.push(`${Object.keys(secrets).length} kinds, ${Object.keys(places).length} places`)
+  },
+}
+
+const genuine: [place: string, kind: string][] = [
+  ['Bearer of an API route', 'access'],
+  ['Bearer of a sign-in', 'temporary'],
+  ['cookie of the console', 'cookie'],
+  ['POST /api/v1/auth/refresh', 'refresh'],
+  ['code of a session', 'recovery code'],
+  ['POST /api/v1/auth/magic-link/confirm', 'magic link'],
+  ['POST /api/v1/tenants/leave', 'leave link'],
+  ['POST /api/v1/invitations/accept', 'invitation'],
+  ['POST /api/v1/auth/otp/undo', 'factor undo'],
+  ['POST /api/v1/auth/email/undo', 'address undo'],
+  ['POST /api/v1/auth/email/verify/confirm', 'verification'],
+]
+
+/** 429: wrong codes are counted. A wrong code is 400 for a session; a cookie of another kind is no cookie. */
+const isRefused = ({ status, body }: Answer) =>
+  [400, 401, 403, 429].includes(status) && body.access === undefined && body.refresh === undefined
+
+function headerPlaces(service: Service, caller: Client): Record<string, Consumer> {
+  const { call } = service
+  const me = '/api/v1/users/me/'
+  return {
+    'Bearer of an API route': (token) => call('GET', me, { token: printable(token) }),
+    'Bearer of a sign-in': (token) =>
+      call('POST', '/api/v1/auth/otp/email/send/', { token: printable(token), body: {} }),
+    'Bearer of an application': (token) =>
+      call('GET', '/api/v1/application/events/', { token: printable(token) }),
+    'cookie of the console': (value) =>
+      call('GET', '/console/api/users/me/', {
+        headers: { ...fromConsole, cookie: `bailiwick=${printable(value)}` },
+      }),
+    'cookie at the API': (value) =>
+      call('GET', me, { headers: { ...fromConsole, cookie: `bailiwick=${printable(value)}` } }),
+    'code of a session': (code) => caller.post('/api/v1/auth/otp/verify/', { code }),
+  }
+}
+
+const printable = (text: string) => text.trim()
+
+/** Every public route whose body has a token: new ones are found by their schema. */
+function bodyPlaces(service: Service, { nonce = '' }: Record<string, string>): Record<string, Consumer> {
+  const places: Record<string, Consumer> = {}
+  const rest = { nonce, password: 'their own words', first_name: 'New', last_name: 'Person' }
+  for (const route of routesOf(service)) {
+    if (route.method !== 'POST' || (route.action !== 'public' && !route.anonymous)) continue
+    const members = Object.keys(membersOf(route.body))
+    const name = members.find((member) => ['token', 'refresh'].includes(member))
+    if (!name) continue
+    const others = Object.fromEntries(Object.entries(rest).filter(([member]) => members.includes(member)))
+    places[nameOf(route)] = (secret) =>
+      service.call('POST', `${route.path}/`, { body: { ...others, [name]: secret } })
+  }
+  return places
+}

@@ -1,0 +1,205 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code
+import type { Mutation } from '../mutation.ts'
+
+/** Mistakes in the code of tokens and sessions. */
+export const sessionsMutations: readonly Mutation[] = [
+  {
+    what: 'the type of a token is not checked',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: `        typ: headerType[kind],
+        algorithms`,
+    replace: '        algorithms',
+  },
+  {
+    what: 'the issuer is not checked',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: `        issuer,
+        audience: acc`,
+    replace: '        audience: acc',
+  },
+  {
+    what: 'the audience is not checked',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: `        audience: acceptedAudiences(kind, inForce),
+`,
+    replace: '',
+  },
+  {
+    what: 'any audience of the service will do',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: "kind === 'access' ? ring.audience : [ring.issuer, ring.audience]",
+    replace: '[ring.issuer, ring.audience]',
+  },
+  {
+    what: 'a token of any length is read',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: `if (token.length > maxTokenLength) throw tokenNotValid()
+`,
+    replace: '',
+  },
+  {
+    what: 'the kid is not compared',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: 'k.kid === kid && k.algorithm === alg',
+    replace: 'k.algorithm === alg',
+  },
+  {
+    what: 'the clock tolerance is an hour',
+    attacks: ['expiry'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: 'const clockTolerance = 5 ',
+    replace: 'const clockTolerance = 3600 ',
+  },
+  {
+    what: 'cached tokens do not expire',
+    attacks: ['expiry'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: 'known && known.claims.exp * 1000 > now && ring()',
+    replace: 'known && ring()',
+  },
+  {
+    what: 'claims are not validated',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-signer.ts',
+    find: 'claims: schema.parse(payload) as ClaimsOf<Kind>',
+    replace: 'claims: (schema, payload) as never',
+  },
+  {
+    what: 'token_type of access tokens is any text',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-claims.ts',
+    find: "token_type: z.literal('access')",
+    replace: 'token_type: z.string()',
+  },
+  {
+    what: 'the session of a token is any text',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-claims.ts',
+    find: '  sid: uuid,',
+    replace: '  sid: z.string(),',
+  },
+  {
+    what: 'the tenant of a token is any text',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-claims.ts',
+    find: `  tenant_id: uuid,
+  jti`,
+    replace: `  tenant_id: z.string(),
+  jti`,
+  },
+  {
+    what: 'exp is optional',
+    attacks: ['tokens'],
+    file: 'src/platform/crypto/token-claims.ts',
+    find: '  exp: seconds,',
+    replace: '  exp: seconds.optional() as never,',
+  },
+  {
+    what: 'a temporary token is taken for an access token',
+    attacks: ['factors'],
+    file: 'src/platform/http/verify-token.ts',
+    find: 'jti, token: kind }',
+    replace: "jti, token: 'access' as const }",
+  },
+  {
+    what: 'the scheme of the header does not matter',
+    attacks: ['tokens'],
+    file: 'src/platform/http/verify-token.ts',
+    find: '/^bearer +([',
+    replace: '/^\\w+ +([',
+  },
+  {
+    what: 'ended sessions go on',
+    attacks: ['roles', 'expiry'],
+    file: 'src/platform/http/authenticate.ts',
+    find: 'if (auth && !auth.session.over) return',
+    replace: 'if (auth) return',
+  },
+  {
+    what: 'deactivated people go on',
+    attacks: ['expiry'],
+    file: 'src/platform/http/authenticate.ts',
+    find: `if (auth && !auth.user.isActive) throw sessionRevoked()
+`,
+    replace: '',
+  },
+  {
+    what: 'nested paths take a token of another tenant',
+    attacks: ['roles'],
+    file: 'src/platform/http/authenticate.ts',
+    find: `  if (route.scope === 'inside')
+    throw`,
+    replace: `  if (route.scope === ('never' as never))
+    throw`,
+  },
+  {
+    what: 'strangers are told apart from members',
+    attacks: ['roles', 'cross-tenant'],
+    file: 'src/platform/http/authenticate.ts',
+    find: `if (auth.membership?.status !== 'active') throw notFound()
+`,
+    replace: '',
+  },
+  {
+    what: 'a strict tenant is changed from outside',
+    attacks: ['factors'],
+    file: 'src/platform/http/authenticate.ts',
+    find: "if (method === 'GET' || !tenant?.requireMfa || session.acr === 'aal2') return",
+    replace: 'return',
+  },
+  {
+    what: 'an ended session is not over',
+    attacks: ['roles'],
+    file: 'src/identity/sessions/store.ts',
+    find: `           ended_at is not null or expires_at <= \${moment(bearer.now)} as over
+`,
+    replace: `           expires_at <= \${moment(bearer.now)} as over
+`,
+  },
+  {
+    what: 'a session is not that of the person',
+    attacks: ['tokens'],
+    file: 'src/identity/sessions/store.ts',
+    find: 'from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`',
+    replace: 'from sessions where id = ${bearer.sessionId}`',
+  },
+  {
+    what: 'a waiting sign-in never ends',
+    attacks: ['factors', 'races'],
+    file: 'src/identity/sessions/store.ts',
+    find: '           p.ended_at is not null or p.expires_at <= ${now} or',
+    replace: '           p.expires_at <= ${now} or',
+  },
+  {
+    what: 'refreshes do not wait for each other',
+    attacks: ['races'],
+    file: 'src/identity/sessions/store.ts',
+    find: `    for no key update\`)
+  return locked !== null`,
+    replace: `    \`)
+  return locked !== null`,
+  },
+  {
+    what: 'switching asks for no membership',
+    attacks: ['cross-tenant'],
+    file: 'src/identity/auth/switch-tenant.ts',
+    find: `if (membership instanceof ApiError) return membership
+`,
+    replace: `if (membership instanceof ApiError) return beginFamily(deps, tx, { sessionId, userId, email: session.email, tenantId, roles: [], acr: session.acr, amr: session.amr, authTime: session.auth_time, expiresAt: session.expires_at, settled: {} as never }, now)
+`,
+  },
+  {
+    what: 'malformed ids reach the database',
+    attacks: ['malformed', 'cross-tenant'],
+    file: 'src/platform/http/authenticate.ts',
+    find: `  if (!isUuid(id)) throw notFound()
+`,
+    replace: '',
+  },
+]

@@ -1,0 +1,149 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code
+import type { Mutation } from '../mutation.ts'
+
+/** Mistakes in the code of roles, approvals, lists and the database. */
+export const tenantsMutations: readonly Mutation[] = [
+  {
+    what: 'an invitation is accepted twice',
+    attacks: ['races'],
+    file: 'src/tenancy/invitations/store.ts',
+    find: "and id = ${accepted.id} and status = 'pending' and expires_at > ${at}",
+    replace: 'and id = ${accepted.id} and expires_at > ${at}',
+  },
+  {
+    what: 'an invitation does not expire',
+    attacks: ['expiry'],
+    file: 'src/tenancy/invitations/join-by-invitation.ts',
+    find: `  if (offer.status === 'expired' || offer.expires_at <= clock()) throw invitationExpired()
+`,
+    replace: '',
+  },
+  {
+    what: 'admins change owners',
+    attacks: ['privileges'],
+    file: 'src/tenancy/members/keep-owners.ts',
+    find: "if (member.roles.includes('owner') && !isOwner(holderOf(caller)))",
+    replace: "if (member.roles.includes('nobody') && !isOwner(holderOf(caller)))",
+  },
+  {
+    what: 'the last owner can go',
+    attacks: ['privileges', 'races'],
+    file: 'src/tenancy/members/keep-owners.ts',
+    find: `  if (await hasActiveOwner(tx, tenantId)) return
+`,
+    replace: `  if ((await hasActiveOwner(tx, tenantId)) || tx) return
+`,
+  },
+  {
+    what: 'anybody grants the role of an owner',
+    attacks: ['privileges'],
+    file: 'src/tenancy/roles/grantable-roles.ts',
+    find: `  if (!isOwner(giver) && roles.some(({ is_system, name }) => is_system && name === 'owner')) return true
+  return lackedOf(giver, roles.flatMap(permissionsIn)).length > 0`,
+    replace: '  return roles.length > 0 && lackedOf(giver, []).length > 0',
+  },
+  {
+    what: 'roles grant what their maker lacks',
+    attacks: ['privileges'],
+    file: 'src/tenancy/roles/grantable-roles.ts',
+    find: '  if (lacked !== undefined) throw refused(`You',
+    replace: "  if (lacked === '') throw refused(`You",
+  },
+  {
+    what: 'members raise themselves',
+    attacks: ['privileges'],
+    file: 'src/tenancy/members/update-member.ts',
+    find: 'if ((member.user_id ?? member.id) === caller.userId && raises && ',
+    replace: "if ((member.user_id ?? member.id) === '' && raises && ",
+  },
+  {
+    what: 'requesters approve their own requests',
+    attacks: ['privileges'],
+    file: 'src/authorization/approvals/vote.ts',
+    find: `  if (request.requester_id === caller.userId) throw selfApproval()
+`,
+    replace: '',
+  },
+  {
+    what: 'one approver votes twice',
+    attacks: ['races'],
+    file: 'src/authorization/approvals/vote.ts',
+    find: `  if (repeats(request, caller, cast)) return request
+`,
+    replace: '',
+  },
+  {
+    what: 'an approval is for any body',
+    attacks: ['privileges'],
+    file: 'src/authorization/approvals/approvals.ts',
+    find: 'row.action === call.action && row.digest === digestOf(call)',
+    replace: 'row.action === call.action',
+  },
+  {
+    what: 'an approval is for anybody',
+    attacks: ['privileges'],
+    file: 'src/authorization/approvals/approvals.ts',
+    find: '  row.requester_id === call.userId && row.action',
+    replace: '  row.action',
+  },
+  {
+    what: 'an approval is used twice',
+    attacks: ['races', 'privileges'],
+    file: 'src/authorization/approvals/transition-store.ts',
+    find: "and id = ${use.id} and status = 'approved' and expires_at",
+    replace: 'and id = ${use.id} and expires_at',
+  },
+  {
+    what: 'a cancelled request is approved',
+    attacks: ['states'],
+    file: 'src/authorization/approvals/transition-store.ts',
+    find: `    update approval_requests set status = 'rejected', decided_at = \${moment(at)}
+    where tenant_id = \${tenantId} and id = \${id} and status = 'pending' and`,
+    replace: `    update approval_requests set status = 'rejected', decided_at = \${moment(at)}
+    where tenant_id = \${tenantId} and id = \${id} and`,
+  },
+  {
+    what: 'a cursor works for anybody',
+    attacks: ['privileges'],
+    file: 'src/platform/http/cursors.ts',
+    find: 'JSON.stringify([path, tenantId, userId, Object',
+    replace: 'JSON.stringify([path, Object',
+  },
+  {
+    what: 'the policy of the API on roles lets all rows through',
+    attacks: ['rows'],
+    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    find: `create policy tenant_isolation on roles for all to bailiwick_api
+  using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
+  with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
+`,
+    replace: `create policy tenant_isolation on roles for all to bailiwick_api using (true) with check (true);
+`,
+  },
+  {
+    what: 'memberships have no policy for the API',
+    attacks: ['rows'],
+    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    find: `create policy tenant_isolation on memberships for all to bailiwick_api
+  using (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid))
+  with check (tenant_id = (select nullif(current_setting('app.tenant_id', true), '')::uuid));
+`,
+    replace: `create policy tenant_isolation on memberships for all to bailiwick_api using (true);
+`,
+  },
+  {
+    what: 'row-level security of roles is off',
+    attacks: ['rows'],
+    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    find: `alter table roles enable row level security, force row level security;
+`,
+    replace: '',
+  },
+  {
+    what: 'row-level security of departments is not forced',
+    attacks: ['rows'],
+    file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+    find: 'alter table departments enable row level security, force row level security;',
+    replace: 'alter table departments enable row level security;',
+  },
+]

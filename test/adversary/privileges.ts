@@ -1,0 +1,163 @@
+import { approve, ask, newBody, openOffice, repeat } from '../authorization/approvals/office.ts'
+import type { Answer, Client, Service } from '../helpers/service.ts'
+import { expect, foundFirm } from '../tenancy/staff.ts'
+import type { Attack, Tally } from './attack.ts'
+
+export const privileges: Attack = {
+  name: 'privileges',
+  about: 'members who raise themselves or others, and approvals that are used for something else',
+  async run(stage, tally) {
+    const service = await stage.shared()
+    await admins(tally, service)
+    await customRoles(tally, service)
+    await approvals(tally, service)
+    await preconditions(tally, service)
+    await otherPeople(tally, service)
+  },
+}
+
+const isDenied = ({ status, body }: Answer) => status === 403 && body.code === 'permission_denied'
+
+async function admins(tally: Tally, service: Service) {
+  const { owner, path, hire } = await foundFirm(service)
+  const admin = await hire('admin')
+  const other = await hire('member')
+  const { body } = await owner.get(`${path}/members/?user_id=${owner.id}`)
+  const ownerAt = `${path}/members/${body.results[0].id}/`
+  const attempts: Record<string, () => Promise<Answer>> = {
+    'makes another an owner': () => admin.put(`${path}/members/${other.memberId}/`, { roles: ['owner'] }),
+    'makes themselves an owner': () => admin.put(`${path}/members/${admin.memberId}/`, { roles: ['owner'] }),
+    'invites an owner': () =>
+      admin.post(`${path}/invitations/`, { email: 'o@example.com', roles: ['owner'] }),
+    'adds an owner': async () =>
+      admin.post(`${path}/members/`, { user_id: (await service.register()).id, roles: ['owner'] }),
+    'demotes the owner': () => admin.put(ownerAt, { roles: ['member'] }),
+    'suspends the owner': () => admin.put(ownerAt, { status: 'suspended' }),
+    'removes the owner': () => admin.delete(ownerAt),
+    'suspends the tenant': () => admin.post(`${path}/suspend/`),
+    'deletes the tenant': () => admin.delete(`${path}/`),
+    'makes a role of an owner': () =>
+      admin.post(`${path}/roles/`, { name: 'Boss', permissions: ['tenant:delete'] }),
+    'makes a role of everything': () =>
+      admin.post(`${path}/roles/`, { name: 'All', permissions: ['tenant:*'] }),
+  }
+  for (const [what, attempt] of Object.entries(attempts))
+    await tally.refuse(`an admin ${what}`, attempt, isDenied)
+  await tally.refuse(
+    'the last owner leaves',
+    () => owner.delete(ownerAt),
+    ({ status, body }) => status === 409 && body.code === 'last_owner',
+  )
+  await tally.refuse('the last owner steps down', () => owner.put(ownerAt, { roles: ['member'] }), [409])
+  const roles = await owner.get(`${path}/roles/`)
+  for (const { id, is_system } of roles.body.results)
+    if (is_system) {
+      await tally.refuse(
+        'a system role is changed',
+        () => owner.put(`${path}/roles/${id}/`, { permissions: [] }),
+        [400, 403, 409],
+      )
+      await tally.refuse('a system role is deleted', () => owner.delete(`${path}/roles/${id}/`), [403, 409])
+    }
+}
+
+/** A role that may manage members and roles, and nothing else. */
+async function customRoles(tally: Tally, service: Service) {
+  const { path, hire, role } = await foundFirm(service)
+  const manages = [
+    'member:create',
+    'member:update',
+    'role:create',
+    'role:update',
+    'invitation:create',
+    'member:list',
+  ]
+  const clerk = await hire(await role(...manages))
+  const guest = await hire('member')
+  const strong = await role('policy:update')
+  const own = (await clerk.get(`${path}/members/${clerk.memberId}/`)).body.roles
+  const attempts: Record<string, () => Promise<Answer>> = {
+    'gives admin': () => clerk.put(`${path}/members/${guest.memberId}/`, { roles: ['admin'] }),
+    'gives a stronger role': () => clerk.put(`${path}/members/${guest.memberId}/`, { roles: [strong] }),
+    'gives themselves another role': () =>
+      clerk.put(`${path}/members/${clerk.memberId}/`, { roles: [...own, 'member'] }),
+    'makes a stronger role': () =>
+      clerk.post(`${path}/roles/`, { name: 'Strong', permissions: ['policy:update'] }),
+    'makes a role of all verbs': () =>
+      clerk.post(`${path}/roles/`, { name: 'Wide', permissions: ['role:*'] }),
+    'invites an admin': () =>
+      clerk.post(`${path}/invitations/`, { email: 'a@example.com', roles: ['admin'] }),
+    'changes their own attributes': () =>
+      clerk.put(`${path}/members/${clerk.memberId}/`, { attributes: { grade: '9' } }),
+  }
+  for (const [what, attempt] of Object.entries(attempts))
+    await tally.refuse(`a clerk ${what}`, attempt, ({ status }) => [400, 403].includes(status))
+}
+
+async function approvals(tally: Tally, service: Service) {
+  const office = await openOffice(service)
+  const { asker, approver, owner } = office
+  const body = newBody()
+  const id = await ask(office, asker, body)
+  const isInvalid = ({ status, body }: Answer) => status === 403 && /^approval_/.test(body.code)
+  await tally.refuse('a request that is pending', () => repeat(office, asker, id, body), isInvalid)
+  await tally.refuse(
+    'the requester approves',
+    () => approve(asker, id),
+    ({ status, body }) => status === 403 && body.code === 'self_approval_forbidden',
+  )
+  const member = await foundFirm(service)
+  await tally.refuse('a stranger approves', () => approve(member.owner, id), [404])
+  await expect(200, approve(approver, id))
+  await tally.refuse('another body', () => repeat(office, asker, id, newBody()), isInvalid)
+  await tally.refuse('another person', () => repeat(office, approver, id, body), isInvalid)
+  await tally.refuse('an unknown approval', () => repeat(office, asker, owner.id, body), isInvalid)
+  await expect(201, repeat(office, asker, id, body))
+  await tally.refuse('a used approval', () => repeat(office, asker, id, body), isInvalid)
+  const late = newBody()
+  const second = await ask(office, asker, late)
+  await expect(200, approve(approver, second))
+  service.advance(2 * 3_600_000)
+  const again = await service.logIn(asker)
+  await again.switchTo(owner.tenantId)
+  await tally.refuse('an approval after its time', () => repeat(office, again, second, late), isInvalid)
+}
+
+async function preconditions(tally: Tally, service: Service) {
+  const owner = await service.signUp()
+  const path = `/api/v1/tenants/${owner.tenantId}/`
+  const headers = { 'if-match': '"0"' }
+  await tally.refuse('a stale version', () => owner.put(path, { name: 'Lost' }, { headers }), [412])
+  await tally.refuse('a cursor of another list', async () => {
+    const { body } = await manySessions(service, owner)
+    return owner.get(`/api/v1/tenants/?cursor=${cursorIn(body.next)}`)
+  }, [400])
+  await tally.refuse('a cursor of another person', async () => {
+    const { body } = await manySessions(service, owner)
+    return (await service.signUp()).get(`/api/v1/auth/sessions/?page_size=1&cursor=${cursorIn(body.next)}`)
+  }, [400])
+}
+
+const cursorIn = (next: string) => new URL(next).searchParams.get('cursor')
+async function manySessions(service: Service, person: Client) {
+  await service.logIn(person)
+  return person.get('/api/v1/auth/sessions/?page_size=1')
+}
+
+async function otherPeople(tally: Tally, service: Service) {
+  const { owner, hire } = await foundFirm(service)
+  const member = await hire('member')
+  const at = `/api/v1/users/${member.id}/`
+  for (const body of [{ email: 'taken@example.com' }, { is_active: false }, { first_name: 'Mallory' }])
+    await tally.refuse(
+      `an owner changes ${Object.keys(body)} of a member`,
+      () => owner.patch(at, body),
+      [403],
+    )
+  const sessions = (await member.get('/api/v1/auth/sessions/')).body.results
+  await tally.refuse(
+    'a session of another person',
+    () => owner.delete(`/api/v1/auth/sessions/${sessions[0].id}/`),
+    [404],
+  )
+}
