@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { chooseAccount } from '../../src/development/postgres-binaries.ts'
+import { freePort } from '../workers/stage.ts'
 
 /** A user of Postgres and their password. */
 export interface PoolerUser {
@@ -80,13 +80,4 @@ async function untilOpen(port: number): Promise<void> {
     if (tries === 100) throw new Error('PgBouncer does not listen')
     await sleep(50)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

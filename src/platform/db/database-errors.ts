@@ -5,11 +5,11 @@ export function sqlState(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** True when Postgres is unreachable, shutting down or too slow, so the request can be repeated later. */
+/** True when Postgres is unreachable, shutting down, a standby (25006) or too slow: the request can be repeated later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
-    /^(08|53|57|55P03|25P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(sqlState(error)) ||
+    /^(08|25006|53|57|55P03|25P03|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(sqlState(error)) ||
     (error.cause instanceof Error && isDatabaseUnavailable(error.cause))
   )
 }
