@@ -142,7 +142,7 @@ function contradictions(config: Config, roles: readonly Role[]): string[] {
 /** A fault for each address that production would reach unencrypted over a network. */
 function plainConnections(config: Config): string[] {
   const faults: string[] = []
-  const databases = ['DATABASE_URL', ...Object.values(roleSettings)] as const
+  const databases = ['DATABASE_URL', 'DATABASE_READ_URL', ...Object.values(roleSettings)] as const
   for (const name of config.DATABASE_REQUIRE_TLS ? databases : []) {
     const address = config[name] && new URL(config[name])
     if (address && isRemote(address) && address.searchParams.get('sslmode') !== 'verify-full')

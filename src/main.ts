@@ -1,5 +1,5 @@
 import { readConfig, roleUrls } from './config.ts'
-import { assertDatabaseIsSound } from './platform/db/soundness.ts'
+import { assertAnswers, assertDatabaseIsSound } from './platform/db/soundness.ts'
 import { createLogger } from './platform/log.ts'
 import { releaseStartMemory } from './platform/release-start-memory.ts'
 import { beginTracing } from './platform/tracing/begin-tracing.ts'
@@ -15,6 +15,9 @@ async function main() {
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
   const note = await assertDatabaseIsSound(roleUrls(config, roles))
   if (note) log.warn(note)
+  const { DATABASE_READ_URL } = config
+  await assertAnswers({ DATABASE_READ_URL })
+  if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL })
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
   const serving = await serveApi(config, log, { beforeListening: releaseStartMemory })
   log.info({ url: serving.url }, `Listening on ${serving.url}`)

@@ -63,7 +63,9 @@ export async function openDeps(
     settings.engine ?? openEngine(config),
   ])
   lowerHashThreadPriority()
-  const db = { api, system }
+  const readUrl = config.DATABASE_READ_URL
+  const replica = readUrl && openMeasuredPool(readUrl, { ...common, size }, { name: 'replica', metrics })
+  const db = { api, system, ...(replica && { replica }) }
   const measured = measureEngine(engine, metrics)
   const limit = config.LIMIT_DECISION_MS_PER_SECOND
   const access = budgetEngine(measured, limit)
@@ -82,7 +84,7 @@ export async function openDeps(
     budget.close()
     limiters.close()
     await shadowCounts.flush()
-    await Promise.all([api.end(), system.end()])
+    await Promise.all(Object.values(db).map((pool) => pool.end()))
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
   const loadPolicies = measurePolicies(policyLoader({ db }), metrics)

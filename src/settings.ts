@@ -20,8 +20,9 @@ import {
   wholeNumber,
 } from './setting-forms.ts'
 
-const addressOf = (role: string) =>
-  setting(databaseUrl, undefined, `Address of the role \`${role}\``, { secret: true })
+const addressOf = (role: string, where = '') =>
+  setting(databaseUrl, undefined, `Address of the role \`${role}\`${where}`, { secret: true })
+const replica = ' on a replica, for feeds and logs; when unset, and while it is away, the primary is read'
 
 const linkTo = (about: string) =>
   setting(linkTemplate, undefined, `${about}, with \`{token}\``, { shown: 'a page of the service' })
@@ -78,6 +79,7 @@ export const settings = {
   DATABASE_API_URL: addressOf('bailiwick_api'),
   DATABASE_SYSTEM_URL: addressOf('bailiwick_system'),
   DATABASE_WORKER_URL: addressOf('bailiwick_worker'),
+  DATABASE_READ_URL: addressOf('bailiwick_api', replica),
   DATABASE_REQUIRE_TLS: setting(
     boolean,
     true,

@@ -16,6 +16,7 @@ export const auditLogRoutes = (deps: Deps): Route[] => [
   route({
     method: 'GET',
     action: 'audit:list',
+    fromReplica: true,
     tag: 'Audit log',
     summary: 'Read who did what in your tenant, newest first',
     status: 200,

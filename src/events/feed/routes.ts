@@ -27,6 +27,7 @@ export const feedRoutes = (deps: Deps): Route[] => [
     method: 'GET',
     path: '/api/v1/events',
     action: 'event:list',
+    fromReplica: true,
     tag: 'Events',
     summary: 'Read the events of your tenant in order',
     description:

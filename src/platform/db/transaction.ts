@@ -15,6 +15,8 @@ export interface Databases {
   api: Pool
   system: Pool
   worker: Pool
+  /** As `api`, on a replica of the database, which is a moment behind. */
+  replica?: Pool
 }
 
 /**

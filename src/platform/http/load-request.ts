@@ -1,10 +1,11 @@
 import { Batch } from '../db/batch.ts'
-import { readInTenant } from '../db/read.ts'
+import { isDatabaseUnavailable } from '../db/database-errors.ts'
+import { type Read, readInTenant } from '../db/read.ts'
 import { pathId } from './authenticate.ts'
 import type { AuthContext } from './caller.ts'
 import type { Received } from './receive.ts'
 import type { PathDeps } from './request-context.ts'
-import type { Handled, OnResource, Route } from './route.ts'
+import type { Bearer, Handled, OnResource, Route } from './route.ts'
 import type { Claims } from './verify-token.ts'
 
 /** The reads of a request, under way. */
@@ -37,14 +38,33 @@ export function loadRequest(
     'input' in received && 'load' in route && route.kind !== 'change'
       ? loadOf(route, { ...received.input, caller: bearer })
       : null
-  const together = load && tenantId === claims.tenantId ? load(batch) : null
+  const fromReplica = route.fromReplica && deps.db.replica !== undefined
+  const together = load && tenantId === claims.tenantId && !fromReplica ? load(batch) : null
   batch.send()
   // The route's rows are asked for before the caller is known. If they fail first, nothing awaits them yet.
   together?.catch(() => undefined)
   return {
     tenantId,
     auth,
-    loaded: async () => together ?? (load && readInTenant(deps.db, bearer, load)),
+    loaded: async () =>
+      together ?? (load && (fromReplica ? readReplica : readInTenant)(deps.db, bearer, load)),
+  }
+}
+
+/**
+ * Reads from the replica, and from the primary while the replica is away. The caller was read from the primary before: an ended
+ * session, or a role taken away, has its effect at once.
+ */
+async function readReplica<T>(
+  db: PathDeps['db'],
+  scope: Bearer,
+  load: (read: Read) => Promise<T>,
+): Promise<T> {
+  try {
+    return await readInTenant({ api: db.replica ?? db.api }, scope, load)
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error
+    return readInTenant(db, scope, load)
   }
 }
 

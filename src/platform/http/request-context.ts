@@ -46,7 +46,7 @@ export interface PathDeps {
   budget: CallBudget
   /** ms since 1970 */
   clock: () => number
-  db: Pick<Databases, 'api'>
+  db: Pick<Databases, 'api' | 'replica'>
   loadAuthContext: LoadAuthContext
   loadPolicies: LoadPolicies
   recordDecision: RecordDecision

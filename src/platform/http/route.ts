@@ -62,6 +62,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   refusals?: number[]
   /** The route checks the token of an application itself. */
   applicationToken?: boolean
+  /** What it loads is read from DATABASE_READ_URL, if that is set: it may be a moment old. Only for what is never changed. */
+  fromReplica?: boolean
   /** The answer contains a token, code or secret. */
   secret?: boolean
   /**

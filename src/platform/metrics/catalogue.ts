@@ -91,7 +91,7 @@ export const catalogue = {
   ),
   dbConnections: gauge(
     'db_pool_connections',
-    'Connections to Postgres, by pool (named for its role; `_reads`: reads of one statement) and state (busy, idle, connecting)',
+    'Connections to Postgres, by pool (named for its role; `replica`: DATABASE_READ_URL) and state (busy, idle, connecting)',
     ['pool', 'state'],
   ),
   dbConnectionsMax: gauge('db_pool_connections_max', 'Limit of the connections of a pool', ['pool']),
