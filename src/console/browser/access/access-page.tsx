@@ -178,6 +178,7 @@ function Results({
 }) {
   const { kind, type, id } = asked
   const { ids, token } = found
+  const isOpen = !id && kind !== 'resources'
   const refused = kind === 'actions' && id ? known.actions.filter((one) => isRefused(one, type, ids)) : []
   const summary = texts.found[kind](ids.length) + (token ? texts.andMore : '')
   return (
@@ -194,8 +195,8 @@ function Results({
       }
     >
       {ids.length + refused.length === 0 ? (
-        <Empty icon="lock" title={texts.none[kind]}>
-          {id || kind === 'resources' ? texts.noneAbout : texts.noneWithoutId}
+        <Empty icon="lock" title={isOpen ? texts.whichObject : texts.none[kind]}>
+          {isOpen ? texts.noneWithoutId : texts.noneAbout}
         </Empty>
       ) : (
         <ul className="rows">

@@ -28,6 +28,7 @@ export const texts = {
     resources: 'There is nothing on which they may do it',
   },
   withoutId: 'These need no object. Give the id of one to see what may be done to it.',
+  whichObject: 'Which object?',
   noneWithoutId:
     'The question was about a new object or the list. For a change of an object that exists, give its id.',
   noneAbout: 'Roles and policies together permit nothing here.',

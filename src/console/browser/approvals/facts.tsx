@@ -9,7 +9,7 @@ const { request: words } = texts
 
 /** The policy that asked, with a link for those who may read it. */
 function PolicyName({ id }: { id: string }) {
-  const name = <ObjectName type="policy" id={id} />
+  const name = <ObjectName short type="policy" id={id} />
   return useMay()('policy:read') ? (
     <Link to="/policies/$id" params={{ id }}>
       {name}

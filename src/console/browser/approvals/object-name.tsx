@@ -17,8 +17,8 @@ const names: Record<string, ReadName> = {
   policy: async (_, id) => (await call('GET /policies/{id}/', { path: { id } })).name,
 }
 
-/** An object of the service: its name while it exists, and its id. */
-export function ObjectName({ type, id }: { type: string; id: string | null }) {
+/** An object of the service: its name while it exists, and its id; `short` shows one of them. */
+export function ObjectName({ type, id, short }: { type: string; id: string | null; short?: boolean }) {
   const { id: tenant } = useProfile().current_tenant
   const read = names[type]
   const { data } = useQuery({
@@ -27,6 +27,7 @@ export function ObjectName({ type, id }: { type: string; id: string | null }) {
     enabled: read !== undefined && id !== null,
     retry: false,
   })
+  if (short) return <bdi>{data ?? id}</bdi>
   return (
     <>
       {type.replaceAll('_', ' ')}{' '}

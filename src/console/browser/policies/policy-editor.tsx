@@ -5,7 +5,7 @@ import { Icon } from '../parts/icon.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Card } from '../parts/page.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { documentIn, textOf } from './document.ts'
+import { documentIn, newDocument, textOf } from './document.ts'
 import { PolicyForm } from './policy-form.tsx'
 import { type Checked, useCheck } from './remarks.ts'
 import { texts } from './texts.ts'
@@ -41,27 +41,31 @@ export function PolicyEditor({
     ...more.filter(({ detail }) => !remarks.some((one) => one.detail === detail)),
   ])
   const document = documentIn(text)
+  // A document that is not begun has faults that its author knows of.
+  const isBlank = id === null && text === textOf(newDocument)
   return (
     <Card>
       <div className="card-bar">
         <Segments label={words.view} options={words.views} value={view} onChange={setView} />
         {view === 'text' && !isReadOnly && <span className="muted small editor-hint">{words.hint}</span>}
-        <Status
-          state={isReadOnly ? 'valid' : state}
-          count={remarks.length}
-          onClick={() => {
-            setView('text')
-            const [first] = remarks
-            if (first) goTo.current(first.pointer)
-          }}
-        />
+        {!isBlank && (
+          <Status
+            state={isReadOnly ? 'valid' : state}
+            count={remarks.length}
+            onClick={() => {
+              setView('text')
+              const [first] = remarks
+              if (first) goTo.current(first.pointer)
+            }}
+          />
+        )}
       </div>
       {view === 'text' ? (
         <JsonEditor
           label={words.label}
           text={text}
           onChange={onChange}
-          remarks={shown}
+          remarks={isBlank ? none : shown}
           complete={completePolicy(known)}
           isReadOnly={isReadOnly}
           onReady={(go) => {

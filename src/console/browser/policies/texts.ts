@@ -3,7 +3,7 @@ export const texts = {
   about:
     'Rules of your organisation that come on top of roles. A deny is stronger than a gate, and a gate than an allow.',
   create: 'New policy',
-  search: 'Search by name',
+  search: 'Name begins with',
   anyEffect: 'Any effect',
   anyState: 'Any state',
   anyMode: 'Any mode',
