@@ -46,6 +46,11 @@ export const limitSettings = {
   ),
   LIMIT_SERVICE_ACCOUNTS: setting(wholeNumber(0, 1_000), 100, 'Service accounts that a tenant can have'),
   LIMIT_DEPARTMENTS: setting(wholeNumber(0, 100_000), 1_000, 'Departments that a tenant can have'),
+  LIMIT_POLICY_MODULES: setting(
+    wholeNumber(0, 100),
+    20,
+    'Policies of the kind `rego` that a tenant can have; with 0, tenants cannot write any',
+  ),
   LIMIT_DECISION_MS_PER_REQUEST: setting(
     wholeNumber(1, 60_000),
     1_000,

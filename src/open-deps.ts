@@ -4,6 +4,7 @@ import { createApprovals } from './authorization/approvals/approvals.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { shadowCounter } from './authorization/decisions/shadow-counts.ts'
 import { policyLoader } from './authorization/policies/load-policies.ts'
+import { switchOffLateModules } from './authorization/policies/switch-off-late-modules.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
@@ -66,7 +67,7 @@ export async function openDeps(
   const readUrl = config.DATABASE_READ_URL
   const replica = readUrl && openMeasuredPool(readUrl, { ...common, size }, { name: 'replica', metrics })
   const db = { api, system, ...(replica && { replica }) }
-  const measured = measureEngine(engine, metrics)
+  const measured = switchOffLateModules(measureEngine(engine, metrics), { db, log }, clock)
   const limit = config.LIMIT_DECISION_MS_PER_SECOND
   const access = budgetEngine(measured, limit)
   // Shadow policies have a budget of their own, so that they never take that of real decisions.
@@ -87,7 +88,7 @@ export async function openDeps(
     await Promise.all(Object.values(db).map((pool) => pool.end()))
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
-  const loadPolicies = measurePolicies(policyLoader({ db }), metrics)
+  const loadPolicies = measurePolicies(policyLoader({ db, access }), metrics)
   const recordDecision = measureLog(
     decisionLog({ db, log, metrics, config, access: shadowAccess, shadowCounts }),
     metrics,

@@ -186,7 +186,7 @@ t.test('a fault in the rules is 422 with its position, in a plain field 400', as
     priority: 1.5,
     valid_from: 'soon',
     is_active: 'yes',
-    kind: 'rego',
+    kind: 'yaml',
     resource_types: ['A B'],
   })) {
     const { status, body } = await owner.post(policies, { ...denyInvitations, [field]: value })

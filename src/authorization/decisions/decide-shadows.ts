@@ -46,12 +46,15 @@ const changes: Record<Effect, ShadowOutcome> = {
 function outcomeOf(before: Decision, decide: () => Decision, policyId: string): ShadowOutcome {
   try {
     const after = decide()
+    if (after.reasons.some(({ code, policy_id }) => policy_id === policyId && isFault(code))) return 'error'
     if (after.effect !== before.effect) return changes[after.effect]
     return after.matched.some(({ policy_id }) => policy_id === policyId) ? 'applied' : 'none'
   } catch {
     return 'error'
   }
 }
+
+const isFault = (code: string) => code === 'policy_timeout' || code === 'policy_failed'
 
 /** Whether enforcing the policy would change the effect. */
 export const wouldChange = ({ outcome }: ShadowResult): boolean => outcome.startsWith('would_')

@@ -6,6 +6,7 @@ import { compilePolicy } from '../../policy-engine/compile/compile-policy.ts'
 import { emptySlice } from '../../policy-engine/compile/slice.ts'
 import { type ExplainedPolicy, explanationSentences } from '../../policy-engine/evaluate/explain.ts'
 import { sentenceOf } from '../../policy-engine/evaluate/reasons.ts'
+import { findModuleOf, unzipped } from '../policies/module-store.ts'
 import { readPolicySchema, roleFinder } from '../policies/policy-schema.ts'
 import { findVersion } from '../policies/store.ts'
 import { type Hints, hintsOf } from './answer-schemas.ts'
@@ -57,19 +58,33 @@ function doubts({ action, resource_type: type }: DecisionRow, hints: Hints): str
 async function policiesOf({ db }: Deps, caller: Caller, row: DecisionRow): Promise<ExplainedPolicy[]> {
   const { tenantId } = caller
   const { schema, versions } = await inTenant(db, caller, async (tx) => {
-    const versions = []
-    for (const { policy_id, version } of row.matched)
-      versions.push(await findVersion(tx, tenantId, policy_id, version))
+    const versions = await Promise.all(
+      row.matched.map(async ({ policy_id, version }) => {
+        const [found, module] = await Promise.all([
+          findVersion(tx, tenantId, policy_id, version),
+          findModuleOf(tx, tenantId, policy_id, version),
+        ])
+        return { version: found, module }
+      }),
+    )
     return { schema: await readPolicySchema(tx, tenantId), versions }
   })
   const context = { attributes: schema.attributes, role: roleFinder(schema) }
-  return versions.flatMap((version) => {
-    if (!version) return []
-    const result = compilePolicy(version.source, context)
+  return versions.flatMap(({ version, module }) => {
+    if (!version || (version.source.module !== undefined && !module)) return []
+    const result = compilePolicy(version.source, { ...context, ...(module && { module }) })
     // It cannot be compiled if one of its attributes was deleted since.
     return 'faults' in result
       ? []
-      : [{ id: version.policy_id, compiled: result.policy, document: result.document }]
+      : [
+          {
+            id: version.policy_id,
+            version: version.version,
+            compiled: result.policy,
+            document: result.document,
+            wasm: module && unzipped(module.zipped),
+          },
+        ]
   })
 }
 

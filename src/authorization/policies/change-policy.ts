@@ -1,13 +1,13 @@
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import type { Versions } from '../../platform/db/version.ts'
-import { managedByApplication, notFound } from '../../platform/errors.ts'
+import { invalidField, managedByApplication, notFound } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import type { Target } from '../../platform/http/route.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { type Compiled, checksumOf } from './compile-body.ts'
-import { draftOf, type NewPolicyBody, type PolicyChange } from './policy-body.ts'
+import { draftOf, kindOf, type NewPolicyBody, type PolicyChange } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
 import { findTarget, type PolicyTarget } from './read-policy.ts'
 import { findVersion, type PolicyRow } from './store.ts'
@@ -31,7 +31,9 @@ export async function planChange(
   asked: { body: PolicyChange; ifMatch: Versions; text: () => string },
 ): Promise<Plan> {
   assertAmong(asked.ifMatch, row.version)
-  const { change_reason: reason, kind: _kind, ...change } = asked.body
+  const { change_reason: reason, kind = row.kind, ...change } = asked.body
+  if (kind !== row.kind)
+    throw invalidField('kind', 'The kind of a policy does not change. Make a new policy.')
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const body = { ...draftOf(row), ...given }
   const plan = await planOf(deps, caller, {
@@ -81,7 +83,7 @@ export async function planRollback(
     id: row.id,
     current: row,
     schema,
-    body: { ...earlier.source, kind: 'json' },
+    body: { ...earlier.source, kind: kindOf(earlier.source) },
     reason: reason || `Back to version ${version}`,
     text,
   })

@@ -5,6 +5,7 @@ import { compilePolicy } from '../../policy-engine/compile/compile-policy.ts'
 import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Fault, Warning } from '../../policy-engine/compile/policy-document.ts'
 import { locate } from './locate.ts'
+import type { StoredModule } from './module-store.ts'
 import type { Draft } from './policy-body.ts'
 import { type PolicySchema, roleFinder } from './policy-schema.ts'
 import type { NewPolicy, Rules } from './store.ts'
@@ -16,6 +17,8 @@ export interface Compiled {
   compiled: CompiledPolicy
   warnings: readonly Warning[]
   checksum: string
+  /** null unless the policy is of the kind rego */
+  module: StoredModule | null
 }
 
 export type PatternCost = (pattern: string) => number | undefined
@@ -23,7 +26,7 @@ export type PatternCost = (pattern: string) => number | undefined
 /**
  * Compiles a policy with the tenant's roles and attributes. Throws 400 if `valid_until` is not after `valid_from`, and
  * 422 `policy_invalid` for faults in the rules, each with its line and column in `text`; `at` is the JSON Pointer of the
- * policy in the text.
+ * policy in the text. `module` is the compiled module of a policy of the kind rego.
  */
 export function compileBody(
   body: Draft,
@@ -31,16 +34,25 @@ export function compileBody(
   patternCostUs: PatternCost | undefined,
   text: () => string,
   at = '',
+  module: StoredModule | null = null,
 ): Compiled {
-  const { subjects, conditions, approval, obligations, kind: _kind, ...fields } = body
+  const { subjects, conditions, approval, obligations, module: source, kind: _kind, ...fields } = body
   if (fields.valid_from !== null && fields.valid_until !== null && fields.valid_until <= fields.valid_from)
     throw invalidField('valid_until', 'valid_until has to be after valid_from.')
   const result = compilePolicy(
-    { ...fields, subjects, conditions, approval, obligations },
+    {
+      ...fields,
+      subjects,
+      conditions,
+      approval,
+      obligations,
+      ...(module && { module: source ?? undefined }),
+    },
     {
       attributes: schema.attributes,
       role: roleFinder(schema),
       ...(patternCostUs && { patternCostUs }),
+      ...(module && { module }),
     },
   )
   if ('faults' in result) throw policyInvalid(result.faults, text(), at)
@@ -50,8 +62,9 @@ export function compileBody(
     conditions: document.conditions,
     approval: document.approval,
     obligations: document.obligations,
+    ...(module && { module: document.module }),
   }
-  return { fields, rules, compiled, warnings, checksum: checksumOf({ ...fields, ...rules }) }
+  return { fields, rules, compiled, warnings, module, checksum: checksumOf({ ...fields, ...rules }) }
 }
 
 /** 422 with the position of each fault in the text of the request. */

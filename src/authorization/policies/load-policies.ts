@@ -3,6 +3,7 @@ import { readInTenant } from '../../platform/db/read.ts'
 import type { LoadPolicies, PoliciesInForce } from '../../platform/http/policies-in-force.ts'
 import { AuthorizationUnavailable } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
+import { withModules } from './module-store.ts'
 import { type SlicedPolicies, slicePolicies } from './slice-policies.ts'
 import { readTenantPolicies } from './store.ts'
 
@@ -13,7 +14,7 @@ const maxBytes = 64 * 1024 * 1024
  * entry is used only for the policy revision in the request's auth context. Other revisions are read again, once for
  * simultaneous requests.
  */
-export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPolicies {
+export function policyLoader({ db, access }: Pick<Deps, 'db' | 'access'>, limit = maxBytes): LoadPolicies {
   const kept = createLruCache<SlicedPolicies>(limit)
   const loading = new Map<string, Promise<PoliciesInForce>>()
 
@@ -23,7 +24,9 @@ export function policyLoader({ db }: Pick<Deps, 'db'>, limit = maxBytes): LoadPo
     // A later revision is correct too: it was committed before this request is decided.
     if (read.revision < revision)
       throw new AuthorizationUnavailable(new Error('the policies are out of date'))
-    const policies: SlicedPolicies = slicePolicies(read, () => {
+    const complete = await withModules(db, scope, read)
+    if (complete !== read) await access.warmModules()
+    const policies: SlicedPolicies = slicePolicies(complete, () => {
       if (kept.get(tenantId) === policies) kept.set(tenantId, policies, policies.bytes())
     })
     kept.set(tenantId, policies, policies.bytes())

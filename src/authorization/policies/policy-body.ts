@@ -50,7 +50,7 @@ const fields = {
   description: z
     .string('Give the description as text.')
     .max(2000, 'A description may have 2000 characters at most.'),
-  kind: z.literal('json', 'Policies are of the kind json.'),
+  kind: z.enum(['json', 'rego'], 'The kind is json or rego.'),
   effect: z.enum(policyEffects, 'The effect is allow, deny or require_approval.'),
   actions: z
     .array(actionName, 'Give actions as a list.')
@@ -75,11 +75,20 @@ in_cidr not_in_cidr contains_any contains_all subset_of in_department\`, as its 
 another attribute. Absent or null: always true. 422 \`policy_invalid\` says what is wrong and where.`
 const conditionsExample = { attribute: 'resource.tonnage', operator: 'gt', value: 5000 }
 
+const moduleForm = `Of the kind rego, in place of conditions: Rego of the package \`policy\`, up to 64 KiB, with a set \`deny\` or
+\`allow\`, as its effect. 409 \`compiler_unavailable\` if the service has no compiler.`
+const moduleExample =
+  'package policy\n\ndeny contains "Too heavy for the night." if {\n\tinput.environment.hour >= 22\n\tinput.resource.tonnage > 5000\n}\n'
+
 const rulesFields = {
   subjects: rules.optional(),
   conditions: z.unknown().optional().meta({ description: conditionsForm, example: conditionsExample }),
   approval: rules.optional(),
   obligations: rules.optional(),
+  module: z
+    .string('Give the module as text.')
+    .nullish()
+    .meta({ description: moduleForm, example: moduleExample }),
 }
 
 /** Why a policy is changed. */
@@ -141,3 +150,7 @@ export function draftOf({ rules, ...row }: PolicyRow): Draft & Rules {
     ...rules,
   }
 }
+
+/** The kind of stored rules. */
+export const kindOf = ({ module }: Pick<Rules, 'module'>): 'json' | 'rego' =>
+  module === undefined ? 'json' : 'rego'

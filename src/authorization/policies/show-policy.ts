@@ -3,13 +3,14 @@ import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { warningCodes } from '../../policy-engine/compile/policy-document.ts'
 import { effectSchema, obligationSchema } from '../decisions/answer-schemas.ts'
+import { kindOf } from './policy-body.ts'
 import type { PolicyRow, Rules, Source, VersionRow } from './store.ts'
 import type { Written } from './write-policy.ts'
 
 const document = {
   name: z.string(),
   description: z.string(),
-  kind: z.literal('json'),
+  kind: z.enum(['json', 'rego']),
   effect: effectSchema,
   resource_types: z.array(z.string()),
   actions: z.array(z.string()),
@@ -21,6 +22,10 @@ const document = {
   conditions: z.unknown().meta({
     description: '`{all|any|none: […]}` or `{attribute, operator, value|value_from}`; null: always true',
   }),
+  module: z
+    .string()
+    .nullable()
+    .meta({ description: 'Of the kind rego: the text of its module, in place of conditions' }),
   approval: z
     .object({
       quorum: z.int(),
@@ -48,6 +53,10 @@ export const policySchema = z
     is_optional: z.boolean().meta({
       description: 'Of a managed policy: whether you can turn it on and off with `is_active`',
     }),
+    module_off_at: timestamp.nullable().meta({
+      description:
+        'When its module was switched off, because it took too much time; until a new version it denies',
+    }),
     created_by: z.uuid().nullable().meta({ description: 'Null for a managed policy' }),
     created_at: timestamp,
     updated_at: timestamp,
@@ -74,13 +83,23 @@ type Roles = Written['roles']
 
 /** A policy as callers read it, with the names of roles. */
 export function showPolicy(row: PolicyRow, roles: Roles, warnings?: Written['warnings']) {
-  const { rules, valid_from, valid_until, created_at, updated_at, chosen_active: _chosen, ...rest } = row
+  const {
+    rules,
+    valid_from,
+    valid_until,
+    created_at,
+    updated_at,
+    module_off_at,
+    chosen_active: _,
+    ...rest
+  } = row
   return {
     ...rest,
     created_by: authorOf(row.created_by),
     ...showRules(rules, roles),
     valid_from: momentOf(valid_from),
     valid_until: momentOf(valid_until),
+    module_off_at: momentOf(module_off_at),
     created_at: rfc3339(created_at),
     updated_at: rfc3339(updated_at),
     ...(warnings && { warnings: [...warnings] }),
@@ -89,14 +108,14 @@ export function showPolicy(row: PolicyRow, roles: Roles, warnings?: Written['war
 
 /** A version of a policy as callers read it. */
 export function showVersion(row: VersionRow, roles: Roles) {
-  const { subjects, conditions, approval, obligations, valid_from, valid_until, ...fields }: Source =
+  const { subjects, conditions, approval, obligations, module, valid_from, valid_until, ...fields }: Source =
     row.source
   return {
     policy_id: row.policy_id,
     version: row.version,
     ...fields,
-    kind: 'json' as const,
-    ...showRules({ subjects, conditions, approval, obligations }, roles),
+    kind: kindOf({ module }),
+    ...showRules({ subjects, conditions, approval, obligations, module }, roles),
     valid_from: momentOf(valid_from),
     valid_until: momentOf(valid_until),
     checksum: row.checksum,
@@ -111,12 +130,13 @@ const authorOf = (id: string) => (id === nilUuid ? null : id)
 
 const momentOf = (ms: number | null) => (ms === null ? null : rfc3339(ms))
 
-function showRules({ subjects, conditions, approval, obligations }: Rules, roles: Roles) {
+function showRules({ subjects, conditions, approval, obligations, module }: Rules, roles: Roles) {
   const names = new Map(roles.map(({ id, name }) => [id, name]))
   const named = (ids: readonly string[]) => ids.map((id) => names.get(id) ?? id)
   return {
     subjects: { ...subjects, roles: named(subjects.roles) },
     conditions,
+    module: module ?? null,
     approval: approval && { ...approval, approver: { roles: named(approval.approver.roles) } },
     obligations,
   }

@@ -41,7 +41,10 @@ export function slicePolicies(
   const departments = stored.some(({ compiled }) => readDepartments(Object.keys(compiled.attributes)))
     ? all
     : null
-  const base = 1_000 + stored.reduce((sum, policy) => sum + 2 * policy.bytes, 0) + bytesOf(departments)
+  const base =
+    1_000 +
+    stored.reduce((sum, { bytes, wasm }) => sum + 2 * bytes + (wasm?.length ?? 0), 0) +
+    bytesOf(departments)
 
   const select = (resourceType: string, action: string, now: number): Selection => {
     const kind = kindOf(resourceType, action)

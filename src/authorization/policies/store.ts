@@ -6,12 +6,13 @@ import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy.ts'
+import type { CompiledPolicy, SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Departments } from '../../policy-engine/compile/departments.ts'
 import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import type { StoredModule } from './module-store.ts'
 
-/** The rules of a policy as stored, with roles as ids. The other parts are plain fields. */
-export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations'>
+/** The rules of a policy as stored, with roles as ids. The other parts are plain fields. Only the kind rego has a module. */
+export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations' | 'module'>
 
 const rules = z.custom<Rules>((value) => typeof value === 'object' && value !== null)
 const compiled = z.custom<CompiledPolicy>((value) => (value as CompiledPolicy | null)?.form === 1)
@@ -20,7 +21,7 @@ const policyRow = z.object({
   id: z.uuid(),
   name: z.string(),
   description: z.string(),
-  kind: z.literal('json'),
+  kind: z.enum(['json', 'rego']),
   effect: z.enum(policyEffects),
   resource_types: z.array(z.string()),
   actions: z.array(z.string()),
@@ -36,6 +37,7 @@ const policyRow = z.object({
   managed_as: z.string().nullable(),
   is_optional: z.boolean(),
   chosen_active: z.boolean().nullable(),
+  module_off_at: z.number().nullable(),
   created_by: z.uuid(),
   created_at: z.number(),
   updated_at: z.number(),
@@ -45,7 +47,8 @@ export type PolicyRow = z.infer<typeof policyRow>
 
 const columns = sql.fragment`
   id, name, description, kind, effect, resource_types, actions, rules, mode, priority, valid_from, valid_until,
-  is_active, version, checksum, managed_by, managed_as, is_optional, chosen_active, created_by, created_at, updated_at`
+  is_active, version, checksum, managed_by, managed_as, is_optional, chosen_active, module_off_at, created_by,
+  created_at, updated_at`
 
 const name = z.string().min(1, 'Name what to look for.').max(127, 'This may have 127 characters at most.')
 
@@ -116,10 +119,11 @@ const inStore = z.object({
   valid_until: z.number().nullable(),
   compiled,
   bytes: z.number(),
+  is_off: z.boolean().optional(),
 })
 
 /** An active policy as the engine needs it; `bytes` is the length of its compiled text. */
-export type PolicyInStore = z.infer<typeof inStore>
+export type PolicyInStore = z.infer<typeof inStore> & Pick<SlicePolicy, 'wasm'>
 
 const activeRow = z.union([
   inStore.extend({ revision: z.number() }),
@@ -164,10 +168,10 @@ const otherRow = z.object({ name: z.string(), parent_id: z.uuid().nullable(), is
 export async function listActivePolicies(
   read: Read,
   tenantId: string,
-): Promise<{ revision: number; policies: PolicyInStore[] }> {
+): Promise<{ revision: number; policies: z.infer<typeof inStore>[] }> {
   const rows = await read.any(sql.type(activeRow)`
     select t.policy_revision as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
-           p.compiled, octet_length(p.compiled::text) as bytes
+           p.compiled, octet_length(p.compiled::text) as bytes, p.module_off_at is not null as is_off
     from tenants t left join policies p on p.tenant_id = t.id and p.is_active
     where t.id = ${tenantId}`)
   const [first] = rows
@@ -196,6 +200,7 @@ export interface NewPolicy {
     | 'id'
     | 'rules'
     | 'kind'
+    | 'module_off_at'
     | 'version'
     | 'checksum'
     | 'created_by'
@@ -206,6 +211,8 @@ export interface NewPolicy {
   rules: Rules
   compiled: CompiledPolicy
   checksum: string
+  /** null unless it is of the kind rego */
+  module: StoredModule | null
   managed: Managed
   authorId: string
   at: number
@@ -218,11 +225,11 @@ export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
   const { tenantId, id, fields: f, rules, compiled, checksum, managed: m, authorId } = policy
   const at = moment(policy.at)
   tx.later(sql.unsafe`
-    insert into policies (tenant_id, id, name, description, effect, resource_types, actions, rules, mode, priority,
+    insert into policies (tenant_id, id, name, description, kind, effect, resource_types, actions, rules, mode, priority,
                           valid_from, valid_until, is_active, version, checksum, compiled, managed_by, managed_as,
                           is_optional, chosen_active, created_by, created_at, updated_at)
-    values (${tenantId}, ${id}, ${f.name}, ${f.description}, ${f.effect}, ${sql.array(f.resource_types, 'text')},
-            ${sql.array(f.actions, 'text')}, ${jsonb(rules)}, ${f.mode}, ${f.priority}, ${moment(f.valid_from)},
+    values (${tenantId}, ${id}, ${f.name}, ${f.description}, ${policy.module ? 'rego' : 'json'}, ${f.effect},
+            ${sql.array(f.resource_types, 'text')}, ${sql.array(f.actions, 'text')}, ${jsonb(rules)}, ${f.mode}, ${f.priority}, ${moment(f.valid_from)},
             ${moment(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)},
             ${m.managed_by}, ${m.managed_as}, ${m.is_optional}, ${m.chosen_active}, ${authorId}, ${at}, ${at})`)
 }
@@ -235,7 +242,7 @@ export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean>
       resource_types = ${sql.array(f.resource_types, 'text')}, actions = ${sql.array(f.actions, 'text')},
       rules = ${jsonb(rules)}, mode = ${f.mode}, priority = ${f.priority}, valid_from = ${moment(f.valid_from)},
       valid_until = ${moment(f.valid_until)}, is_active = ${f.is_active}, version = ${policy.version},
-      checksum = ${checksum}, compiled = ${jsonb(compiled)}, is_optional = ${m.is_optional},
+      checksum = ${checksum}, compiled = ${jsonb(compiled)}, module_off_at = null, is_optional = ${m.is_optional},
       chosen_active = ${m.chosen_active}, updated_at = ${moment(policy.at)}
     where tenant_id = ${tenantId} and id = ${id} and version = ${policy.version - 1} returning id`)
   return replaced !== null
@@ -280,9 +287,12 @@ const source = z.custom<Source>((value) => typeof value === 'object' && value !=
 /** Appends a version to the history. Versions never change. */
 export async function insertVersion(tx: Tx, policy: NewPolicy, reason: string): Promise<void> {
   tx.later(sql.unsafe`
-    insert into policy_versions (tenant_id, id, policy_id, version, source, checksum, author_id, reason, created_at)
+    insert into policy_versions (tenant_id, id, policy_id, version, source, checksum, author_id, reason, created_at,
+                                 module_key, module_reads, module)
     values (${policy.tenantId}, ${timeOrderedId(policy.at)}, ${policy.id}, ${policy.version}, ${sql.jsonb({ ...policy.fields, ...policy.rules } as never)},
-            ${policy.checksum}, ${policy.authorId}, ${reason}, ${sql.timestamp(new Date(policy.at))})`)
+            ${policy.checksum}, ${policy.authorId}, ${reason}, ${sql.timestamp(new Date(policy.at))},
+            ${policy.module?.key ?? null}, ${policy.module ? sql.jsonb(policy.module.attributes as never) : null},
+            ${policy.module ? sql.binary(policy.module.zipped) : null})`)
 }
 
 const versionRow = z.object({

@@ -107,6 +107,7 @@ function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
     obligations: [...decision.obligations],
     missing_attributes: about.missing_attributes,
     trace: about.trace,
+    messages: about.messages,
   }
 }
 

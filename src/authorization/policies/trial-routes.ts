@@ -20,6 +20,7 @@ const testAnswer = z
       .unknown()
       .optional()
       .meta({ description: 'The condition, with the values that it was compared with' }),
+    messages: z.array(z.string()).optional().meta({ description: 'Of the kind rego: what its module says' }),
     cases: z.array(
       z.object({ name: z.string(), effect: effectSchema, expect: effectSchema, passed: z.boolean() }),
     ),

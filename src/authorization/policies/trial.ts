@@ -7,8 +7,10 @@ import type { CompiledPolicy } from '../../policy-engine/compile/compiled-policy
 import type { ExplainedPolicy } from '../../policy-engine/evaluate/explain.ts'
 import { compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
+import { unzipped, withModules } from './module-store.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import type { PolicySchema } from './policy-schema.ts'
+import { prepareModule } from './prepare-module.ts'
 import { budgetFault } from './slice-budget.ts'
 import { slicePolicies } from './slice-policies.ts'
 import { type PolicyRow, readTenantPolicies, type TenantPolicies } from './store.ts'
@@ -39,19 +41,23 @@ export async function startTrial(
 ): Promise<Trial> {
   const { tenantId } = caller
   const { id, version } = row ?? { id: nilUuid, version: 1 }
-  const active = await inTenant(deps.db, caller, (tx) => readTenantPolicies(tx, tenantId))
+  const read = await inTenant(deps.db, caller, (tx) => readTenantPolicies(tx, tenantId))
+  const active = await withModules(deps.db, caller, read)
   // The patterns of a stored policy were measured when it was written.
   const cost = draft && (await measurePatterns(draft.conditions))
   const body = draft ?? (row && draftOf(row))
   if (!body) throw new Error('A new policy has no stored rules to try')
-  const { fields, rules, compiled } = compileBody(body, schema, cost, text, draft ? '/draft' : '')
-  const tried = { ...inTrial(id, version, fields, compiled), bytes: 0 }
+  const at = draft ? '/draft' : ''
+  const module = await prepareModule(deps, caller, body, { policyId: id, text, at })
+  const { fields, rules, compiled } = compileBody(body, schema, cost, text, at, module)
+  const wasm = module && unzipped(module.zipped)
+  const tried = { ...inTrial(id, version, fields, compiled), bytes: 0, is_off: false, wasm }
   const fault = budgetFault(tenantId, tried, active.policies)
-  if (fault) throw policyInvalid([fault], text(), draft ? '/draft' : '')
+  if (fault) throw policyInvalid([fault], text(), at)
   const others = active.policies.filter((policy) => policy.id !== id)
   const replay = { ...active, policies: [...others, tried] }
   return {
-    tested: { id, compiled, document: { ...fields, ...rules } },
+    tested: { id, version, wasm, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,
     policies: slicePolicies(replay),
     replay,

@@ -9,8 +9,10 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
 import { type Compiled, compileBody, policyInvalid } from './compile-body.ts'
 import { measurePatterns } from './measure-patterns.ts'
+import { countModules } from './module-store.ts'
 import { type Draft, draftOf } from './policy-body.ts'
 import { type PolicySchema, readPolicySchema, samePolicySchema } from './policy-schema.ts'
+import { prepareModule, tooManyModules } from './prepare-module.ts'
 import { type ActivePolicy, budgetFault } from './slice-budget.ts'
 import {
   countOwnPolicies,
@@ -54,7 +56,8 @@ export async function planOf(
   { body, ...asked }: Omit<Plan, 'compiled' | 'measuredAt'> & { body: Draft },
 ): Promise<Plan> {
   const cost = await measurePatterns(body.conditions)
-  const compiled = compileBody(body, asked.schema, cost, asked.text)
+  const module = await prepareModule(deps, caller, body, { policyId: asked.id, text: asked.text })
+  const compiled = compileBody(body, asked.schema, cost, asked.text, '', module)
   const ofTenant = await tenantWarnings(deps, caller, { id: asked.id, compiled })
   const plan = { ...asked, compiled: { ...compiled, warnings: [...compiled.warnings, ...ofTenant] } }
   return { ...plan, measuredAt: await measure(deps, caller, plan) }
@@ -83,6 +86,7 @@ export async function writePolicy(
     rules,
     compiled: compiled.compiled,
     checksum,
+    module: compiled.module,
     managed: current
       ? { ...managedPart(current), chosen_active: chosenActive(current, fields.is_active) }
       : unmanaged,
@@ -98,6 +102,8 @@ export async function writePolicy(
   else if (!(await replacePolicy(tx, policy))) return overtaken
   if ((await countOwnPolicies(tx, tenantId)) > maxPolicies)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
+  if (policy.module && (await countModules(tx, tenantId)) > deps.config.LIMIT_POLICY_MODULES)
+    throw tooManyModules(deps.config.LIMIT_POLICY_MODULES)
   await insertVersion(tx, policy, plan.reason)
   await deleteOldVersions(tx, policy, deps.config.LIMIT_POLICY_VERSIONS)
   await appendEvent(tx, {

@@ -205,6 +205,7 @@ async function writeManaged(
     rules,
     compiled,
     checksum,
+    module: null,
     managed: {
       managed_by: application,
       managed_as: key,

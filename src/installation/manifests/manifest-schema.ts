@@ -64,7 +64,7 @@ export const manifestSchema = (allowPrivate: boolean) =>
     policies: entries(
       key,
       z.strictObject({
-        ...draftPolicy.omit({ kind: true }).shape,
+        ...draftPolicy.omit({ kind: true, module: true }).shape,
         optional: z.boolean('Give optional as true or false.').default(false),
       }),
       'policies',

@@ -30,6 +30,7 @@ type AuditAction =
   | 'approval_request:execute'
   | 'approval_request:expire'
   | 'manifest:apply'
+  | 'policy:switch_off'
   | 'webhook:disable'
   | 'webhook:throttle'
 

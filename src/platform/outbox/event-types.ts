@@ -64,7 +64,7 @@ export const eventTypes = {
   'tenant.mail_refused': z.strictObject({ mail_id: id, template: z.string() }),
   ...family(
     'authorization.policy',
-    ['created', 'updated', 'deleted'],
+    ['created', 'updated', 'deleted', 'switched_off'],
     z.strictObject({ policy_id: id, version: z.int().positive() }),
   ),
   ...family(

@@ -5,11 +5,12 @@ import {
   checkCondition,
   isEmptyCondition,
 } from './check-condition.ts'
-import type { CompiledPolicy, Leaf } from './compiled-policy.ts'
+import { type CompiledPolicy, isModuleFinding, type Leaf } from './compiled-policy.ts'
 import { proofOf } from './condition-proof.ts'
 import { conditionWarnings } from './condition-warnings.ts'
 import type { AttributeCatalogue, Condition, DataType } from './conditions.ts'
 import { attributeOf, derivedFrom } from './departments.ts'
+import { checkModule, type ModuleReads, withModule } from './module-policy.ts'
 import { checkObligations } from './obligations.ts'
 import { parsePart } from './parse-part.ts'
 import {
@@ -27,6 +28,8 @@ import { maxSliceCostUs } from './slice-size.ts'
 interface CompileContext extends ConditionContext {
   /** the id of a role by name or id; undefined if the tenant has no such role */
   role: (nameOrId: string) => string | undefined
+  /** the module of the source, compiled; required if the source has one */
+  module?: ModuleReads | undefined
 }
 
 export type Compiled =
@@ -47,11 +50,14 @@ export function compilePolicy(source: PolicySource, context: CompileContext): Co
   const subjects = checkedSubjects(source.subjects, context, faults)
   const approval = checkedApproval(source.approval, context, faults)
   const obligations = checkObligations(source.obligations, source.actions, faults)
-  const checked = checkCondition(source.conditions, context)
+  const checked =
+    source.module === undefined
+      ? checkCondition(source.conditions, context)
+      : checkModule(source, context.module, context.attributes)
   faults.push(...checked.faults)
   const conditions = isEmptyCondition(source.conditions) ? null : (source.conditions as Condition)
   const document: PolicyDocument = { ...source, subjects, conditions, approval, obligations }
-  const policy = compiled(document, checked.condition, context.attributes)
+  const policy = withModule(compiled(document, checked.condition, context.attributes), context)
   if (policy.costUs > maxSliceCostUs) faults.push(tooCostly)
   return faults.length > 0
     ? { faults }
@@ -104,6 +110,7 @@ function compiled(
   const { effect, resource_types, actions, subjects, obligations, approval } = document
   const inForce = withinValidity(document, condition)
   const leaves = leavesOf(inForce)
+  const read = leaves.filter(({ leaf }) => !isModuleFinding(leaf.k))
   return {
     form: 1,
     effect,
@@ -113,7 +120,7 @@ function compiled(
     proof: proofOf(inForce, effect === 'allow'),
     obligations,
     approval: effect === 'require_approval' ? approval : null,
-    attributes: Object.fromEntries(leaves.flatMap(({ leaf }) => lookedAt(leaf, catalogue))),
+    attributes: Object.fromEntries(read.flatMap(({ leaf }) => lookedAt(leaf, catalogue))),
     costUs: Math.ceil(leaves.reduce((sum, { costUs }) => sum + costUs, 0)),
   }
 }

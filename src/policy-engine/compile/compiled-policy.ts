@@ -63,7 +63,20 @@ export interface CompiledPolicy {
   attributes: Record<string, DataType>
   /** the most time that it adds to one evaluation, in µs, estimated when it was compiled */
   costUs: number
+  /** undefined unless a module takes the place of its condition; `proof` then reads what the module found */
+  module?: ModuleUse
 }
+
+/** A Rego module of a tenant, by `key`, which is the same for the same text. It runs if no `needed` attribute is missing. */
+export interface ModuleUse {
+  key: string
+  needed: readonly string[]
+}
+
+/** The names under which a proof reads what the module found, and that it ran. No attribute has such a name. */
+export const moduleFinding = (key: string): string => `module:${key}`
+export const isModuleFinding = (name: string): boolean => name.startsWith('module:')
+export const moduleRan = (key: string): string => `module-ran:${key}`
 
 /** A compiled policy with the fields that a decision reports. */
 export interface SlicePolicy {
@@ -72,6 +85,8 @@ export interface SlicePolicy {
   name: string
   priority: number
   compiled: CompiledPolicy
+  /** of a policy with a module: the module as WebAssembly; null if it was switched off */
+  wasm?: Uint8Array<ArrayBuffer> | null
 }
 
 /**
@@ -98,6 +113,8 @@ export interface Slice {
   readonly text: string
   /** the departments of the tenant; null if none of its policies reads them */
   readonly departments: Departments | null
+  /** the policies with modules, which run before a decision */
+  readonly modules: readonly SlicePolicy[]
   /** policies in shadow mode, which decide nothing: each with a slice in which it would */
   readonly shadows: readonly Shadow[]
 }

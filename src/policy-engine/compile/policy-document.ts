@@ -51,6 +51,8 @@ export interface PolicySource {
   conditions: unknown
   approval: unknown
   obligations: unknown
+  /** the text of the Rego module that takes the place of conditions */
+  module?: string | undefined
 }
 
 /** A valid policy with defaults filled in and roles as ids, as it is stored and answered. */
@@ -79,6 +81,7 @@ export type FaultCode =
   | 'obligation_not_allowed'
   | 'too_large'
   | 'too_costly'
+  | 'rego'
 
 /** A part of a policy that is stored as it is, and probably a mistake; `pointer` as in a {@link Fault}. */
 export interface Warning {

@@ -1,5 +1,13 @@
 import { wildcardOf } from '../catalogue/actions.ts'
-import type { CompiledPolicy, Shadow, Slice, SlicePolicy } from './compiled-policy.ts'
+import {
+  type CompiledPolicy,
+  type Leaf,
+  type ModuleUse,
+  moduleRan,
+  type Shadow,
+  type Slice,
+  type SlicePolicy,
+} from './compiled-policy.ts'
 import type { DataType } from './conditions.ts'
 import type { Departments } from './departments.ts'
 import type { PolicyEffect, Subjects } from './policy-document.ts'
@@ -50,6 +58,7 @@ function sliceOf(
     memory: memoryOf(text),
     text,
     departments,
+    modules: policies.filter(({ compiled: { module } }) => module !== undefined),
     shadows: [],
   }
 }
@@ -121,6 +130,10 @@ function sliceText(tenantId: string | null, chosen: readonly SlicePolicy[], attr
     const key = String(index)
     policies[key] = entryOf(policy)
     addToLists(lists[listOf[effect]], subjects, key)
+    if (policy.compiled.module && effect === 'allow') {
+      policies[`${key}:ran`] = unlessRun(policy, policy.compiled.module)
+      addToLists(lists.deny, subjects, `${key}:ran`)
+    }
     // If a role grants the action already, only the obligations of allow policies matter.
     if (effect === 'allow' && obligations.length > 0) addToLists(lists.duty, subjects, key)
   }
@@ -152,6 +165,15 @@ function entryOf({ id, version, name, priority, compiled }: SlicePolicy) {
     ...proof,
     ...(obligations.length > 0 && { obligations }),
     ...(approval && { approval }),
+  }
+}
+
+/** A denial for as long as the module of an allow policy has not run. A deny policy applies then anyway. */
+function unlessRun({ id, version, name, priority, compiled }: SlicePolicy, { key }: ModuleUse) {
+  const ran: Leaf = { o: 'exists', k: moduleRan(key), w: true }
+  return {
+    h: { policy_id: id, version, name, effect: compiled.effect, priority },
+    any: { g: ran, l: [], c: [] },
   }
 }
 

@@ -24,14 +24,21 @@ export interface InstalledRules {
   attributes: Readonly<Record<string, DataType>>
 }
 
+const maxBytes = 16 * 1024 * 1024
+
 /** Reads a bundle made by `opa build -t wasm`; `revision` is the default for its revision. Throws if it is invalid. */
 export function readBundle(path: string, revision?: string): Bundle {
-  const files = untar(gunzipSync(readFileSync(path), { maxOutputLength: 16 * 1024 * 1024 }))
+  const files = untar(gunzipSync(readFileSync(path), { maxOutputLength: maxBytes }))
   const manifest = JSON.parse(text(files, '.manifest'))
   const named = manifest.revision || revision
   if (typeof named !== 'string') throw new Error('the bundle names no revision')
   const wasm = Uint8Array.from(file(files, 'policy.wasm'))
   return { wasm, data: JSON.parse(text(files, 'data.json')), revision: named }
+}
+
+/** The module of a bundle made by `opa build -t wasm`, given as its bytes. Throws if it is invalid. */
+export function bundleModule(bundle: Buffer): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(file(untar(gunzipSync(bundle, { maxOutputLength: maxBytes })), 'policy.wasm'))
 }
 
 /** SHA-256 (hex) of the sources of the bundle: paths and contents of all Rego files but the tests, and the catalogue. */

@@ -1,5 +1,6 @@
 import { serviceObligations } from '../compile/obligations.ts'
 import type { Obligation } from '../compile/policy-document.ts'
+import type { LateModule } from '../sandbox/run-modules.ts'
 import type { AnyQuery } from './query.ts'
 import { isReasonCode, type ReasonCode } from './reasons.ts'
 
@@ -48,6 +49,8 @@ export interface Decision {
   /** the route phase left something open that needs the resource: decide again before acting */
   provisional: boolean
   durationUs: number
+  /** the policies whose modules took too long */
+  late?: readonly LateModule[]
 }
 
 const effects: ReadonlySet<unknown> = new Set<Effect>(['allow', 'deny', 'require_approval'])

@@ -1,5 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { catalogue } from '../catalogue/catalogue.ts'
+import type { SlicePolicy } from '../compile/compiled-policy.ts'
+import { createModulePool, type ModulePool } from '../sandbox/module-pool.ts'
+import { type ModuleFindings, runModules } from '../sandbox/run-modules.ts'
 import {
   type Bundle,
   bundleName,
@@ -35,6 +38,8 @@ export interface AccessEngine {
   explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
   /** hash (hex) of the sources of the bundle */
   readonly revision: string
+  /** Starts what the modules of policies run in, so that the first decision with one does not wait for it. */
+  warmModules(): Promise<void>
   /** the verified bundle: another thread can open an engine with it (`engineOf`) */
   readonly bundle: Bundle
 }
@@ -76,10 +81,11 @@ function engineWith(bundle: Bundle, verify: (instance: PolicyInstance) => void):
   const instance = instantiate()
   verify(instance)
   const run = evaluationRunner(instantiate, instance)
-  const engine = { run, installed: bundle.installed }
+  const engine = { run, installed: bundle.installed, pool: createModulePool() }
   return {
     decide: (query) => orUnavailable(() => decide(engine, query)),
     explain: (query, policies) => orUnavailable(() => explain(engine, query, policies)),
+    warmModules: () => engine.pool.warm(),
     revision: bundle.revision,
     bundle,
   }
@@ -88,6 +94,7 @@ function engineWith(bundle: Bundle, verify: (instance: PolicyInstance) => void):
 interface Engine {
   run: RunEvaluation
   installed: InstalledRules | undefined
+  pool: ModulePool
 }
 
 // "incorrect header check" alone tells an operator neither the file nor the repair.
@@ -108,36 +115,74 @@ function orUnavailable<T>(evaluate: () => T): T {
   }
 }
 
-function decide({ run, installed }: Engine, query: AnyQuery): Decision {
+function decide({ run, installed, pool }: Engine, query: AnyQuery): Decision {
   const begun = performance.now()
   const { slice } = query
-  const input = inputText(policyInput(query, installed?.attributes))
+  const found = slice.modules.length === 0 ? undefined : moduleFindings(pool, query, slice.modules)
+  const input = inputText(withFindings(policyInput(query, installed?.attributes), found))
   const answer = run({
     slice,
     input,
     evaluate: (instance) => readDecision(instance.evaluate('authz/decision', input, slice), query),
   })
-  return { ...answer, durationUs: Math.round((performance.now() - begun) * 1000) }
+  return { ...answer, ...faultsIn(answer, found), durationUs: Math.round((performance.now() - begun) * 1000) }
+}
+
+// In the route phase the resource is not known, and modules that read it run in the next phase.
+function moduleFindings(
+  pool: ModulePool,
+  query: AnyQuery,
+  policies: readonly SlicePolicy[],
+): ModuleFindings | undefined {
+  return query.phase === 'route' && query.slice.looksAtResource
+    ? undefined
+    : runModules(pool, query, policies)
+}
+
+const withFindings = <T extends { attrs: object }>(input: T, found: ModuleFindings | undefined): T =>
+  found ? { ...input, attrs: { ...input.attrs, ...found.attrs } } : input
+
+// The rules see that a module gave no answer, and deny. Only the host knows why.
+function faultsIn(
+  { reasons }: Pick<Decision, 'reasons'>,
+  found: ModuleFindings | undefined,
+): Partial<Decision> {
+  if (!found || found.faults.size === 0) return {}
+  const named = reasons.map((reason) => {
+    const code = reason.code === 'policy_deny' && found.faults.get(reason.policy_id ?? '')
+    return code ? { ...reason, code } : reason
+  })
+  return { reasons: named, late: found.late }
 }
 
 // Isolated from decisions, because its inputs are large; explanations are rare.
 function explain(
-  { run, installed }: Engine,
+  { run, installed, pool }: Engine,
   query: AnyQuery,
   policies: readonly ExplainedPolicy[],
 ): Explanation {
   const begun = performance.now()
   const { slice } = query
-  const explainedInput = explainInput(query, policies, installed?.attributes)
+  const tried = policies.filter(({ id }) => !slice.modules.some((policy) => policy.id === id))
+  const modules = [...slice.modules, ...tried.filter(({ compiled }) => compiled.module)] as SlicePolicy[]
+  const found = modules.length === 0 ? undefined : runModules(pool, query, modules)
+  const explainedInput = withFindings(explainInput(query, policies, installed?.attributes), found)
   const input = inputText(explainedInput)
   const evaluate = (instance: PolicyInstance) => {
     const result = instance.evaluate('authz/explain', input, slice) as ExplainAnswer | undefined
     const answer = readDecision(result?.decision, query)
-    return { answer, policies: explained(result?.policies ?? [], policies, explainedInput.attrs) }
+    return {
+      answer,
+      policies: explained(result?.policies ?? [], policies, explainedInput.attrs, found?.messages),
+    }
   }
   const result = run({ slice, input, evaluate }, true)
   return {
-    decision: { ...result.answer, durationUs: Math.round((performance.now() - begun) * 1000) },
+    decision: {
+      ...result.answer,
+      ...faultsIn(result.answer, found),
+      durationUs: Math.round((performance.now() - begun) * 1000),
+    },
     policies: result.policies,
   }
 }

@@ -14,6 +14,9 @@ export interface ExplainedPolicy {
   id: string
   compiled: CompiledPolicy
   document: PolicyDocument
+  version?: number
+  /** as in a slice */
+  wasm?: Uint8Array<ArrayBuffer> | null
 }
 
 export type Outcome = 'true' | 'false' | 'unknown'
@@ -30,6 +33,8 @@ interface PolicyExplanation {
   missing_attributes: string[]
   /** null if the policy has no condition */
   trace: TraceNode | null
+  /** what its module says */
+  messages: string[]
 }
 
 export interface Explanation {
@@ -83,16 +88,19 @@ export function explained(
   answers: readonly PolicyAnswer[],
   policies: readonly ExplainedPolicy[],
   attrs: Readonly<Record<string, AttributeValue | null>>,
+  messages: ReadonlyMap<string, readonly string[]> = new Map(),
 ): PolicyExplanation[] {
   if (answers.length !== policies.length) throw new Error('the explanation is about other policies')
   return policies.map(({ id, compiled, document }, index) => {
     const answer = answers[index] as PolicyAnswer
     if (answer.policy_id !== id) throw new Error('the explanation is about another policy')
     const outcomes = new Map(answer.nodes.map(({ path, outcome }) => [path, outcome]))
-    const names = Object.keys(compiled.attributes).filter((name) => (attrs[name] ?? null) === null)
+    const read = compiled.module?.needed ?? Object.keys(compiled.attributes)
+    const names = read.filter((name) => (attrs[name] ?? null) === null)
     const missing = [...new Set(names.map(attributeOf))]
     const trace = document.conditions && traced(document.conditions, '/conditions', outcomes, attrs)
-    return { policy_id: id, applies: answer.applies, missing_attributes: missing, trace }
+    const said = [...(messages.get(id) ?? [])]
+    return { policy_id: id, applies: answer.applies, missing_attributes: missing, trace, messages: said }
   })
 }
 
@@ -137,7 +145,10 @@ export function explanationSentences({ decision, policies }: Explanation): strin
       ? sentenceOf(reason)
       : `${sentenceOf(reason)} The policy is "${names.get(reason.policy_id) ?? reason.policy_id}".`,
   )
-  return [...reasons, ...policies.flatMap(({ trace }) => (trace ? nodeSentences(trace) : []))]
+  const said = policies.flatMap(({ policy_id, messages }) =>
+    messages.map((message) => `The module of "${names.get(policy_id) ?? policy_id}" says: ${message}`),
+  )
+  return [...reasons, ...said, ...policies.flatMap(({ trace }) => (trace ? nodeSentences(trace) : []))]
 }
 
 function nodeSentences(node: TraceNode): string[] {

@@ -1,40 +1,6 @@
-import * as sdk from '@open-policy-agent/opa-wasm'
 import { textWithoutPolicies } from '../compile/slice.ts'
 import type { Bundle } from './bundle.ts'
-
-// TypeScript declares WebAssembly in its DOM library, which this project does not include. This is the part in use.
-declare const WebAssembly: { Module: new (bytes: Uint8Array<ArrayBuffer>) => object }
-
-interface Exports {
-  builtins(): number
-  opa_json_dump(value: number): number
-  opa_malloc(bytes: number): number
-  opa_json_parse(text: number, bytes: number): number
-  opa_value_add_path(base: number, path: number, value: number): number
-  opa_heap_ptr_get(): number
-  opa_heap_ptr_set(address: number): void
-  opa_eval(
-    reserved: 0,
-    entrypoint: number,
-    data: number,
-    input: number,
-    inputBytes: number,
-    heap: number,
-    json: 0,
-  ): number
-}
-
-interface LoadedPolicy {
-  minorVersion: number
-  mem: { buffer: ArrayBuffer }
-  entrypoints: Record<string, number>
-  wasmInstance: { exports: Exports }
-}
-
-// The published ES module has the synchronous loader only in its default export.
-const { loadPolicySync } = (
-  sdk as unknown as { default: { loadPolicySync(...args: unknown[]): LoadedPolicy } }
-).default
+import { hostBuiltins, type LoadedPolicy, loadPolicy, WasmModule } from './opa-wasm.ts'
 
 export const entrypoints = ['authz/decision', 'authz/explain', 'authz/pattern/trial'] as const
 type Entrypoint = (typeof entrypoints)[number]
@@ -74,9 +40,9 @@ export function inputText(input: unknown): string {
  * if the ABI is not 1.2 or a later 1.x, if the module needs a built-in of its host, or if an entry point is missing.
  */
 export function compileModule(bundle: Bundle, pages = maxPages): () => PolicyInstance {
-  const module = new WebAssembly.Module(bundle.wasm)
+  const module = new WasmModule(bundle.wasm)
   return () => {
-    const policy = loadPolicySync(module, { initial: Math.min(initialPages, pages), maximum: pages })
+    const policy = loadPolicy(module, { initial: Math.min(initialPages, pages), maximum: pages })
     assertTrusted(policy)
     return instanceOf(policy, bundle.data as { catalogue: unknown })
   }
@@ -84,9 +50,7 @@ export function compileModule(bundle: Bundle, pages = maxPages): () => PolicyIns
 
 /** The built-ins that a module expects from its host. The service's policies must not need any. */
 export function foreignBuiltins(wasm: Uint8Array<ArrayBuffer>): string[] {
-  return Object.keys(
-    hostBuiltins(loadPolicySync(new WebAssembly.Module(wasm), { initial: 16, maximum: 256 })),
-  )
+  return Object.keys(hostBuiltins(loadPolicy(new WasmModule(wasm), { initial: 16, maximum: 256 })))
 }
 
 /**
@@ -169,10 +133,4 @@ function assertTrusted(policy: LoadedPolicy): void {
   for (const entrypoint of entrypoints) {
     if (!Object.hasOwn(policy.entrypoints, entrypoint)) throw new Error(`the module lacks ${entrypoint}`)
   }
-}
-
-function hostBuiltins({ wasmInstance: { exports }, mem }: LoadedPolicy): Record<string, number> {
-  const address = exports.opa_json_dump(exports.builtins())
-  const bytes = new Uint8Array(mem.buffer)
-  return JSON.parse(Buffer.from(bytes.subarray(address, bytes.indexOf(0, address))).toString('utf8'))
 }

@@ -17,6 +17,8 @@ export function questionClassifier(slice: Slice, installed?: InstalledRules): (q
     return (query) => JSON.stringify({ ...policyInput(query, installed.attributes), request_id: null })
   const { lists, leaves, legible } = sliceContent(slice)
   const comparisons = comparisonsOf(leaves)
+  for (const { compiled } of slice.modules)
+    for (const name of Object.keys(compiled.attributes)) comparisons.countWhole(name)
   return (query) => {
     const attrs = attributesOf(query)
     const facts = [factsOf(query, lists), ...comparisons.relations.map((relation) => relation(attrs))]
@@ -99,6 +101,8 @@ interface Use {
 interface Comparisons {
   relations: ((attrs: Attributes) => string)[]
   classOf(name: string, value: AttributeValue | null | undefined): string
+  /** from now on, the attribute counts with its whole value */
+  countWhole(name: string): void
 }
 
 function comparisonsOf(leaves: readonly Leaf[]): Comparisons {
@@ -118,6 +122,9 @@ function comparisonsOf(leaves: readonly Leaf[]): Comparisons {
     relations,
     classOf: (name, value) =>
       value === undefined ? '-' : value === null ? '?' : classIn(useOf(name), value),
+    countWhole: (name) => {
+      useOf(name).whole = true
+    },
   }
 }
 

@@ -13,6 +13,7 @@ export function swappableEngine(first: AccessEngine): SwappableEngine {
   return {
     decide: (query) => current.decide(query),
     explain: (query, policies) => current.explain(query, policies),
+    warmModules: () => current.warmModules(),
     get revision() {
       return current.revision
     },

@@ -1,0 +1,98 @@
+import { gunzipSync } from 'node:zlib'
+import { z } from 'zod'
+import { type Read, readInTenant } from '../../platform/db/read.ts'
+import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
+import type { ModuleReads } from '../../policy-engine/compile/module-policy.ts'
+import type { PolicyInStore } from './store.ts'
+
+/** A compiled module as it is stored with its version; `zipped` is its WebAssembly, compressed with gzip. */
+export interface StoredModule extends ModuleReads {
+  zipped: Buffer
+}
+
+const moduleRow = z.object({
+  policy_id: z.uuid(),
+  version: z.number(),
+  key: z.string(),
+  attributes: z.record(z.string(), z.enum(['needed', 'optional'])),
+  zipped: z.instanceof(Buffer),
+})
+
+const columns = sql.fragment`
+  policy_id, version, module_key as key, module_reads as attributes, module as zipped`
+
+/** The module of a policy by its key, from any of the policy's versions, or null. */
+export function findModule(
+  read: Read,
+  tenantId: string,
+  policyId: string,
+  key: string,
+): Promise<StoredModule | null> {
+  return read.maybeOne(sql.type(moduleRow)`
+    select ${columns} from policy_versions
+    where tenant_id = ${tenantId} and policy_id = ${policyId} and module_key = ${key}
+    order by version desc limit 1`)
+}
+
+/** The module of one version of a policy, or null. */
+export function findModuleOf(
+  read: Read,
+  tenantId: string,
+  policyId: string,
+  version: number,
+): Promise<StoredModule | null> {
+  return read.maybeOne(sql.type(moduleRow)`
+    select ${columns} from policy_versions
+    where tenant_id = ${tenantId} and policy_id = ${policyId} and version = ${version} and module_key is not null`)
+}
+
+/** The policies, each with its module if it has one that is not switched off. Reads nothing if none has. */
+export async function withModules<T extends { policies: readonly PolicyInStore[] }>(
+  db: Pick<Databases, 'api'>,
+  scope: { tenantId: string; userId: string },
+  read: T,
+): Promise<T> {
+  const using = read.policies.filter(({ compiled, is_off }) => compiled.module && !is_off)
+  if (using.length === 0) return read
+  const rows = await readInTenant(db, scope, (batch) =>
+    batch.any(sql.type(moduleRow)`
+      select ${columns} from policy_versions
+      where tenant_id = ${scope.tenantId} and module_key is not null
+        and (policy_id, version) in (
+          select * from ${sql.unnest(
+            using.map(({ id, version }) => [id, version]),
+            ['uuid', 'int4'],
+          )})`),
+  )
+  const found = new Map(rows.map(({ policy_id, zipped }) => [policy_id, unzipped(zipped)]))
+  return {
+    ...read,
+    policies: read.policies.map((policy) => ({ ...policy, wasm: found.get(policy.id) ?? null })),
+  }
+}
+
+const maxWasmBytes = 1024 * 1024
+
+/** The WebAssembly of a stored module. */
+export const unzipped = (zipped: Buffer): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(gunzipSync(zipped, { maxOutputLength: maxWasmBytes }))
+
+/** The number of the tenant's policies with modules. */
+export function countModules(tx: Tx, tenantId: string): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from policies where tenant_id = ${tenantId} and kind = 'rego'`)
+}
+
+/** Switches off the module of this version of a policy; false if there is a newer version, or it is off already. */
+export async function switchOffModule(
+  tx: Tx,
+  { tenantId, policyId, version }: { tenantId: string; policyId: string; version: number },
+  at: number,
+): Promise<boolean> {
+  const off = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+    update policies set module_off_at = ${sql.timestamp(new Date(at))}
+    where tenant_id = ${tenantId} and id = ${policyId} and version = ${version} and module_off_at is null
+      and kind = 'rego'
+    returning id`)
+  return off !== null
+}

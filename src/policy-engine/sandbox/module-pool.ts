@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import type { NextModule } from './module-thread.ts'
+import {
+  type Exchange,
+  type ModuleAnswer,
+  maxInputBytes,
+  openExchange,
+  sharedMemory,
+  state,
+} from './thread-exchange.ts'
+
+/** A compiled module of a tenant; the same key is always the same module. */
+export interface TenantModule {
+  key: string
+  wasm: Uint8Array<ArrayBuffer>
+}
+
+/** What came of an evaluation: findings, or `late` (time, memory) or `failed` (any other fault, or an input too long). */
+export type ModuleOutcome =
+  | { findings: readonly string[] }
+  | { fault: 'late' | 'failed'; why: string /** a thread was terminated for it */; killed: boolean }
+
+/** Evaluates modules of tenants in threads. */
+export interface ModulePool {
+  /**
+   * Evaluates a module of a tenant with an input (JSON), synchronously, as decisions are. After 5 ms of CPU time its
+   * thread is terminated, and the modules of this tenant are late at once for a tenth of a second. Never throws.
+   */
+  evaluate(tenantId: string, module: TenantModule, input: string): ModuleOutcome
+  /** Starts the threads; resolves when one is ready, so that the first evaluation does not wait for its start. */
+  warm(): Promise<void>
+  close(): Promise<void>
+}
+
+const deadlineMs = 5
+// A thread that gets no CPU is not late. But a decision does not wait longer than this.
+const maxWaitMs = 100
+const maxStartMs = 2_000
+const maxLoadMs = 500
+const spares = 2
+const pauseMs = 100
+const maxPaused = 10_000
+const file = new URL('./module-thread.ts', import.meta.url)
+const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8, stackSizeMb: 2 }
+
+interface Thread {
+  worker: Worker
+  exchange: Exchange
+  /** the keys of the modules that it has had; it can have dropped one */
+  sent: Set<string>
+  /** resolves when it is ready, or has failed */
+  started: Promise<void>
+}
+
+/** Makes a pool. Its threads start with the first use: one that evaluates, and spares for when it is killed. */
+export function createModulePool(): ModulePool {
+  let threads: Thread[] = []
+  const pausedUntil = new Map<string, number>()
+  const fill = () => {
+    while (threads.length <= spares) threads.push(startThread())
+  }
+  const kill = (tenantId: string) => {
+    void threads.shift()?.worker.terminate()
+    // Later, so that the request that found the thread late does not wait for the start of another one.
+    setImmediate(fill)
+    if (pausedUntil.size >= maxPaused) pausedUntil.clear()
+    pausedUntil.set(tenantId, performance.now() + pauseMs)
+  }
+  return {
+    evaluate(tenantId, module, input) {
+      if (Buffer.byteLength(input) > maxInputBytes) return failed('the input is too long')
+      if ((pausedUntil.get(tenantId) ?? 0) > performance.now()) return { ...late('paused'), killed: false }
+      if (threads.length === 0) fill()
+      const outcome = evaluateIn(threads[0]!, module, input)
+      if ('fault' in outcome && outcome.killed) kill(tenantId)
+      return outcome
+    },
+    async warm() {
+      fill()
+      await threads[0]?.started
+    },
+    async close() {
+      const ended = threads
+      threads = []
+      await Promise.all(ended.map(({ worker }) => worker.terminate()))
+    },
+  }
+}
+
+function startThread(): Thread {
+  const shared = sharedMemory()
+  // Without an empty execArgv the thread would load the modules that the process was started with (--import).
+  const worker = new Worker(file, { workerData: { shared }, execArgv: [], env: {}, resourceLimits })
+  worker.unref()
+  const started = new Promise<void>((resolve) => {
+    worker.once('message', () => resolve())
+    worker.once('exit', () => resolve())
+    // A thread that fails answers no more, and is then late.
+    worker.on('error', () => resolve())
+  })
+  return { worker, exchange: openExchange(shared), sent: new Set(), started }
+}
+
+function evaluateIn(thread: Thread, module: TenantModule, input: string): ModuleOutcome {
+  const { worker, exchange, sent } = thread
+  const { control } = exchange
+  if (!hasLeft(control, state.starting, maxStartMs)) return late('the thread did not start')
+  const next: NextModule = sent.has(module.key) ? { key: module.key } : module
+  worker.postMessage(next)
+  sent.add(module.key)
+  exchange.post(input)
+  if (!hasLeft(control, state.posted, maxLoadMs)) return late('the module did not load')
+  if (!hasLeft(control, state.running, deadlineMs) && !isDoneInTime(exchange)) return late('it took too long')
+  const answer = exchange.read()
+  if (!('dropped' in answer)) return outcomeOf(answer)
+  sent.delete(module.key)
+  return evaluateIn(thread, module, input)
+}
+
+const late = (why: string) => ({ fault: 'late', why, killed: true }) as const
+const failed = (why: string) => ({ fault: 'failed', why, killed: false }) as const
+
+const hasLeft = (control: Int32Array, from: number, ms: number): boolean =>
+  Atomics.wait(control, 0, from, ms) !== 'timed-out'
+
+/** Goes on waiting as long as the thread has had less CPU time than the deadline, because others had it. */
+function isDoneInTime({ control, cpuAtBegin, threadId }: Exchange): boolean {
+  const end = performance.now() + maxWaitMs
+  while (performance.now() < end) {
+    const used = cpuMsOf(threadId()) - cpuAtBegin() / 1000
+    if (!(used < deadlineMs)) return Atomics.load(control, 0) === state.done
+    if (hasLeft(control, state.running, deadlineMs - used)) return true
+  }
+  return false
+}
+
+/** The CPU time of a thread in ms; not a number where the system does not tell it. */
+function cpuMsOf(threadId: number): number {
+  try {
+    const [ns] = readFileSync(`/proc/self/task/${threadId}/schedstat`, 'utf8').split(' ')
+    return Number(ns) / 1_000_000
+  } catch {
+    return Number.NaN
+  }
+}
+
+// Messages of the module itself, for the log of an operator.
+const outOfMemory = /malloc|memory|grow/i
+
+// The thread goes on: only the instance is dropped.
+function outcomeOf(answer: ModuleAnswer): ModuleOutcome {
+  if ('findings' in answer) return answer
+  const { failed: why } = answer
+  return outOfMemory.test(why) ? { ...late(why), killed: false } : failed(why)
+}

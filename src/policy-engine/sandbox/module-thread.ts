@@ -1,0 +1,61 @@
+import { readlinkSync } from 'node:fs'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { moduleInstance, type TenantInstance } from './module-instance.ts'
+import { type Exchange, openExchange, state } from './thread-exchange.ts'
+
+// A thread that evaluates modules of tenants, one at a time: see module-pool.ts. It never returns to its event loop, and
+// its owner terminates it when an evaluation takes too long.
+
+/** The module to evaluate next; with `wasm` if this thread has not had it. */
+export interface NextModule {
+  key: string
+  wasm?: Uint8Array<ArrayBuffer>
+}
+
+const maxInstances = 32
+const instances = new Map<string, TenantInstance>()
+const exchange = openExchange((workerData as { shared: SharedArrayBuffer }).shared)
+
+/** The instance of the next module; undefined if it was dropped. The least recently used one makes room. */
+function nextInstance(): TenantInstance | undefined {
+  const { key, wasm } = receiveMessageOnPort(parentPort!)!.message as NextModule
+  const instance = instances.get(key) ?? (wasm && moduleInstance(wasm))
+  if (!instance) return undefined
+  instances.delete(key)
+  instances.set(key, instance)
+  const [oldest] = instances.keys()
+  if (instances.size > maxInstances && oldest !== undefined) instances.delete(oldest)
+  return instance
+}
+
+function evaluateNext({ control }: Exchange): void {
+  let instance: TenantInstance | undefined
+  try {
+    instance = nextInstance()
+    exchange.begin()
+    exchange.answer(instance ? instance.evaluate(exchange.input()) : { dropped: true })
+    if (instance?.isLarge()) forget(instance)
+  } catch (error) {
+    // After a throw the stack pointer of the module is wrong.
+    if (instance) forget(instance)
+    exchange.answer({ failed: whyOf(error).slice(0, 200) })
+  }
+  Atomics.store(control, 0, state.done)
+  Atomics.notify(control, 0)
+}
+
+// The module throws texts, and its host objects.
+const whyOf = (error: unknown): string => String((error as { message?: unknown } | null)?.message ?? error)
+
+function forget(instance: TenantInstance): void {
+  for (const [key, each] of instances) if (each === instance) instances.delete(key)
+}
+
+const tid = process.platform === 'linux' ? Number(readlinkSync('/proc/thread-self').split('/').at(-1)) : 0
+exchange.ready(tid)
+parentPort!.postMessage('ready')
+for (;;) {
+  const now = Atomics.load(exchange.control, 0)
+  if (now === state.posted) evaluateNext(exchange)
+  else Atomics.wait(exchange.control, 0, now)
+}

@@ -1,0 +1,77 @@
+import { moduleFinding, moduleRan, type SlicePolicy } from '../compile/compiled-policy.ts'
+import { type AttributeValue, attributesOf } from '../evaluate/attributes.ts'
+import type { AnyQuery } from '../evaluate/query.ts'
+import type { ModulePool } from './module-pool.ts'
+
+/** A policy whose module took too much time or memory, and whether that cost a thread. */
+export interface LateModule {
+  policyId: string
+  version: number
+  killed: boolean
+}
+
+/** What the modules of a question said. */
+export interface ModuleFindings {
+  /** for the proofs of the policies: `moduleFinding` and `moduleRan` of each module that ran */
+  attrs: Record<string, boolean>
+  /** the policies without an answer, with the code of the reason */
+  faults: ReadonlyMap<string, 'policy_timeout' | 'policy_failed'>
+  late: readonly LateModule[]
+  /** the sentences of each policy's module */
+  messages: ReadonlyMap<string, readonly string[]>
+}
+
+/**
+ * Runs the modules of policies on a question, one after another; after one that is killed, no other runs. A module that
+ * lacks an attribute that it needs does not run and finds nothing: then a deny applies, and an allow does not.
+ */
+export function runModules(
+  pool: ModulePool,
+  query: AnyQuery,
+  policies: readonly SlicePolicy[],
+): ModuleFindings {
+  const attrs: Record<string, boolean> = {}
+  const faults = new Map<string, 'policy_timeout' | 'policy_failed'>()
+  const messages = new Map<string, readonly string[]>()
+  const late: LateModule[] = []
+  for (const { id, version, compiled, wasm } of policies) {
+    const { key, needed } = compiled.module!
+    const values = attributesOf(query, compiled.attributes)
+    if (needed.some((name) => (values[name] ?? null) === null)) {
+      attrs[moduleRan(key)] = true
+      continue
+    }
+    const isStopped = !wasm || late.some(({ killed }) => killed)
+    const outcome = isStopped
+      ? stopped
+      : pool.evaluate(query.subject.tenantId, { key, wasm }, inputOf(values))
+    if ('fault' in outcome) {
+      faults.set(id, outcome.fault === 'late' ? 'policy_timeout' : 'policy_failed')
+      if (outcome.fault === 'late' && !isStopped) late.push({ policyId: id, version, killed: outcome.killed })
+      continue
+    }
+    attrs[moduleRan(key)] = true
+    attrs[moduleFinding(key)] = outcome.findings.length > 0
+    messages.set(id, outcome.findings.filter(Boolean))
+  }
+  return { attrs, faults, late, messages }
+}
+
+// A module that was switched off, or comes after one that was killed.
+const stopped = { fault: 'late', killed: false } as const
+
+/** The input of a module: its attributes by category. */
+function inputOf(values: Record<string, AttributeValue | null>): string {
+  const input: Record<string, Record<string, AttributeValue>> = {
+    subject: {},
+    resource: {},
+    action: {},
+    environment: {},
+  }
+  for (const [name, value] of Object.entries(values)) {
+    const dot = name.indexOf('.')
+    const category = input[name.slice(0, dot)]
+    if (category && value !== null) category[name.slice(dot + 1)] = value
+  }
+  return JSON.stringify(input)
+}

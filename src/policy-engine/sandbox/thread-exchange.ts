@@ -1,0 +1,64 @@
+/** What a thread does, in the order of one evaluation. */
+export const state = { starting: 0, idle: 1, posted: 2, running: 3, done: 4 } as const
+
+/** What a module said, or why it failed. */
+export type ModuleAnswer = { findings: string[] } | { failed: string }
+
+/** The answer of a thread; `dropped` if it has to be given the module again. */
+export type ThreadAnswer = ModuleAnswer | { dropped: true }
+
+/** The bytes of the longest input and of the longest answer. */
+export const maxInputBytes = 64 * 1024
+export const maxAnswerBytes = 32 * 1024
+
+const controlBytes = 16
+const clockBytes = 8
+
+/** The memory that a thread shares with its owner: the state, the id of the thread, lengths, CPU time, input, answer. */
+export const sharedMemory = (): SharedArrayBuffer =>
+  new SharedArrayBuffer(controlBytes + clockBytes + maxInputBytes + maxAnswerBytes)
+
+export type Exchange = ReturnType<typeof openExchange>
+
+/** Reads and writes the shared memory. The side that changes the state last owns the rest. */
+export function openExchange(shared: SharedArrayBuffer) {
+  const control = new Int32Array(shared, 0, controlBytes / 4)
+  const clock = new Float64Array(shared, controlBytes, 1)
+  const inputs = Buffer.from(shared, controlBytes + clockBytes, maxInputBytes)
+  const answers = Buffer.from(shared, controlBytes + clockBytes + maxInputBytes, maxAnswerBytes)
+  const move = (to: number) => {
+    Atomics.store(control, 0, to)
+    Atomics.notify(control, 0)
+  }
+  return {
+    control,
+    /** The thread is ready; `tid` is its id in Linux, else 0. */
+    ready(tid: number) {
+      control[1] = tid
+      move(state.idle)
+    },
+    /** The owner gives the thread an input of at most `maxInputBytes`. */
+    post(input: string) {
+      control[2] = inputs.write(input, 'utf8')
+      move(state.posted)
+    },
+    input: () => inputs.subarray(0, control[2]),
+    /** The thread begins to evaluate: its deadline begins. */
+    begin() {
+      clock[0] = cpuUs()
+      move(state.running)
+    },
+    /** The CPU time of the thread when it began, in µs. */
+    cpuAtBegin: () => clock[0] as number,
+    threadId: () => control[1] as number,
+    answer(answer: ThreadAnswer) {
+      control[3] = answers.write(JSON.stringify(answer), 'utf8')
+    },
+    read: (): ThreadAnswer => JSON.parse(answers.toString('utf8', 0, control[3])),
+  }
+}
+
+function cpuUs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return user + system
+}

@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundleModule, policiesFolder } from '../policy-engine/evaluate/bundle.ts'
+import type { Finished } from './opa.ts'
+import type { Module } from './rego-tree.ts'
+import {
+  type FindingRule,
+  inspectModule,
+  type ModuleFault,
+  type ModuleReads,
+  modulePackage,
+  textFault,
+} from './tenant-module.ts'
+
+export type CompiledModule = { wasm: Uint8Array<ArrayBuffer>; reads: ModuleReads } | { faults: ModuleFault[] }
+
+// Built-ins that modules of tenants cannot have: patterns whose cost nothing measures, and lists out of nothing.
+const withheld = /^(glob\.|regex\.(?!match$)|numbers\.range|internal\.|rego\.|print|trace|opa\.)/
+const kept = new Set(['internal.member_2', 'internal.member_3'])
+
+const cpuSeconds = 5
+const maxMs = 10_000
+// Writable memory, not address space: the compiler reserves more than it uses, and would start only sometimes.
+const maxMemoryKiB = 512 * 1024
+const maxWasmBytes = 1024 * 1024
+
+/**
+ * Checks and compiles a module of a tenant, in processes of their own with 5 s of CPU time, 512 MiB of memory and an empty
+ * environment. What is wrong with the text is returned as faults. Throws if the compiler cannot be run.
+ */
+export async function compileModule(opa: string, text: string, rule: FindingRule): Promise<CompiledModule> {
+  const unfit = textFault(text)
+  if (unfit) return { faults: [unfit] }
+  const folder = await mkdtemp(join(tmpdir(), 'bailiwick-module-'))
+  try {
+    await writeFile(join(folder, 'policy.rego'), text)
+    await writeFile(join(folder, 'capabilities.json'), await capabilitiesOfTenants())
+    return await compileIn(folder, opa, rule)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function compileIn(folder: string, opa: string, rule: FindingRule): Promise<CompiledModule> {
+  const limited = (...args: string[]) => runLimited(opa, args, folder)
+  const parsed = await limited('parse', '-f', 'json', '--json-include', 'locations', 'policy.rego')
+  if (parsed.code !== 0) return { faults: faultsOf(parsed) }
+  const inspected = inspectModule(JSON.parse(parsed.stdout) as Module, rule)
+  if ('faults' in inspected) return inspected
+  const capabilities = ['--capabilities', 'capabilities.json']
+  const checked = await limited('check', '--strict', '--format', 'json', ...capabilities, 'policy.rego')
+  if (checked.code !== 0) return { faults: faultsOf(checked) }
+  const entrypoint = ['-e', `${modulePackage}/${rule}`, '--prune-unused']
+  const built = await limited('build', '-t', 'wasm', ...entrypoint, ...capabilities, 'policy.rego')
+  if (built.code !== 0) return { faults: faultsOf(built) }
+  const wasm = bundleModule(await readFile(join(folder, 'bundle.tar.gz')))
+  if (wasm.length > maxWasmBytes)
+    return { faults: [{ line: 1, column: 1, detail: 'The module is too large.' }] }
+  return { wasm, reads: inspected }
+}
+
+/** The built-ins of the platform's policies without those withheld from tenants. */
+export async function capabilitiesOfTenants(): Promise<string> {
+  const platform = JSON.parse(await readFile(`${policiesFolder}capabilities/platform.json`, 'utf8'))
+  const builtins = platform.builtins.filter(
+    ({ name }: { name: string }) => kept.has(name) || !withheld.test(name),
+  )
+  return JSON.stringify({ ...platform, builtins })
+}
+
+// The shell sets the limits of the process that it becomes. A system without a limit goes on without it.
+const limits = `ulimit -t ${cpuSeconds} 2>/dev/null; ulimit -d ${maxMemoryKiB} 2>/dev/null; ulimit -c 0; exec "$0" "$@"`
+
+function runLimited(opa: string, args: string[], cwd: string): Promise<Finished> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      cwd,
+      env: { GOMAXPROCS: '1', HOME: cwd, PATH: '/usr/bin:/bin' },
+      timeout: maxMs,
+      killSignal: 'SIGKILL',
+      maxBuffer: 32 * 1024 * 1024,
+    } as const
+    execFile('/bin/sh', ['-c', limits, opa, ...args], options, (error, stdout, stderr) => {
+      if (error && typeof error.code !== 'number' && !error.killed && !error.signal) reject(error)
+      else resolve({ code: error ? (typeof error.code === 'number' ? error.code : 137) : 0, stdout, stderr })
+    })
+  })
+}
+
+const maxFaults = 10
+
+/** What `opa` says, as JSON on stderr; without it, the compiler was stopped by a limit. */
+function faultsOf({ code, stdout, stderr }: Finished): ModuleFault[] {
+  const found = errorsIn(stderr) ?? errorsIn(stdout)
+  if (found) return found.slice(0, maxFaults)
+  if (code === 126 || code === 127) throw new Error(`opa cannot be run: ${stderr.slice(0, 200)}`)
+  return [{ line: 1, column: 1, detail: 'Compiling this takes too much time or memory: write it simpler.' }]
+}
+
+interface OpaErrors {
+  errors?: { message: string; location?: { row?: number; col?: number } }[]
+}
+
+function errorsIn(text: string): ModuleFault[] | undefined {
+  try {
+    const { errors } = JSON.parse(text) as OpaErrors
+    return errors?.map(({ message, location }) => ({
+      line: location?.row || 1,
+      column: location?.col || 1,
+      detail: `${message.replaceAll(/\s+/g, ' ').slice(0, 300)}.`,
+    }))
+  } catch {
+    return undefined
+  }
+}

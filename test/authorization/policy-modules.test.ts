@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
+import { eventsOf, openDatabase } from '../helpers/event-log.ts'
+import { type Client, startService } from '../helpers/service.ts'
+
+const print = (line: string) => t.comment(line)
+const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
+const skip = opa instanceof Error && opa.message
+const policies = '/api/v1/policies/'
+
+const tonnage = `package policy
+
+deny contains "Too heavy." if input.resource.tonnage > 5000
+
+deny contains sentence if {
+	object.get(input.resource, "flag", "none") == "pirate"
+	sentence := concat(" ", ["Not under the flag of a", input.resource.name])
+}
+`
+const deny = (condition: string) => `package policy\n\ndeny contains "x" if {\n\t${condition}\n}\n`
+const base = { kind: 'rego', effect: 'deny', actions: ['ship:steer'] }
+
+const service = await startService(t, { env: skip ? {} : { OPA_PATH: String(opa) }, workers: false })
+
+async function tenantWith(attributes: Record<string, string>): Promise<Client> {
+  const owner = await service.signUp()
+  for (const [name, data_type] of Object.entries(attributes)) {
+    const [category, key] = name.split('.')
+    const body = { category, key, data_type, display_name: name }
+    t.equal((await owner.post('/api/v1/attribute-definitions/', body)).status, 201, name)
+  }
+  const allow = { name: 'Steer', effect: 'allow', actions: ['ship:steer'] }
+  t.equal((await owner.post(policies, allow)).status, 201)
+  return owner
+}
+
+const ships = { 'resource.tonnage': 'integer', 'resource.flag': 'string', 'resource.list': 'array' }
+
+async function steer(owner: Client, properties: object) {
+  const { body, status } = await owner.post('/access/v1/evaluation', {
+    subject: { type: 'user', id: owner.id },
+    action: { name: 'ship:steer' },
+    resource: { type: 'ship', id: '1', properties },
+  })
+  t.equal(status, 200)
+  return {
+    allowed: body.decision,
+    codes: body.context.reasons.map(({ code }: { code: string }) => code),
+    body,
+  }
+}
+
+t.test('a module decides as other policies do', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const written = await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })
+  t.match(written, {
+    status: 201,
+    body: { kind: 'rego', module: tonnage, conditions: null, module_off_at: null },
+  })
+  const { id } = written.body
+  t.match(await steer(owner, { tonnage: 100, name: 'x' }), { allowed: true })
+  const denied = await steer(owner, { tonnage: 6000, name: 'x' })
+  t.match(denied, { allowed: false, codes: ['policy_deny'] })
+  t.match(await steer(owner, { tonnage: 1, flag: 'pirate', name: 'queen' }), { allowed: false })
+  const missing = await steer(owner, { name: 'x' })
+  t.match(missing, { allowed: false, codes: ['policy_deny'] }, 'a missing value never permits')
+  t.same(missing.body.context.missing_attributes.includes('resource.tonnage'), true)
+
+  const explained = await owner.get(`/api/v1/decisions/${denied.body.context.id}/explain/`)
+  t.match(explained.body.explanation.join('\n'), /The module of "Tonnage" says: Too heavy\./)
+  const tested = await owner.post(`${policies}${id}/test/`, {
+    resource: { type: 'ship', properties: { tonnage: 1, flag: 'pirate', name: 'queen' } },
+  })
+  t.match(tested.body, {
+    effect: 'deny',
+    applies: true,
+    messages: ['Not under the flag of a queen'],
+    trace: null,
+  })
+  const draft = { name: 'Lighter', ...base, module: tonnage.replace('5000', '50') }
+  const heavier = { ...draft, module: tonnage.replace('5000', '9000') }
+  const preview = await owner.post(`${policies}${id}/preview/`, { draft: heavier })
+  t.match(preview, { status: 200, body: { counts: { deny_to_allow: 1 }, not_replayable: 0 } })
+
+  const changed = await owner.patch(`${policies}${id}/`, { module: draft.module })
+  t.match(changed, { status: 200, body: { version: 2 } })
+  t.match(await steer(owner, { tonnage: 100, name: 'x' }), { allowed: false })
+  t.match(await owner.post(`${policies}${id}/rollback/`, { version: 1 }), {
+    status: 200,
+    body: { module: tonnage },
+  })
+  t.match(await steer(owner, { tonnage: 100, name: 'x' }), { allowed: true })
+  const versions = await owner.get(`${policies}${id}/versions/`)
+  t.same(
+    versions.body.results.map(({ kind, module }: Record<string, string>) => [kind, module]),
+    [tonnage, draft.module, tonnage].map((text) => ['rego', text]),
+  )
+  t.match(await owner.patch(`${policies}${id}/`, { kind: 'json' }), { status: 400 })
+  t.match(await owner.delete('/api/v1/attribute-definitions/x/'), { status: 404 })
+})
+
+t.test('an allow that a module finds permits, and its shadow only records', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const module = 'package policy\n\nallow contains "Small." if input.resource.tonnage < 10\n'
+  const allow = { ...base, effect: 'allow', actions: ['ship:sink'], name: 'Sink', module }
+  const { body } = await owner.post(policies, allow)
+  const sink = (tonnage?: number) =>
+    owner.post('/access/v1/evaluation', {
+      subject: { type: 'captain', id: 'ahab' },
+      action: { name: 'ship:sink' },
+      resource: { type: 'ship', id: '1', properties: { tonnage } },
+    })
+  // No role of a captain permits anything.
+  t.match((await sink(5)).body, { decision: true })
+  t.match((await sink(50)).body, { decision: false })
+  t.match((await sink()).body, { decision: false })
+  t.equal((await owner.patch(`${policies}${body.id}/`, { mode: 'shadow' })).status, 200)
+  t.match((await sink(5)).body, { decision: false })
+  await service.deps.shadowCounts.flush()
+  const stats = await owner.get(`${policies}${body.id}/stats/`)
+  t.match(JSON.stringify(stats.body), /"would_allow":1/)
+})
+
+t.test('what is no module of a sandbox is refused with its place', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const refused: [string, RegExp][] = [
+    [deny('data.policies.x'), /Line 4, column 2: A module reads no data/],
+    [deny('some x in data; x'), /reads no data/],
+    [deny('walk(input, [_, v]); v == 1'), /Name the attribute in full/],
+    [deny('some key in ["a"]; input.resource[key] == 1'), /Name the attribute in full/],
+    [deny('input.resource.tonnage == 1 with input.resource.tonnage as 1'), /does not use "with"/],
+    [`package policy\n\nimport data.authz\n\n${deny('true').slice(16)}`, /imports nothing/],
+    [deny('true').replace('package policy', 'package authz.rbac'), /The package of a module is policy/],
+    [
+      deny('http.send({"method": "get", "url": "http://localhost"}).status_code == 200'),
+      /undefined function/,
+    ],
+    [deny('time.now_ns() > 0'), /undefined function time\.now_ns/],
+    [deny('opa.runtime().env.SECRET_KEYS == "x"'), /undefined function opa\.runtime/],
+    [deny('some x in numbers.range(1, 1000000000); x == 5'), /undefined function numbers\.range/],
+    [deny('regex.match(input.resource.flag, "x")'), /Write the pattern of regex\.match as a text/],
+    [deny('regex.match(`(?i)\\pL{300}`, input.resource.flag)'), /takes too long to match/],
+    [deny('input.resource.unknown == 1'), /has no attribute resource\.unknown/],
+    ['package policy\n\nallow contains "x" if true\n', /one effect, here deny/],
+    ['package policy\n\ndeny := false\n', /deny is a set/],
+    ['package policy\n\n_x := 1\n', /has the rule "deny contains/],
+    [deny('r').concat('\nr if s\n\ns if r\n'), /recursive/],
+    [deny(`x := ${'['.repeat(40)}1${']'.repeat(40)}; x`), /nested 10 deep/],
+    [`package policy\n#${'x'.repeat(64 * 1024)}`, /at most 64 KiB/],
+    ['package policy\n\0', /NUL/],
+    ['}{', /unexpected/],
+    ['', /empty module/],
+  ]
+  for (const [module, detail] of refused) {
+    const { status, body } = await owner.post(policies, { ...base, name: 'x', module })
+    const is = module.includes('\0') ? 400 : 422
+    t.equal(status, is, `${detail}: ${body.detail}`)
+    if (is === 422) t.match(body, { errors: [{ pointer: '/module', line: 1, detail }] })
+  }
+  const gate = { ...base, effect: 'require_approval', name: 'x', module: tonnage }
+  t.match(await owner.post(policies, gate), { status: 422, body: { errors: [{ pointer: '/effect' }] } })
+  const both = {
+    ...base,
+    name: 'x',
+    module: tonnage,
+    conditions: { attribute: 'subject.id', operator: 'exists' },
+  }
+  t.match(await owner.post(policies, both), { status: 422, body: { errors: [{ pointer: '/conditions' }] } })
+  t.match(await owner.post(policies, { ...base, name: 'x' }), {
+    status: 400,
+    body: { errors: [{ field: 'module' }] },
+  })
+  t.match(await owner.post(policies, { ...base, kind: 'json', name: 'x', module: tonnage }), { status: 400 })
+})
+
+const bomb = deny(
+  [...'abcdef']
+    .map((name) => `some ${name} in input.resource.list`)
+    .join('\n\t')
+    .concat('\n\ta + b + c + d + e + f == -1'),
+)
+
+t.test(
+  'a module that takes too long is killed, denies, and is switched off with an event',
+  { skip },
+  async (t) => {
+    const owner = await tenantWith(ships)
+    const neighbour = await tenantWith(ships)
+    t.equal((await neighbour.post(policies, { ...base, name: 'Tonnage', module: tonnage })).status, 201)
+    const { body } = await owner.post(policies, { ...base, name: 'Bomb', module: bomb })
+    const list = Array.from({ length: 100 }, (_each, index) => index)
+    t.match(await steer(owner, { list: [1] }), { allowed: true })
+    for (let off = null; off === null; ) {
+      const { codes, allowed } = await steer(owner, { list })
+      t.same([allowed, codes], [false, ['policy_timeout']])
+      t.match(await steer(neighbour, { tonnage: 1, name: 'x' }), { allowed: true }, 'others go on')
+      const { body: now } = await owner.get(`${policies}${body.id}/`)
+      off = now.module_off_at
+      // After a kill, the modules of a tenant pause for a tenth of a second.
+      await sleep(20)
+    }
+    t.match(
+      await steer(owner, { list: [1] }),
+      { allowed: false, codes: ['policy_timeout'] },
+      'it fails closed',
+    )
+    const events = await eventsOf(await openDatabase(t, service), owner.tenantId)
+    const switched = events.filter(({ type }) => type === 'authorization.policy_switched_off')
+    t.match(switched, [{ subject: body.id, actor_id: null, data: { policy_id: body.id, version: 1 } }])
+    t.match(await owner.patch(`${policies}${body.id}/`, { name: 'Again' }), { body: { module_off_at: null } })
+    t.match(await steer(owner, { list: [1] }), { allowed: true })
+  },
+)
+
+t.test('a limit on modules, and no compiler', { skip }, async (t) => {
+  const env = { OPA_PATH: '/nowhere/opa', LIMIT_POLICY_MODULES: '1' }
+  const without = await startService(t, { env, workers: false })
+  const owner = await without.signUp()
+  const module = deny('input.subject.acr == "aal1"')
+  const refused = await owner.post(policies, { ...base, name: 'x', module })
+  t.match(refused, { status: 409, body: { code: 'compiler_unavailable' } })
+})

@@ -1,0 +1,131 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
+import { createModulePool } from '../../src/policy-engine/sandbox/module-pool.ts'
+import { maxInputBytes } from '../../src/policy-engine/sandbox/thread-exchange.ts'
+import { compileModule } from '../../src/policy-toolchain/compile-module.ts'
+import { resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
+
+const print = (line: string) => t.comment(line)
+const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
+const skip = opa instanceof Error && opa.message
+const place = t.testdir()
+const pool = createModulePool()
+t.teardown(() => pool.close())
+await pool.warm()
+
+let built = 0
+
+/** A module as `opa` builds it, without the checks of the service: it can hold what those refuse. */
+async function unchecked(
+  body: string,
+  head = 'package policy',
+): Promise<{ key: string; wasm: Uint8Array<ArrayBuffer> }> {
+  const key = `m${built++}`
+  const [source, bundle] = [join(place, `${key}.rego`), join(place, `${key}.tar.gz`)]
+  writeFileSync(source, `${head}\n\ndeny contains finding if {\n${body}\n}\n`)
+  const { code, stdout } = await run(String(opa), [
+    'build',
+    '-t',
+    'wasm',
+    '-e',
+    'policy/deny',
+    '-o',
+    bundle,
+    source,
+  ])
+  t.equal(code, 0, stdout)
+  const { wasm } = readBundle(bundle, key)
+  rmSync(bundle)
+  return { key, wasm }
+}
+
+const ask = (tenant: string, module: { key: string; wasm: Uint8Array<ArrayBuffer> }, input: object) =>
+  pool.evaluate(tenant, module, JSON.stringify(input))
+const list = Array.from({ length: 128 }, (_each, index) => index)
+const question = { resource: { list, text: 'é'.repeat(1000) }, subject: { id: 'me' } }
+
+t.test(
+  'a module reaches its input and nothing else, also if no check had looked at it',
+  { skip },
+  async (t) => {
+    const policies = await unchecked('some finding, _ in data.slice.policies')
+    t.same(ask('one', policies, question), { findings: [] }, 'there are no policies')
+    const bundle = await unchecked('finding := concat(",", [name | some name, _ in data.catalogue.actions])')
+    t.same(ask('one', bundle, question), { findings: [''] }, 'nor the actions of the bundle')
+    const secret = await unchecked('finding := _secret', 'package policy\n\n_secret := "of tenant one"')
+    t.same(ask('one', secret, question), { findings: ['of tenant one'] })
+    const thief = await unchecked('finding := data.policy._secret')
+    t.same(ask('two', thief, question), { findings: [] }, 'not another module of the same package')
+    const kept = await unchecked('finding := input.resource.id')
+    t.same(ask('one', kept, { resource: { id: 'of one' } }), { findings: ['of one'] })
+    t.same(ask('two', kept, { resource: {} }), { findings: [] }, 'not the input before')
+    const host = await unchecked('finding := opa.runtime().env.HOME')
+    t.match(ask('one', host, question), { fault: 'failed', why: /not implemented/ }, 'not the host')
+  },
+)
+
+t.test(
+  'what takes too much time or memory is killed, and the next question is answered',
+  { skip },
+  async (t) => {
+    const fine = await unchecked('finding := input.subject.id')
+    const loop = [...'abcde'].map((name) => `\tsome ${name} in input.resource.list`).join('\n')
+    const bombs = {
+      loop: await unchecked(`${loop}\n\ta + b + c + d + e == -1\n\tfinding := "x"`),
+      memory: await unchecked(
+        `\tx := [[a, b, c, d, e] | ${loop.trim().replaceAll('\n\t', '; ')}]\n\tfinding := count(x)`,
+      ),
+      text: await unchecked(
+        `${loop}\n\tx := concat("", [input.resource.text | some f in input.resource.list])\n\tfinding := x`,
+      ),
+      pattern: await unchecked('\tregex.match(`(?i)\\pL{300}`, input.resource.text)\n\tfinding := "x"'),
+      range: await unchecked('\tsome x in numbers.range(1, 1000000000)\n\tx == -1\n\tfinding := "x"'),
+    }
+    for (const [name, bomb] of Object.entries(bombs)) {
+      t.match(ask(name, bomb, question), { fault: 'late' }, name)
+      t.same(ask('other', fine, question), { findings: ['me'] }, `others go on after ${name}`)
+    }
+    const long = await unchecked(
+      'finding := concat("", [input.resource.text | some _ in input.resource.list])',
+    )
+    t.match(ask('long', long, question), { fault: 'failed', why: /too long/ }, 'findings have a length')
+    const many = await unchecked(
+      'some x in input.resource.list\n\tfinding := concat(" ", ["n", format_int(x, 10)])',
+    )
+    t.match(ask('many', many, question), { findings: { length: 10 } }, 'and a number')
+    const conflict = await unchecked(
+      'finding := _two',
+      'package policy\n\n_two := x if some x in input.resource.list',
+    )
+    t.match(ask('conflict', conflict, question), { fault: 'failed', killed: false })
+    t.match(pool.evaluate('big', fine, `"${'x'.repeat(maxInputBytes)}"`), { fault: 'failed' })
+    t.same(ask('other', fine, question), { findings: ['me'] })
+  },
+)
+
+t.test('the modules of many tenants do not add up', { skip }, async (t) => {
+  const { wasm } = await unchecked('finding := input.subject.id')
+  const use = (count: number) => {
+    for (let index = 0; index < count; index++) ask('other', { key: `many-${index}`, wasm }, question)
+  }
+  use(60)
+  const before = process.memoryUsage.rss()
+  use(300)
+  const grown = (process.memoryUsage.rss() - before) / 1024 / 1024
+  t.ok(grown < 64, `${grown.toFixed(0)} MiB for 300 more modules`)
+  t.same(
+    ask('other', { key: 'many-0', wasm }, question),
+    { findings: ['me'] },
+    'a dropped module loads again',
+  )
+})
+
+t.test('a compilation is limited, and its faults have a line', { skip }, async (t) => {
+  const terms = Array.from({ length: 15_000 }, () => '1').join(' + ')
+  const sum = `package policy\n\ndeny contains "x" if {\n\tx := ${terms}\n\tx == 1\n}\n`
+  t.match(await compileModule(String(opa), sum, 'deny'), { faults: [{ detail: /too much time or memory/ }] })
+  const faulty = await compileModule(String(opa), 'package policy\n\ndeny contains x if true\n', 'deny')
+  t.match(faulty, { faults: [{ line: 3, detail: /unsafe/ }] })
+})
