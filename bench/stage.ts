@@ -46,6 +46,8 @@ export interface Account {
   password: string
   access: string
   refresh: string
+  /** A personal API key. */
+  key?: string
 }
 
 export type ServerName = 'api' | 'bare' | 'hand' | 'opa'
@@ -187,7 +189,9 @@ const makeAccounts = (url: string, count: number): Promise<Account[]> =>
     Array.from({ length: count }, async (_, index) => {
       const person = { email: `client${index}@example.com`, password: 'a quiet harbour' }
       await post(url, 'register', person)
-      return logIn(url, person)
+      const account = await logIn(url, person)
+      const { key } = await postAs(account.access, `${url}/api/v1/users/me/keys/`, { name: 'Bench' })
+      return { ...account, key: key! }
     }),
   )
 
@@ -204,7 +208,12 @@ export async function logIn(
 export async function freshTokens(stage: Stage): Promise<Stage> {
   return {
     ...stage,
-    accounts: await Promise.all(stage.accounts.map((account) => logIn(stage.servers.api.url, account))),
+    accounts: await Promise.all(
+      stage.accounts.map(async (account) => ({
+        ...account,
+        ...(await logIn(stage.servers.api.url, account)),
+      })),
+    ),
   }
 }
 
@@ -222,11 +231,12 @@ export async function post(
   return (await answer.json()) as Record<'access' | 'refresh', string>
 }
 
-/** Posts JSON with an access token; throws unless it is created. */
-export async function postAs(access: string, url: string, body: unknown): Promise<void> {
+/** Posts JSON with an access token, and gives the answer; throws unless it is created. */
+export async function postAs(access: string, url: string, body: unknown): Promise<Record<string, string>> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${access}` }
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${url} answered ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as Record<string, string>
 }
 
 async function postmasterOf(dataDir: string): Promise<number> {

@@ -23,6 +23,11 @@ const readMe = (accounts: Account[]) =>
     accounts: accounts.map(({ access }) => ({ headers: { authorization: `Bearer ${access}` }, body: '' })),
   }) as const
 
+const readMeWithKey = (accounts: Account[]) => ({
+  ...readMe(accounts),
+  accounts: accounts.map(({ key }) => ({ headers: { authorization: `Bearer ${key}` }, body: '' })),
+})
+
 const bearer = ({ access }: Account) => ({ authorization: `Bearer ${access}` })
 
 const readMembers = (accounts: Account[]) => ({
@@ -91,6 +96,13 @@ export const suites: Suite[] = [
   },
   ...[20, 1_000].flatMap(batchesOf),
   ...besideHand('me', 'GET /users/me/: token, session, membership, decision, rows under RLS', readMe),
+  {
+    name: 'me-with-key',
+    about: 'the same with an API key instead of an access token',
+    server: 'api',
+    over: 'me',
+    load: readMeWithKey,
+  },
   ...besideHand('members', 'GET /tenants/<id>/members/: the same, and a list of one', readMembers),
   ...besideHand('refresh', 'POST /auth/refresh/: rotation and commit, each token once', rotate),
   ...besideHand('switch', 'POST /auth/switch-tenant/: new tokens, an audit row', switchTenant),

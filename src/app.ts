@@ -15,6 +15,7 @@ import { mailboxPages } from './development/mailbox.ts'
 import { auditLogRoutes } from './events/audit-log/routes.ts'
 import { feedRoutes } from './events/feed/routes.ts'
 import { webhookRoutes } from './events/webhooks/routes.ts'
+import { apiKeyRoutes } from './identity/api-keys/routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
@@ -56,6 +57,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...magicLinkRoutes(deps),
   ...otpRoutes(deps),
   ...passkeyRoutes(deps),
+  ...apiKeyRoutes(deps),
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),

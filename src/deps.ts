@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ShadowCounter } from './authorization/decisions/shadow-counts.ts'
 import type { Config } from './config.ts'
+import type { OpenApiKeys } from './identity/api-keys/api-keys.ts'
 import type { Limiters } from './identity/rate-limits/limiters.ts'
 import type { PasswordHasher } from './platform/crypto/passwords.ts'
 import type { Sealer } from './platform/crypto/seal.ts'
@@ -35,6 +36,7 @@ export interface Deps {
   /** What policies in shadow mode would have done. */
   shadowCounts: ShadowCounter
   approvals: Approvals
+  apiKeys: OpenApiKeys
   /** Limits of RATE_LIMIT_ENABLED on requests that need no token. */
   limiters: Limiters
   /** Limits of RATE_LIMIT_ENABLED on the calls of users and tenants. */

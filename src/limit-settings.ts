@@ -36,7 +36,12 @@ export const limitSettings = {
     120,
     'Passkey sign-ins that one address can begin a minute; each needs a challenge in the database',
   ),
-  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one user'),
+  RATE_LIMIT_KEY_REVOKE_PER_ADDRESS: setting(
+    count,
+    60,
+    'Reports of leaked API keys that one address can send a minute',
+  ),
+  RATE_LIMIT_PER_USER: setting(count, 600, 'Calls a minute of one user or service account'),
   RATE_LIMIT_PER_TENANT: setting(count, 6_000, 'Calls a minute of one tenant'),
   LIMIT_CUSTOM_ROLES: setting(wholeNumber(0, 10_000), 100, 'Custom roles that a tenant can have'),
   LIMIT_PENDING_INVITATIONS: setting(

@@ -7,6 +7,7 @@ import { policyLoader } from './authorization/policies/load-policies.ts'
 import { switchOffLateModules } from './authorization/policies/switch-off-late-modules.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
+import { openApiKeys } from './identity/api-keys/api-keys.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
 import { watchKeyRing } from './identity/keys/key-ring-watch.ts'
 import { openCallBudget } from './identity/rate-limits/call-budget.ts'
@@ -78,13 +79,14 @@ export async function openDeps(
   const limiters = await openLimiters(config, db, log, clock, metrics.limitRefused)
   const budget = openCallBudget(config, db, clock, log, metrics.limitRefused)
   const endSweeping = sweepRateLimits(db, clock, log)
+  const apiKeys = openApiKeys(db, log)
   const shadowCounts = shadowCounter({ db, log, metrics }, clock)
   const close = async () => {
     ring.close()
     endSweeping()
     budget.close()
     limiters.close()
-    await shadowCounts.flush()
+    await Promise.all([shadowCounts.flush(), apiKeys.flush()])
     await Promise.all(Object.values(db).map((pool) => pool.end()))
   }
   const signer = createTokenSigner(ring.now, ring.lookAgain)
@@ -107,6 +109,7 @@ export async function openDeps(
     recordDecision,
     shadowCounts,
     limiters,
+    apiKeys,
     budget,
     approvals: createApprovals({ config, db, sealer, publicUrl }),
     publicUrl,

@@ -63,7 +63,8 @@ const bearerAuth = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
-  description: 'The `access` token of a login or refresh; a `temporary_token` where the operation says so.',
+  description:
+    'The `access` token of a login or refresh, or an API key (`bwk_…`) unless the operation refuses it; a `temporary_token` where the operation says so.',
 } as const
 
 function assertUnique(routes: readonly Route[]) {
@@ -105,10 +106,13 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   } as ZodOpenApiOperationObject['responses'],
 })
 
-function descriptionOf({ action, description }: Route) {
+function descriptionOf({ action, description, sessionOnly }: Route) {
   const temporary = action !== 'public' && actions[action].tokens.includes('otp_pending')
   const hint = 'Also accepts the `temporary_token` of a login that waits for a second factor.'
-  const text = [description, temporary && hint].filter(Boolean).join('\n\n')
+  const refused = action !== 'public' && (sessionOnly || !actions[action].tokens.includes('key'))
+  const text = [description, temporary && hint, refused && 'API keys are refused: 403 `key_not_allowed`.']
+    .filter(Boolean)
+    .join('\n\n')
   return text ? { description: text } : {}
 }
 

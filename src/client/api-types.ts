@@ -30,9 +30,13 @@ export type Passkey = { id: string; name: string; transports: (string)[]; backed
 
 export type PasskeyRequestOptions = { challenge: string; rpId: string; timeout: number; userVerification: "required"; allowCredentials: ({ id: string; type: "public-key"; transports?: (string)[] })[] }
 
+export type ApiKey = { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null }
+
 export type MemberUser = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; membership_id: string; roles: (string)[]; department_id: string | null }
 
 export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
+
+export type ServiceAccountProfile = { id: string; type: "service_account"; name: string; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[] }
 
 export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[] } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
 
@@ -122,8 +126,17 @@ export interface Operations {
   'POST /auth/passkeys/login/': { query: {  }; body: { credential: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string | null } }; tenant_id?: string }; answer: TokenPair | OtpRequired }
   'POST /auth/passkeys/verify/options/': { query: {  }; body: undefined; answer: PasskeyRequestOptions }
   'POST /auth/passkeys/verify/': { query: {  }; body: { credential: { id: string; rawId: string; type: "public-key"; response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string | null } } }; answer: { verified: true; device_type: "passkey" | "totp" | "email" | "static"; device_id: string; counts_from: string | null; access?: string; refresh?: string } }
+  'GET /users/me/keys/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApiKey)[]; count: number | null } }
+  'POST /users/me/keys/': { query: {  }; body: { name: string; expires_in?: number; scopes?: (string)[] | null; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
+  'POST /users/me/keys/{kid}/rotate/': { query: {  }; body: { overlap?: number; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
+  'DELETE /users/me/keys/{kid}/': { query: {  }; body: undefined; answer: undefined }
+  'GET /service-accounts/{id}/keys/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ApiKey)[]; count: number | null } }
+  'POST /service-accounts/{id}/keys/': { query: {  }; body: { name: string; expires_in?: number; scopes?: (string)[] | null; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
+  'POST /service-accounts/{id}/keys/{kid}/rotate/': { query: {  }; body: { overlap?: number; current_password?: string }; answer: { id: string; name: string; prefix: string; scopes: (string)[] | null; created_at: string; expires_at: string; last_used_at: string | null; successor_id: string | null; key: string } }
+  'DELETE /service-accounts/{id}/keys/{kid}/': { query: {  }; body: undefined; answer: undefined }
+  'POST /keys/revoke/': { query: {  }; body: { key: string }; answer: undefined }
   'GET /users/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "email" | "-email"; email?: string; is_active?: boolean; role?: string; department_id?: string; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (MemberUser)[]; count: number | null } }
-  'GET /users/me/': { query: {  }; body: undefined; answer: Profile }
+  'GET /users/me/': { query: {  }; body: undefined; answer: Profile | ServiceAccountProfile }
   'PUT /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; current_password?: string }; answer: Profile }
   'PATCH /users/me/': { query: {  }; body: { first_name?: string; last_name?: string; email?: string; current_password?: string }; answer: Profile }
   'DELETE /users/me/': { query: {  }; body: { current_password?: string }; answer: undefined }
@@ -223,6 +236,10 @@ export interface Operations {
 }
 
 export const repeatable: ReadonlySet<string> = new Set([
+  'POST /users/me/keys/',
+  'POST /users/me/keys/{kid}/rotate/',
+  'POST /service-accounts/{id}/keys/',
+  'POST /service-accounts/{id}/keys/{kid}/rotate/',
   'POST /tenants/',
   'POST /tenants/{id}/members/',
   'POST /service-accounts/',

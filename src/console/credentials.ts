@@ -5,7 +5,8 @@ import { isChallenge, isFactorDue } from '../identity/sessions/second-factor.ts'
 import { readAsSystem } from '../platform/db/read.ts'
 import { asSystem } from '../platform/db/transaction.ts'
 import { ApiError, unauthorized } from '../platform/errors.ts'
-import { type Claims, type Credentials, claimsOf } from '../platform/http/verify-token.ts'
+import type { Claims } from '../platform/http/caller.ts'
+import { type Credentials, claimsOf } from '../platform/http/verify-token.ts'
 import { timeOrderedId } from '../platform/outbox/time-ordered-id.ts'
 import { cookieHashOf, setCookie } from './cookie.ts'
 import {
@@ -49,7 +50,7 @@ export const cookieCredentials = (deps: Deps, first: 'session' | 'pending'): Cre
 function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: HeldRow): Claims | null {
   if (pending_id === null || pending_user_id === null || pending_tenant_id === null) return null
   const claims = { userId: pending_user_id, tenantId: pending_tenant_id, sessionId: pending_id }
-  return { ...claims, familyId: null, jti: id, token: 'otp_pending' }
+  return { ...claims, familyId: null, jti: id, token: 'otp_pending', subjectType: 'user' }
 }
 
 /** The session of a cookie, checked as often as the session of a client that refreshes its access tokens. */
@@ -58,7 +59,7 @@ async function sessionOf(deps: Deps, http: Context, held: HeldRow): Promise<Clai
   if (familyId === null || sessionId === null || userId === null || tenantId === null) return null
   if (held.checked_until <= deps.clock())
     await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(held))
-  return { userId, tenantId, sessionId, familyId, jti: id, token: 'access' }
+  return { userId, tenantId, sessionId, familyId, jti: id, token: 'access', subjectType: 'user' }
 }
 
 /** Whether a challenge waits to let the session stay in its tenant. */

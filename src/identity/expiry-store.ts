@@ -23,7 +23,7 @@ const remove =
   }
 
 /**
- * Deletes expired rows, by kind. Links are kept for a month, to distinguish an expired link from a wrong one; sessions
+ * Deletes expired rows, by kind. Links and API keys are kept for a month, to distinguish an expired one from a wrong one; sessions
  * too, and their refresh families are deleted with them; counters until all windows have ended. As the worker role.
  */
 export const expired: Record<string, RemoveBatch> = {
@@ -32,6 +32,7 @@ export const expired: Record<string, RemoveBatch> = {
   pending_sessions: remove('pending_sessions', ['id'], sql.fragment`expires_at`, 0),
   console_sessions: remove('console_sessions', ['id'], sql.fragment`expires_at`, 0),
   link_tokens: remove('link_tokens', ['id'], sql.fragment`expires_at`, 30 * day),
+  api_keys: remove('api_keys', ['tenant_id', 'id'], sql.fragment`least(revoked_at, expires_at)`, 30 * day),
   sessions: remove('sessions', ['id'], sql.fragment`least(ended_at, expires_at)`, 30 * day),
   otp_attempts: remove('otp_attempts', ['user_id'], sql.fragment`last_at`, day),
 }

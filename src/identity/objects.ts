@@ -1,6 +1,8 @@
 import type { FindObject, ObjectFinders } from '../platform/find-object.ts'
 import { lister, type ObjectListers } from '../platform/list-objects.ts'
 import { userList } from '../tenancy/members/list-store.ts'
+import { keyResource } from './api-keys/key-schemas.ts'
+import { findVisibleKey, keyList, listVisibleKeys } from './api-keys/store.ts'
 import { toJsonDevice } from './otp/device-schemas.ts'
 import { deviceList, findDevice, listDevices } from './otp/store.ts'
 import { toJsonPasskey } from './passkeys/credential-schemas.ts'
@@ -35,6 +37,10 @@ export const identityObjects: ObjectFinders = {
     const passkey = await findPasskey(read, userId, id)
     return passkey && { ownerId: userId, fields: toJsonPasskey(passkey) }
   },
+  async api_key(read, scope, id) {
+    const key = await findVisibleKey(read, scope, id)
+    return key && keyResource(key)
+  },
   async otp_device(read, { userId, now }, id) {
     const device = await findDevice(read, userId, id)
     return device && { ownerId: userId, fields: toJsonDevice(device, now) }
@@ -67,6 +73,7 @@ export const identityLists: ObjectListers = {
       (await listPasskeys(tx, userId, page)).map((passkey) => ({ ...passkey, userId })),
     ({ userId, ...passkey }) => ({ id: passkey.id, ownerId: userId, fields: toJsonPasskey(passkey) }),
   ),
+  api_key: lister(keyList, listVisibleKeys, keyResource),
   otp_device: lister(
     deviceList,
     async (tx, { userId, now }, page) =>

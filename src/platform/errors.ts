@@ -59,6 +59,10 @@ export const tokenNotValid = (
   message = 'The token is not valid: it is malformed, expired, or of another kind.',
 ) => unauthorized('token_not_valid', message, 'error="invalid_token"')
 
+/** 401: an API key past its time. */
+export const keyExpired = () =>
+  unauthorized('key_expired', 'This API key has expired. Create a new one.', 'error="invalid_token"')
+
 export const sessionRevoked = () =>
   unauthorized('session_revoked', 'The session has ended. Log in again.', 'error="invalid_token"')
 

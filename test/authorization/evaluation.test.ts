@@ -207,6 +207,8 @@ t.test('every type of object of the service can be asked about', async (t) => {
   await about('member', 'update', `${tenant}members/`)
   await owner.post('/api/v1/service-accounts/', { name: 'Importer' })
   await about('service_account', 'update', '/api/v1/service-accounts/')
+  await owner.post('/api/v1/users/me/keys/', { name: 'Laptop' })
+  await about('api_key', 'rotate', '/api/v1/users/me/keys/')
   await about('role', 'update', `${tenant}roles/`)
   await about('invitation', 'cancel', `${tenant}invitations/`)
   await about('policy', 'read', policies)

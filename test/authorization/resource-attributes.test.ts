@@ -56,6 +56,11 @@ await created('/api/v1/attribute-definitions/', { key: 'url', category: 'resourc
 // Inactive, so that nothing is delivered to it.
 const hook = `/api/v1/webhooks/${await created('/api/v1/webhooks/', { url: 'https://receiver.example/', is_active: false })}/`
 
+const accounts = '/api/v1/service-accounts/'
+const account = `${accounts}${await created(accounts, { name: 'One' })}/`
+const keys = `${account}keys/`
+const key = `${keys}${await created(keys, { name: 'One' })}/`
+
 const named: [unknown, unknown] = ['One', 'Other']
 const changes: Change[] = [
   {
@@ -82,6 +87,55 @@ const changes: Change[] = [
     attribute: 'email',
     values: [leaver.email, 'x'],
     shows: members,
+  },
+  {
+    action: 'api_key:create',
+    method: 'post',
+    path: keys,
+    body: { name: 'Two' },
+    attribute: 'name',
+    values: ['Two', 'x'],
+  },
+  {
+    action: 'api_key:rotate',
+    method: 'post',
+    path: `${key}rotate/`,
+    body: {},
+    attribute: 'name',
+    values: named,
+    shows: keys,
+  },
+  {
+    action: 'api_key:delete',
+    method: 'delete',
+    path: key,
+    attribute: 'name',
+    values: named,
+    shows: keys,
+  },
+  {
+    action: 'service_account:create',
+    method: 'post',
+    path: accounts,
+    body: { name: 'Two' },
+    attribute: 'name',
+    values: ['Two', 'x'],
+  },
+  {
+    action: 'service_account:update',
+    method: 'patch',
+    path: account,
+    body: { description: 'x' },
+    attribute: 'name',
+    values: named,
+  },
+  {
+    action: 'service_account:delete',
+    method: 'delete',
+    path: account,
+    attribute: 'name',
+    values: named,
+    shows: accounts,
   },
   {
     action: 'role:create',

@@ -35,7 +35,7 @@ function lossy(lose: (request: number) => boolean) {
 
 t.test('calls have the types and answers of the API', async (t) => {
   const me = await client.call('GET /users/me/')
-  t.equal(me.email, ada.email)
+  t.match(me, { email: ada.email })
   const tenant = await client.callVersioned('GET /tenants/{id}/', { path: { id: ada.tenantId } })
   const name = 'Weavers'
   const path = { id: ada.tenantId }
@@ -93,7 +93,7 @@ t.test('calls that need a new pair at the same time share one refresh', async (t
   const credentials = keepFresh({ access: 'expired', refresh }, (pair) => saved.push(pair))
   const fresh = createClient({ url, credentials, fetch: way.fetch })
   const answers = await Promise.all(Array.from({ length: 8 }, () => fresh.call('GET /users/me/')))
-  t.ok(answers.every(({ email }) => email === ada.email))
+  t.ok(answers.every((me) => 'email' in me && me.email === ada.email))
   t.equal(way.sent.filter(({ url }) => url.endsWith('/auth/refresh/')).length, 1)
   t.strictSame(saved, [credentials.pair])
 

@@ -314,7 +314,8 @@ t.test('files are named after what they do', async (t) => {
 
 t.test('stores have at most 400 lines, all other files 250', async (t) => {
   const limit = (path: string) => (/store\.ts$/.test(path) ? 400 : 250)
-  const long = sources.filter(({ path, text }) => text.trimEnd().split('\n').length > limit(path))
+  const written = sources.filter(({ path }) => path !== 'src/client/api-types.ts') // npm run console writes it
+  const long = written.filter(({ path, text }) => text.trimEnd().split('\n').length > limit(path))
   t.same(
     long.map(({ path }) => path),
     [],

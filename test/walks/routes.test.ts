@@ -48,6 +48,7 @@ t.test('only these routes need no token', async (t) => {
     'POST /api/v1/auth/refresh',
     'POST /api/v1/auth/register',
     'POST /api/v1/invitations/accept',
+    'POST /api/v1/keys/revoke',
     'POST /api/v1/tenants/leave',
   ])
 })

@@ -27,6 +27,9 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
       select gen_random_uuid(), id, user_id, tenant_id, 0, id::text::bytea, now(), now(), now() from sessions;
     insert into console_sessions (id, cookie_hash, checked_until, created_at, expires_at)
       values (gen_random_uuid(), 'a', now(), now(), ${at(now - 1)}), (gen_random_uuid(), 'b', now(), now(), ${at(now + 60_000)});
+    insert into api_keys (tenant_id, id, membership_id, user_id, name, key_hash, created_by, created_at, expires_at, revoked_at)
+      select '${tenant}', gen_random_uuid(), gen_random_uuid(), '${user}', 'Key', sha256(''), '${user}', now(), expires, revoked from (values
+        (${at(now - 31 * day)}::timestamptz, null::timestamptz), (${at(now + day)}, ${at(now - 31 * day)}), (${at(now - day)}, null)) k (expires, revoked);
     insert into otp_attempts (user_id, recent, in_a_row, last_at) values ('${user}', '{}', 3, ${at(now - 2 * day)})`)
   t.strictSame(await sweep(deps), {
     email_codes: 2500,
@@ -34,6 +37,7 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
     pending_sessions: 1,
     console_sessions: 1,
     link_tokens: 1,
+    api_keys: 2,
     sessions: 2,
     otp_attempts: 1,
     idempotency_keys: 0,

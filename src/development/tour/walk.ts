@@ -39,6 +39,8 @@ export interface Walk {
   show(picture: string): void
   /** When the newest token was issued, in ms since 1970: about the time of the service's clock. */
   serviceTime(): number
+  /** Stores an API key under a name, and prints the shell assignment. */
+  keepKey(name: string, key: string): void
   /** Stores a token under a name, and prints the shell assignment and the token's claims. */
   keepToken(name: string, token: string): void
 }
@@ -72,6 +74,10 @@ export function createWalk(url: string, print: (line: string) => void): Walk {
     },
     show: (picture) => print(picture.trimEnd()),
     serviceTime: () => issuedAt,
+    keepKey(name, key) {
+      tokens[name] = key
+      print(`$ ${name}=${key}`)
+    },
     keepToken(name, token) {
       const claims = claimsOf(token)
       tokens[name] = token

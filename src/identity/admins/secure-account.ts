@@ -39,7 +39,7 @@ export async function secureAccount(
     // If it was verified meanwhile, the account has an owner.
     if (!reset?.verified_now) throw changed()
     await clearAttempts(tx, accountKey(email))
-    await clearUnproven(tx, userId)
+    await clearUnproven(tx, userId, at)
     // Otherwise an earlier address could take the account back.
     await endAllTokens(tx, userId, at)
     await dropHeldMailbox(tx, userId)

@@ -60,7 +60,7 @@ async function useLink(
   if (!reset) throw deadLink()
   await clearAttempts(tx, accountKey(email))
   // Another person could have registered this address and set up factors before its owner arrived.
-  if (reset.never_verified) await clearUnproven(tx, userId)
+  if (reset.never_verified) await clearUnproven(tx, userId, at)
   else await holdBackMailedCodes(tx, { id: userId, until: at + dayMs, at })
   if (reset.verified_now) await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
   await appendAudit(tx, {

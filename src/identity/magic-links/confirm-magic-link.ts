@@ -92,7 +92,7 @@ async function useLink(
   if (proved.verified_now) await recordVerified(tx, { userId, email, tenantId, requestInfo, at })
   if (proved.never_verified) {
     // Another person could have registered this address and set up factors before its owner arrived.
-    await clearUnproven(tx, userId)
+    await clearUnproven(tx, userId, at)
     const person = { userId, email, firstName: locked.first_name, tenantId }
     await finishPasswordChange(deps, tx, { ...person, keepSession: null, cleared: true, requestInfo, at })
   }

@@ -4,6 +4,7 @@ import { asSystem } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
 import { sendMail } from '../../platform/mail/send-mail.ts'
+import { revokeKeysOf } from '../api-keys/store.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { lockUser } from '../users/store.ts'
 import { deleteOneDevice } from './factor-store.ts'
@@ -35,6 +36,7 @@ export async function undoEnrolment(deps: Deps, requestInfo: RequestInfo, token:
       changes: changesBetween({ type }, null),
       at,
     })
+    revokeKeysOf(tx, { userId, at })
     await endSessions(tx, { ...common, userId, exceptId: null, reason: 'undone' })
     const mail = {
       to,

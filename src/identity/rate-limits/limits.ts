@@ -17,6 +17,7 @@ export type LimitName =
   | 'register'
   | 'refresh'
   | 'passkey-challenge'
+  | 'key-revoke'
 
 /** The limits on requests that need no login, and on mails, by name. */
 export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
@@ -26,6 +27,7 @@ export const limitsOf = (config: Config): Record<LimitName, Limit> => ({
   'mail-hour': { points: config.RATE_LIMIT_MAIL_PER_HOUR, seconds: 3_600 },
   register: { points: config.RATE_LIMIT_REGISTER_PER_HOUR, seconds: 3_600 },
   refresh: { points: config.RATE_LIMIT_REFRESH_PER_SESSION, seconds: 60 },
+  'key-revoke': { points: config.RATE_LIMIT_KEY_REVOKE_PER_ADDRESS, seconds: 60 },
   'passkey-challenge': { points: config.RATE_LIMIT_PASSKEY_PER_ADDRESS, seconds: 60 },
 })
 
@@ -64,6 +66,9 @@ export const refreshUses = (sessionId: string): Use[] => [{ limit: 'refresh', ke
 
 /** A challenge for a passkey sign-in from an address. */
 export const challengeUses = (ip: string): Use[] => [{ limit: 'passkey-challenge', key: addressKey(ip) }]
+
+/** A report of a leaked API key from an address. */
+export const keyReportUses = (ip: string): Use[] => [{ limit: 'key-revoke', key: addressKey(ip) }]
 
 /** A failed passkey sign-in from an address. Failed logins from there count for the same limit. */
 export const passkeyUses = (ip: string): Use[] => [{ limit: 'login-address', key: addressKey(ip) }]

@@ -1,17 +1,38 @@
 import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
 import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
+import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
+import { findKeyContext } from '../api-keys/find-key-context.ts'
 import { channelsOn } from '../otp/channels.ts'
 import { type AuthContextRow, findAuthContext, findPendingAuthContext } from './store.ts'
 
 /** Reads the context of a token's bearer. The scope of `read` is exactly that tenant and person. */
 export const authContextLoader =
-  ({ clock, config }: Pick<Deps, 'clock' | 'config'>): LoadAuthContext =>
+  ({ clock, config, apiKeys }: Pick<Deps, 'clock' | 'config' | 'apiKeys'>): LoadAuthContext =>
   async (read, bearer) => {
+    const now = clock()
+    if (bearer.token === 'key') {
+      const found = await findKeyContext(read, bearer, now)
+      if (!found) return null
+      apiKeys.noteUse({ tenantId: bearer.tenantId, id: bearer.sessionId, at: now }, found.lastUsedAt)
+      return keyContextOf(authContextOf(found.row, config), bearer.subjectType, found.scopes)
+    }
     const find = bearer.token === 'otp_pending' ? findPendingAuthContext : findAuthContext
-    const row = await find(read, { ...bearer, now: clock() })
+    const row = await find(read, { ...bearer, now })
     return row && authContextOf(row, config)
   }
+
+/** A key cannot authenticate again, so it meets no step-up. */
+const keyContextOf = (
+  { user, session, ...context }: AuthContext,
+  type: SubjectType,
+  scopes: readonly string[] | null,
+): AuthContext => ({
+  ...context,
+  user: { ...user, type },
+  session: { ...session, attainableAcr: null },
+  scopes,
+})
 
 /** If one-time passwords are off, MFA is off for every person: they have no way to show a second factor. */
 const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({

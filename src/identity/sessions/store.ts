@@ -101,10 +101,11 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
-function authContextWith(
+export function authContextWith(
   tx: Read,
-  bearer: BearerKey,
+  bearer: Pick<BearerKey, 'userId' | 'tenantId'>,
   session: FragmentSqlToken,
+  { users, membership } = { users: sql.fragment`users`, membership: sql.fragment`m.user_id = u.id` },
 ): Promise<AuthContextRow | null> {
   return tx.maybeOne(sql.type(authContextRow)`
     select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
@@ -120,9 +121,9 @@ function authContextWith(
            m.joined_at, m.attributes,
            r.roles, r.role_ids, r.system_roles, r.permissions
     from (${session}) s
-    join users u on u.id = ${bearer.userId}
+    join ${users} u on u.id = ${bearer.userId}
     left join tenants t on t.id = ${bearer.tenantId} and t.deleted_at is null
-    left join memberships m on m.tenant_id = t.id and m.user_id = u.id
+    left join memberships m on m.tenant_id = t.id and ${membership}
     cross join lateral (
       select coalesce(array_agg(r.name order by r.created_at, r.id), '{}') as roles,
              coalesce(array_agg(r.id order by r.created_at, r.id), '{}') as role_ids,

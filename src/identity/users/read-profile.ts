@@ -5,12 +5,18 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { permissionsOf, type SystemRole } from '../../policy-engine/catalogue/actions.ts'
 import { listOwnMemberships, type OwnMembership } from '../../tenancy/members/store.ts'
+import { holderOf, holds } from '../../tenancy/roles/grantable-roles.ts'
+import type { TenantRow } from '../../tenancy/tenants/store.ts'
 import { findUser, type UserRow } from './store.ts'
 import { toJsonUser } from './user-schemas.ts'
 
-/** The caller's own profile: the person, their permissions in this tenant, and their memberships. */
-export function showProfile(caller: Caller, memberships: readonly OwnMembership[]) {
+/**
+ * The caller's own profile: the person, their permissions in this tenant, and their memberships. A key acts in its own
+ * tenant alone, so it reads the membership there only.
+ */
+export function showProfile(caller: Caller, all: readonly OwnMembership[]) {
   const { user } = caller.auth
+  const memberships = caller.token === 'key' ? all.filter((one) => one.tenant_id === caller.tenantId) : all
   const person = {
     ...user,
     first_name: user.firstName,
@@ -58,11 +64,26 @@ const brief = (membership: OwnMembership) => ({
   status: membership.tenant_status,
 })
 
-/** The permissions of the caller's roles in the tenant of the request, each once. */
-function permissionsHeld({ auth }: Caller): string[] {
-  const { systemRoles = [], permissions = [] } = auth.membership ?? {}
+/** What a service account reads of itself with its key. */
+export function showAccountProfile(caller: Caller, { id, name, slug, status }: TenantRow) {
+  const { auth } = caller
+  return new Versioned(auth.user.version, {
+    id: caller.userId,
+    type: 'service_account' as const,
+    name: auth.user.firstName,
+    current_tenant: { id, name, slug, status },
+    roles: auth.membership?.roles ?? [],
+    permissions: permissionsHeld(caller),
+  })
+}
+
+/** The permissions of the caller's roles in the tenant of the request, each once, within the scopes of a key. */
+function permissionsHeld(caller: Caller): string[] {
+  const { systemRoles = [], permissions = [] } = caller.auth.membership ?? {}
   const ofSystem = permissionsOfSystem(systemRoles)
-  return permissions.length === 0 ? [...ofSystem] : sortedOnce([...ofSystem, ...permissions])
+  const named = permissions.length === 0 ? [...ofSystem] : sortedOnce([...ofSystem, ...permissions])
+  const holder = holderOf(caller)
+  return holder.scopes ? named.filter((permission) => holds(holder, permission)) : named
 }
 
 /** By system roles: there are few sets of them, and sorting took 4 % of the read of one's profile. */

@@ -8,6 +8,7 @@ import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
 import { findFirstTenantOf } from '../../tenancy/tenants/store.ts'
+import { revokeKeysOf } from '../api-keys/store.ts'
 import { mailVerificationLink } from '../email-verification/send-verification.ts'
 import { endSessions } from '../sessions/end-session.ts'
 import { endSessionsOf } from '../sessions/store.ts'
@@ -129,6 +130,7 @@ async function changeAddress(
   await copyProfile(tx, { id, email, firstName, lastName })
   await endTokensSentElsewhere(tx, { id, email, at })
   const ending = { userId: id, exceptId: null, reason: 'rejected', at } as const
+  revokeKeysOf(tx, { userId: id, at })
   if (tenantId === null) {
     await endSessionsOf(tx, ending)
     return true

@@ -1,21 +1,28 @@
 import { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { readInTenant } from '../../platform/db/read.ts'
+import { type Read, readInTenant } from '../../platform/db/read.ts'
 import { notFound, sessionRevoked } from '../../platform/errors.ts'
 import { pathId } from '../../platform/http/authenticate.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
-import { type Route, resourceRoute, route } from '../../platform/http/route.ts'
+import { type LoadTarget, type Route, resourceRoute, route } from '../../platform/http/route.ts'
 import { countPeople, userList } from '../../tenancy/members/list-store.ts'
 import { listOwnMemberships } from '../../tenancy/members/store.ts'
+import { findTenant } from '../../tenancy/tenants/store.ts'
 import { checkCurrentPassword } from '../auth/check-password.ts'
 import { emailAddress, personName, presentedPassword } from '../person.ts'
 import { assertStrongSession } from '../sessions/fresh-authentication.ts'
 import { eraseUser } from './erase-user.ts'
-import { rereadProfile, showProfile } from './read-profile.ts'
+import { rereadProfile, showAccountProfile, showProfile } from './read-profile.ts'
 import { findUserOf, listUsersOf, type MemberUserRow } from './store.ts'
 import { updateProfile } from './update-profile.ts'
-import { memberUserSchema, profileSchema, toJsonMemberUser, userResource } from './user-schemas.ts'
+import {
+  accountProfileSchema,
+  memberUserSchema,
+  profileSchema,
+  toJsonMemberUser,
+  userResource,
+} from './user-schemas.ts'
 
 const profileChange = z.object({
   first_name: personName.optional(),
@@ -40,6 +47,13 @@ const users = (deps: Deps) =>
       pageAndCount(listUsersOf(read, tenantId, page), countPeople(read, tenantId, page)),
     show: toJsonMemberUser,
   })
+
+/** What a profile shows: the memberships of a person, or the tenant of a service account. */
+async function loadProfile(read: Read, { caller: { subjectType, tenantId, userId } }: LoadTarget) {
+  if (subjectType === 'user') return { memberships: await listOwnMemberships(read), tenant: null }
+  const tenant = await findTenant(read, tenantId, userId)
+  return tenant && { memberships: [], tenant }
+}
 
 const versionedUser = (user: MemberUserRow) => new Versioned(user.version, toJsonMemberUser(user))
 
@@ -67,10 +81,12 @@ export function userRoutes(deps: Deps): Route[] {
       tag: 'Users',
       summary: 'Read your own profile',
       status: 200,
-      answer: profileSchema,
+      description: 'With a key of a service account, what the account reads of itself.',
+      answer: z.union([profileSchema, accountProfileSchema]),
       versioned: true,
-      load: (read) => listOwnMemberships(read),
-      handle: ({ caller }, memberships) => showProfile(caller, memberships),
+      load: loadProfile,
+      handle: ({ caller }, { memberships, tenant }) =>
+        tenant ? showAccountProfile(caller, tenant) : showProfile(caller, memberships),
     }),
     ...(['PUT', 'PATCH'] as const).map((method) =>
       route({

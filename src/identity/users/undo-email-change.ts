@@ -7,6 +7,7 @@ import { deadLink, findLink, type PresentedLink, spendLink } from '../../platfor
 import { sendMail } from '../../platform/mail/send-mail.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { copyProfile } from '../../tenancy/members/store.ts'
+import { revokeKeysOf } from '../api-keys/store.ts'
 import { deleteYoungDevices } from '../otp/factor-store.ts'
 import { recordRemoved } from '../otp/record-device.ts'
 import { endSessions } from '../sessions/end-session.ts'
@@ -32,6 +33,7 @@ export async function undoEmailChange(deps: Deps, requestInfo: RequestInfo, toke
     const { first_name: firstName, last_name: lastName, replaced, changed } = restored
     await endLinksSince(tx, link)
     await removeYoungFactors(tx, link, requestInfo)
+    revokeKeysOf(tx, { userId: id, at })
     const common = { tenantId, requestId: requestInfo.requestId, at }
     await endSessions(tx, { ...common, userId: id, exceptId: null, reason: 'undone' })
     if (!changed) return evicted

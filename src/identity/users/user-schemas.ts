@@ -40,6 +40,18 @@ export const profileSchema = userSchema
   })
   .meta({ id: 'Profile' })
 
+/** What a service account reads of itself. */
+export const accountProfileSchema = z
+  .object({
+    id: z.uuid(),
+    type: z.literal('service_account'),
+    name: z.string(),
+    current_tenant: tenantBrief,
+    roles: z.array(z.string()),
+    permissions: z.array(z.string()),
+  })
+  .meta({ id: 'ServiceAccountProfile' })
+
 export const toJsonUser = (row: Omit<UserRow, 'email_verified_at' | 'updated_at' | 'version'>) => ({
   id: row.id,
   email: row.email,

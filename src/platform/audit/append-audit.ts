@@ -33,6 +33,7 @@ type AuditAction =
   | 'policy:switch_off'
   | 'webhook:disable'
   | 'webhook:throttle'
+  | 'api_key:revoke'
 
 /** The old and new value of each changed field. */
 export type Changes = Record<string, { before: unknown; after: unknown }>

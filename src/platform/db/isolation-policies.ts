@@ -9,6 +9,9 @@
 export const frozenPolicies = [
   "approval_requests worker_expires: all to bailiwick_worker using (status = ANY (ARRAY['pending'::text, 'approved'::text, 'expired'::text])) check (status = 'expired'::text)",
   'account_attempts system_all: all to bailiwick_system using true check true',
+  'api_keys system_all: all to bailiwick_system using true check true',
+  'api_keys worker_expires: all to bailiwick_worker using (LEAST(revoked_at, expires_at) <= now())',
+  'api_keys worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
   'application_tokens system_all: all to bailiwick_system using true check true',
   'approval_requests worker_erases: update to bailiwick_worker using true check true',
   'approval_requests worker_purges: all to bailiwick_worker using (tenant_id IN ( SELECT t.id FROM public.tenants t WHERE (t.deleted_at IS NOT NULL)))',
@@ -133,6 +136,7 @@ export const globalKeys: Record<string, string> = {
 
 /** The run-time roles that can read columns with password hashes, token hashes and encrypted secrets. */
 export const secretReaders: Record<string, string[]> = {
+  'api_keys.key_hash': ['bailiwick_system'],
   'console_sessions.cookie_hash': ['bailiwick_system'],
   'application_tokens.token_hash': ['bailiwick_system'],
   // The API opens it for the caller of the first call only, and workers seal it again.

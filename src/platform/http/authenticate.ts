@@ -1,14 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Context } from 'koa'
+import { reasonSentence } from '../../policy-engine/evaluate/reasons.ts'
 import { ApiError, insufficientAuthentication, notFound, sessionRevoked, tokenNotValid } from '../errors.ts'
 import { isUuid } from '../uuid.ts'
-import type { AuthContext, Caller } from './caller.ts'
+import type { AuthContext, Caller, Claims } from './caller.ts'
 import { evaluate, resourceIn } from './decide.ts'
 import type { Loading } from './load-request.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { viewRows } from './row-view.ts'
-import type { Claims } from './verify-token.ts'
 
 /** Limits the calls of users and tenants. */
 export interface CallBudget {
@@ -31,6 +31,7 @@ export async function authenticate(
 ): Promise<RequestContext> {
   const auth = await loading
   assertAlive(claims.token, auth)
+  if (claims.token === 'key') assertOpenToKey(route, claims, tenantId)
   if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
   // Count only now: the token of an ended session must not use up its owner's calls.
   http.set(deps.budget.spend(claims))
@@ -62,9 +63,15 @@ export async function authenticate(
 
 /** A temporary token is invalid after it was used, or when the sessions of its user ended. */
 function assertAlive(token: Caller['token'], auth: AuthContext | null): asserts auth is AuthContext {
-  if (auth && !auth.user.isActive) throw sessionRevoked()
+  if (auth && !auth.user.isActive) throw token === 'key' ? tokenNotValid() : sessionRevoked()
   if (auth && !auth.session.over) return
-  throw token === 'otp_pending' ? tokenNotValid() : sessionRevoked()
+  throw token === 'access' ? sessionRevoked() : tokenNotValid()
+}
+
+/** Throws 404 for the path of another tenant than the key's, and 403 `key_not_allowed`. */
+function assertOpenToKey({ sessionOnly }: Route, claims: Claims, tenantId: string): void {
+  if (tenantId !== claims.tenantId) throw notFound()
+  if (sessionOnly) throw new ApiError(403, 'key_not_allowed', reasonSentence('key_not_allowed'))
 }
 
 /** The id in lower case. A malformed id is 404, like an unknown one. */

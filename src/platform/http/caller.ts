@@ -44,21 +44,38 @@ export interface AuthContext {
 }
 
 /**
- * Loads the auth context of a user's session in a tenant; for a temporary token, that of its pending sign-in. Null when
- * there is no such session.
+ * Loads the auth context of a user's session in a tenant; for a temporary token, that of its pending sign-in; for a key,
+ * that of its holder. Null when there is no such session, and for a dead key. Throws 401 `key_expired`.
  */
 export type LoadAuthContext = (
   read: Read,
-  bearer: { userId: string; sessionId: string; tenantId: string; token: TokenKind },
+  bearer: Pick<Caller, 'userId' | 'sessionId' | 'tenantId' | 'token' | 'subjectType'>,
 ) => Promise<AuthContext | null>
+
+/** What a token or key says about its bearer, before its session is read. */
+export type Claims = Pick<
+  Caller,
+  'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token' | 'subjectType'
+>
+
+/** Recognises API keys. */
+export interface ApiKeys {
+  /** Whether a text is meant as a key. */
+  isKeyLike(text: string): boolean
+  /** Whose key a text is; null for a text that is no key. Whether it still works, {@link LoadAuthContext} says. */
+  claimsOf(text: string): Promise<Claims | null>
+}
 
 /** The authenticated caller of a request. It is also a valid scope of a transaction. */
 export interface Caller {
+  /** The id of the person, or of the service account. */
   userId: string
+  subjectType: SubjectType
   /** The tenant of this request: the token's, or the path's for `/tenants/<id>/`. */
   tenantId: string
   /** The tenant named in the token. */
   tokenTenantId: string
+  /** For a key, the id of the key. */
   sessionId: string
   /** The refresh family that the token was issued with; null when it names none. */
   familyId: string | null

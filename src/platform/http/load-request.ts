@@ -2,11 +2,10 @@ import { Batch } from '../db/batch.ts'
 import { isDatabaseUnavailable } from '../db/database-errors.ts'
 import { type Read, readInTenant } from '../db/read.ts'
 import { pathId } from './authenticate.ts'
-import type { AuthContext } from './caller.ts'
+import type { AuthContext, Claims } from './caller.ts'
 import type { Received } from './receive.ts'
 import type { PathDeps } from './request-context.ts'
 import type { Bearer, Handled, OnResource, Route } from './route.ts'
-import type { Claims } from './verify-token.ts'
 
 /** The reads of a request, under way. */
 export interface Loading {
@@ -30,7 +29,8 @@ export function loadRequest(
   received: Received,
 ): Loading {
   const tenantId = route.scope === 'token' ? claims.tenantId : pathId(params.id)
-  const bearer = { ...claims, tenantId }
+  // A key acts in its own tenant alone: authenticate() refuses the path of another one.
+  const bearer = { ...claims, tenantId: claims.token === 'key' ? claims.tenantId : tenantId }
   const by = 'input' in received && searches(received.input.query) ? 'read' : 'readShared'
   const batch = new Batch(deps.db.api, { scope: bearer, by })
   const auth = deps.loadAuthContext(batch, bearer)

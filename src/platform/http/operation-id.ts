@@ -12,7 +12,13 @@ export function operationId(route: Route): string {
   const more = words(segments.at(-1) ?? '').filter(
     (word) => !action.includes(word) && !isPlural(word, action),
   )
-  return [...action, ...more, ...(route.method === 'PATCH' ? ['partial'] : [])].join('_')
+  const isOwn = segments[1] === 'me' && segments.length > 2 && !action.includes('own')
+  return [
+    ...action,
+    ...more,
+    ...(isOwn ? ['own'] : []),
+    ...(route.method === 'PATCH' ? ['partial'] : []),
+  ].join('_')
 }
 
 /** One action often covers a list and its entries; their operation ids must differ. */

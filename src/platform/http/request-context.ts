@@ -10,7 +10,7 @@ import type { DecisionPace } from '../decision-budget.ts'
 import type { KeyedSemaphore } from '../keyed-semaphore.ts'
 import type { Approvals } from './approvals.ts'
 import type { CallBudget } from './authenticate.ts'
-import type { Caller, LoadAuthContext } from './caller.ts'
+import type { ApiKeys, Caller, LoadAuthContext } from './caller.ts'
 import type { LoadPolicies, PoliciesInForce, RecordDecision } from './policies-in-force.ts'
 import type { Route, RouteInput } from './route.ts'
 
@@ -43,6 +43,7 @@ export interface PathDeps {
   access: AccessEngine
   newPace: () => DecisionPace
   approvals: Approvals
+  apiKeys: ApiKeys
   budget: CallBudget
   /** ms since 1970 */
   clock: () => number

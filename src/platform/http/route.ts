@@ -60,6 +60,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   creates?: boolean
   /** Error statuses beyond those of every route, for the OpenAPI document. */
   refusals?: number[]
+  /** Refused to keys, although they can use the route's action elsewhere. */
+  sessionOnly?: boolean
   /** The route checks the token of an application itself. */
   applicationToken?: boolean
   /** What it loads is read from DATABASE_READ_URL, if that is set: it may be a moment old. Only for what is never changed. */
@@ -82,7 +84,7 @@ export type Target = Pick<RouteInput<unknown, unknown, Caller>, 'caller' | 'para
 type InputOf<B extends ZodType, Q extends ZodObject, C = Caller> = RouteInput<z.output<B>, z.output<Q>, C>
 
 /** The caller as the token names it, before the session is read. */
-export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token'>
+export type Bearer = Pick<Caller, 'userId' | 'tenantId' | 'sessionId' | 'token' | 'subjectType'>
 
 /**
  * What a load knows. It asks for all its statements before its first await: they go out with the one that reads the

@@ -2,13 +2,11 @@ import type { Context } from 'koa'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import { tokenNotValid, unauthorized } from '../errors.ts'
 import type { CallBudget } from './authenticate.ts'
-import type { Caller } from './caller.ts'
-
-/** The claims of a token, before its session is read. */
-export type Claims = Pick<Caller, 'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token'>
+import type { ApiKeys, Caller, Claims } from './caller.ts'
 
 interface VerifyDeps {
   signer: TokenSigner
+  apiKeys: ApiKeys
   budget: CallBudget
   clock: () => number
 }
@@ -22,7 +20,7 @@ export interface Credentials {
   keepTokens(http: Context, answer: unknown): Promise<unknown>
 }
 
-/** The tokens of `Authorization: Bearer`. The client keeps the tokens of the answer itself. */
+/** The tokens and keys of `Authorization: Bearer`. The client keeps the tokens of the answer itself. */
 export const bearerTokens = (deps: VerifyDeps): Credentials => ({
   arePresent: (http) => http.get('authorization') !== '',
   verify: (http) => verifyToken(deps, http),
@@ -30,12 +28,21 @@ export const bearerTokens = (deps: VerifyDeps): Credentials => ({
 })
 
 /** The claims of the request's token. Throws 401, and 429 when the user or tenant has no calls left. */
-async function verifyToken({ signer, clock, budget }: VerifyDeps, http: Context): Promise<Claims> {
+async function verifyToken(deps: VerifyDeps, http: Context): Promise<Claims> {
+  const { signer, clock, budget, apiKeys } = deps
   const token = bearerToken(http)
+  if (apiKeys.isKeyLike(token)) return claimsOfKey(deps, token)
   // The unverified header only selects the rules, which then require this kind in the header, the claims and the
   // signature.
   const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
   const claims = await claimsOf(signer, kind, token, clock())
+  budget.assertLeft(claims)
+  return claims
+}
+
+async function claimsOfKey({ apiKeys, budget }: VerifyDeps, key: string): Promise<Claims> {
+  const claims = await apiKeys.claimsOf(key)
+  if (!claims) throw tokenNotValid()
   budget.assertLeft(claims)
   return claims
 }
@@ -50,7 +57,7 @@ export async function claimsOf(
   const claims = await signer.verify(kind, token, now)
   const familyId = 'fid' in claims && typeof claims.fid === 'string' ? claims.fid : null
   const { sub: userId, tenant_id: tenantId, sid: sessionId, jti } = claims
-  return { userId, tenantId, sessionId, familyId, jti, token: kind }
+  return { userId, tenantId, sessionId, familyId, jti, token: kind, subjectType: 'user' }
 }
 
 function tokenType(token: string): unknown {

@@ -1,13 +1,8 @@
 import { z } from 'zod'
 import { message, name } from './free-text.ts'
+import { keyTemplates } from './key-templates.ts'
 import { type Letter, letter } from './letter.ts'
-
-const template = <Shape extends z.core.$ZodLooseShape>(
-  shape: Shape,
-  write: (variables: z.output<z.ZodObject<Shape>>) => Letter,
-) => ({ variables: z.strictObject(shape), write })
-
-const hello = (firstName: string) => (firstName ? `Hello ${firstName},` : 'Hello,')
+import { hello, template } from './template.ts'
 
 const factor = z.enum(['passkey', 'totp', 'email', 'static'])
 const factorNames = {
@@ -182,6 +177,7 @@ export const templates = {
       'If it was not you, reset your password and remove the passkeys that you do not know.',
     ]),
   ),
+  ...keyTemplates,
   approval_requested: template(
     {
       requester: z.string(),

@@ -37,6 +37,11 @@ export const eventTypes = {
     ['registered', 'renamed', 'deleted'],
     z.strictObject({ user_id: id, passkey_id: id }),
   ),
+  ...family(
+    'identity.api_key',
+    ['created', 'rotated', 'revoked'],
+    z.strictObject({ api_key_id: id, user_id: id.nullable(), service_account_id: id.nullable() }),
+  ),
 
   ...family(
     'tenant.tenant',

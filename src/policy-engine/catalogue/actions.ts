@@ -111,6 +111,11 @@ export const actions = {
   'service_account:create': granted(managers, gate),
   'service_account:update': granted(managers, gate),
   'service_account:delete': granted(managers, gate),
+  // Every member can have keys of their own. A key cannot make or end keys.
+  'api_key:create': granted(managers, { self: true, ...gate, ...sessionOnly }),
+  'api_key:rotate': granted(managers, { self: true, ...gate, ...sessionOnly }),
+  'api_key:delete': granted(managers, { self: true, ...gate, ...sessionOnly }),
+  'api_key:list_own': selfOnly(),
   'role:list': granted(anyRole),
   'role:create': granted(managers, gate),
   'role:update': granted(managers, gate),

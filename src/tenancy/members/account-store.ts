@@ -24,7 +24,8 @@ export type AccountRow = z.infer<typeof accountRow>
 
 const columns = sql.fragment`
   m.id, m.first_name as name, m.first_name_key as name_key, m.description, m.department_id, m.attributes, m.status,
-  m.created_by, m.joined_at as created_at, m.version, null::timestamptz as last_used_at,
+  m.created_by, m.joined_at as created_at, m.version,
+  (select max(k.last_used_at) from api_keys k where k.tenant_id = m.tenant_id and k.membership_id = m.id) as last_used_at,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 

@@ -15,10 +15,16 @@ import { hasServiceResource } from './permissions.ts'
 export interface Holder {
   systemRoles: readonly SystemRole[]
   permissions: readonly string[]
+  /** The permissions that a key is limited to; null or absent for no limit. */
+  scopes?: readonly string[] | null
 }
 
-/** The caller's roles and permissions in the tenant of the request. */
-export const holderOf = ({ auth }: Caller): Holder => auth.membership ?? { systemRoles: [], permissions: [] }
+/** The caller's roles and permissions in the tenant of the request, within the scopes of a key. */
+export const holderOf = ({ auth: { membership, scopes } }: Caller): Holder => ({
+  systemRoles: membership?.systemRoles ?? [],
+  permissions: membership?.permissions ?? [],
+  scopes,
+})
 
 /** A role to grant. */
 export interface GrantedRole {
@@ -58,11 +64,17 @@ const permissionsIn = ({ name, is_system, permissions }: GrantedRole): readonly 
   is_system ? permissionsOf(name as SystemRole) : permissions
 
 /** The `permissions` that a holder lacks. Owners and admins have every permission of the tenant's applications. */
-function lackedOf({ systemRoles, permissions: own }: Holder, permissions: readonly string[]): string[] {
+function lackedOf(
+  { systemRoles, permissions: own, scopes }: Holder,
+  permissions: readonly string[],
+): string[] {
   const held = new Set([...systemRoles.flatMap(permissionsOf), ...own].flatMap(verbsOf))
   const isAdmin = systemRoles.includes('owner') || systemRoles.includes('admin')
+  const isInScope = (permission: string) =>
+    !scopes || scopes.includes(permission) || scopes.includes(wildcardOf(permission))
   const isHeld = (permission: string) =>
-    held.has(permission) || held.has(wildcardOf(permission)) || (isAdmin && !hasServiceResource(permission))
+    isInScope(permission) &&
+    (held.has(permission) || held.has(wildcardOf(permission)) || (isAdmin && !hasServiceResource(permission)))
   return [...new Set(permissions.flatMap(verbsOf))].filter((permission) => !isHeld(permission))
 }
 

@@ -20,7 +20,8 @@ function faultOf(permission: string): string | null {
   return known ? null : `The service has no permission ${permission}. The role owner lists all permissions.`
 }
 
-const permission = z.string('Name permissions as text.').superRefine((text, context) => {
+/** One permission. */
+export const permission = z.string('Name permissions as text.').superRefine((text, context) => {
   const fault = faultOf(text)
   if (fault) context.addIssue({ code: 'custom', message: fault, input: text })
 })

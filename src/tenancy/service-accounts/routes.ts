@@ -4,17 +4,11 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, resourceRoute, route, type Target } from '../../platform/http/route.ts'
-import {
-  type AccountRow,
-  accountList,
-  countAccounts,
-  findAccount,
-  listAccounts,
-} from '../members/account-store.ts'
-import { lockTenant } from '../tenants/store.ts'
+import { accountList, countAccounts, findAccount, listAccounts } from '../members/account-store.ts'
 import { accountChange, accountResource, accountSchema, newAccount, showAccount } from './account-schemas.ts'
 import { createAccount } from './create-account.ts'
 import { deleteAccount } from './delete-account.ts'
+import { lockAccount } from './lock-account.ts'
 import { updateAccount } from './update-account.ts'
 
 const tag = 'Service accounts'
@@ -28,11 +22,9 @@ const accounts = (deps: Deps) =>
     show: showAccount,
   })
 
-/** Loads the service account of the path. As for members, the lock on the tenant makes changes wait for each other. */
-export async function lockedAccount(tx: Tx, { caller, params }: Target): Promise<AccountRow | null> {
-  await lockTenant(tx, caller.tenantId)
-  return findAccount(tx, caller.tenantId, pathId(params.id))
-}
+/** Loads the service account of the path and locks it. */
+const lockedAccount = (tx: Tx, { caller, params }: Target) =>
+  lockAccount(tx, caller.tenantId, pathId(params.id))
 
 export const serviceAccountRoutes = (deps: Deps): Route[] => [
   route({

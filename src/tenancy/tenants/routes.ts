@@ -15,9 +15,11 @@ import { updateTenant } from './update-tenant.ts'
 
 function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
   const request = { path: '/api/v1/tenants', query }
+  // A key acts in its own tenant alone.
+  const of = { userId: caller.userId, only: caller.token === 'key' ? caller.tenantId : null }
   const load = (page: ListPage) =>
     readAsSystem(deps.db, 'a person belongs to several tenants', (read) =>
-      pageAndCount(listTenantsOf(read, caller.userId, page), countTenantsOf(read, caller.userId, page)),
+      pageAndCount(listTenantsOf(read, of, page), countTenantsOf(read, of, page)),
     )
   return answerPage(deps, caller, tenantList, request, load, showTenant)
 }

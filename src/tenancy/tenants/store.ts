@@ -162,19 +162,30 @@ export const tenantList = defineList({
   search: [{ column: sql.fragment`t.name_key`, reveals: ['name'] }],
 })
 
-/** Tenants in which a person has an active membership. As the system role. */
-export function listTenantsOf(tx: Read, userId: string, page: ListPage): Promise<readonly TenantRow[]> {
+/** Whose tenants: a person's; with `only`, at most this one, also of a service account. */
+export interface TenantsWanted {
+  userId: string
+  only: string | null
+}
+
+const membershipsOf = ({ userId, only }: TenantsWanted) =>
+  only === null
+    ? sql.fragment`m.user_id = ${userId} and m.status = 'active'`
+    : sql.fragment`m.tenant_id = ${only} and ${isOfSubject(userId)} and m.status = 'active'`
+
+/** Tenants with an active membership. As the system role. */
+export function listTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<readonly TenantRow[]> {
   return tx.any(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
     from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} and m.status = 'active' ${page.tail}`)
+    where ${membershipsOf(of)} ${page.tail}`)
 }
 
 /** Counts the tenants that {@link listTenantsOf} lists on all pages. */
-export function countTenantsOf(tx: Read, userId: string, page: ListPage): Promise<number> {
+export function countTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} and m.status = 'active' ${page.conditions}`)
+    where ${membershipsOf(of)} ${page.conditions}`)
 }
 
 /** Up to `limit` tenants deleted before `before` (ms since 1970), the earliest first. As the worker role. */

@@ -41,6 +41,8 @@ const departments = [
 ]
 const accounts = '/api/v1/service-accounts/'
 const programs = [await created(accounts, { name: 'One' }), await created(accounts, { name: 'Two' })]
+const keys = '/api/v1/users/me/keys/'
+const owned = [await created(keys, { name: 'One' }), await created(keys, { name: 'Two' })]
 const rule = { name: 'Rule', effect: 'deny', actions: ['doc:read'] }
 const rules = [await created(policies, rule), await created(policies, rule)]
 
@@ -62,6 +64,9 @@ const tries: Try[] = [
     path: `${accounts}${programs[0]!.id}/`,
     body: { name: 'Uno' },
   },
+  { action: 'api_key:create', method: 'post', path: keys, body: { name: 'Three' } },
+  { action: 'api_key:rotate', method: 'post', path: `${keys}${owned[0]!.id}/rotate/`, body: { overlap: 60 } },
+  { action: 'api_key:delete', method: 'delete', path: `${keys}${owned[1]!.id}/` },
   { action: 'service_account:delete', method: 'delete', path: `${accounts}${programs[1]!.id}/` },
   { action: 'role:create', method: 'post', path: `${tenant}roles/`, body: { name: 'Three' } },
   { action: 'role:update', method: 'put', path: `${tenant}roles/${roles[0]!.id}/`, body: { name: 'Uno' } },

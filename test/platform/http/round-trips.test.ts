@@ -7,6 +7,7 @@ import { sharedService } from '../../helpers/shared-service.ts'
 const service = await sharedService(t, { workers: false })
 const ada = await service.signUp()
 const role = await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, { name: 'Reader' })
+const key = await ada.post('/api/v1/users/me/keys/', { name: 'Laptop' })
 let refresh = ada.refresh
 
 const tenant = `/api/v1/tenants/${ada.tenantId}`
@@ -23,6 +24,7 @@ const requests: Record<string, () => Promise<unknown>> = {
   'GET members': () => ada.get(`${tenant}/members/`),
   'GET roles': () => ada.get(`${tenant}/roles/`),
   'GET roles/:rid': () => ada.get(`${tenant}/roles/${role.body.id}/`),
+  'GET roles, with an API key': () => service.call('GET', `${tenant}/roles/`, { token: key.body.key }),
   'GET policies': () => ada.get('/api/v1/policies/'),
   'GET audit-log': () => ada.get('/api/v1/audit-log/'),
   'GET events': () => ada.get('/api/v1/events/'),

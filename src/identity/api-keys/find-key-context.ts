@@ -1,0 +1,31 @@
+import type { Read } from '../../platform/db/read.ts'
+import { keyExpired } from '../../platform/errors.ts'
+import type { Bearer } from '../../platform/http/route.ts'
+import type { AuthContextRow } from '../sessions/store.ts'
+import { findHolderContext } from './context-store.ts'
+import { findKeyState } from './store.ts'
+
+interface KeyContext {
+  row: AuthContextRow
+  scopes: readonly string[] | null
+  /** ms since 1970 */
+  lastUsedAt: number | null
+}
+
+/**
+ * The context of a key's holder; null for a key that was revoked, of a service account that is disabled or deleted, or of
+ * a person who left the tenant and joined again. Throws 401 `key_expired`. A person who only left gets the refusal of
+ * their tokens. `now` is in ms since 1970.
+ */
+export async function findKeyContext(read: Read, bearer: Bearer, now: number): Promise<KeyContext | null> {
+  const { tenantId, sessionId: id } = bearer
+  const [row, key] = await Promise.all([
+    findHolderContext(read, bearer),
+    findKeyState(read, { tenantId, id, now }),
+  ])
+  if (!row || !key || key.is_revoked) return null
+  const isDisabled = bearer.subjectType === 'service_account' && row.membership_status === 'suspended'
+  if (isDisabled || (row.membership_id !== null && row.membership_id !== key.membership_id)) return null
+  if (key.is_expired) throw keyExpired()
+  return { row, scopes: key.scopes, lastUsedAt: key.last_used_at }
+}

@@ -1,0 +1,67 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Deps } from '../../deps.ts'
+import { appendAudit } from '../../platform/audit/append-audit.ts'
+import { asSystem, type Tx } from '../../platform/db/transaction.ts'
+import type { RequestInfo } from '../../platform/http/request-info.ts'
+import { sendMail } from '../../platform/mail/send-mail.ts'
+import { appendEvent } from '../../platform/outbox/append-event.ts'
+import { keyReportUses } from '../rate-limits/limits.ts'
+import { prefixOf, readKey } from './key-text.ts'
+import { findLeakedKey, type LeakedKey, listToldOfLeak } from './leak-store.ts'
+import { revokeKey } from './store.ts'
+
+/**
+ * Revokes a key for anybody who has it, and mails the owners of its tenant and its person. Says nothing about the key:
+ * a text that is no live key changes nothing. 429 `throttled`.
+ */
+export async function revokeLeakedKey(deps: Deps, requestInfo: RequestInfo, text: string): Promise<void> {
+  await deps.limiters.take(keyReportUses(requestInfo.ip))
+  const read = readKey(text)
+  if (!read) return
+  const at = deps.clock()
+  await asSystem(deps.db, 'whoever finds a key may end it', async (tx) => {
+    const key = await findLeakedKey(tx, read.id, at)
+    if (!key || !timingSafeEqual(key.key_hash, read.hash)) return
+    if (await revokeKey(tx, { tenantId: key.tenant_id, id: key.id, at }))
+      await record(tx, deps, requestInfo, key, at)
+  })
+}
+
+async function record(
+  tx: Tx,
+  deps: Deps,
+  requestInfo: RequestInfo,
+  key: LeakedKey,
+  at: number,
+): Promise<void> {
+  const { tenant_id: tenantId, id, user_id, account_id, name } = key
+  await appendEvent(tx, {
+    type: 'identity.api_key_revoked',
+    tenantId,
+    subject: id,
+    data: { api_key_id: id, user_id, service_account_id: account_id },
+    actorId: null,
+    requestId: requestInfo.requestId,
+    at,
+  })
+  await appendAudit(tx, {
+    tenantId,
+    actor: null,
+    requestInfo,
+    action: 'api_key:revoke',
+    target: { type: 'api_key', id },
+    changes: { name: { before: name, after: null } },
+    at,
+  })
+  const holder = key.holder_email || `“${key.holder_name}”`
+  const variables = { keyName: name, tenantName: key.tenant_name, prefix: prefixOf(id), holder }
+  for (const to of await listToldOfLeak(tx, key))
+    await sendMail(tx, deps.sealer, {
+      tenantId,
+      to,
+      template: 'api_key_leaked',
+      variables,
+      requestId: requestInfo.requestId,
+      at,
+    })
+}

@@ -1,0 +1,226 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import type { Tx } from '../../platform/db/transaction.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { listing, pageAndCount, pageOf, together } from '../../platform/http/lists.ts'
+import {
+  changeRoute,
+  overtaken,
+  publicRoute,
+  type Route,
+  resourceRoute,
+  route,
+  type Target,
+} from '../../platform/http/route.ts'
+import { type AccountRow, findAccount } from '../../tenancy/members/account-store.ts'
+import { assertGrantable, holderOf } from '../../tenancy/roles/grantable-roles.ts'
+import { lockRolesNamed } from '../../tenancy/roles/store.ts'
+import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
+import { lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
+import { assertCanEnrol } from '../otp/enrolment.ts'
+import { createKey, keysWanted } from './create-key.ts'
+import { deleteKey } from './delete-key.ts'
+import {
+  keyResource,
+  keySchema,
+  newKey,
+  newKeySchema,
+  rotation,
+  showKey,
+  withoutPassword,
+} from './key-schemas.ts'
+import { revokeLeakedKey } from './revoke-leaked-key.ts'
+import { rotateKey } from './rotate-key.ts'
+import {
+  countKeys,
+  findKey,
+  type KeyHolder,
+  type KeysWanted,
+  keyList,
+  listKeys,
+  lockHolder,
+} from './store.ts'
+
+const tag = 'API keys'
+const own = '/api/v1/users/me/keys'
+const ofAccount = '/api/v1/service-accounts/:id/keys'
+
+/** Whose keys a route is about, and how it finds them. */
+interface Owner {
+  wanted(target: { caller: { tenantId: string; userId: string }; params: Record<string, string> }): KeysWanted
+  /** Locks the holder; null if there is none. */
+  lock(tx: Tx, target: Target): Promise<KeyHolder | null>
+}
+
+const person: Owner = {
+  wanted: ({ caller: { tenantId, userId } }) => ({ tenantId, userId }),
+  lock: (tx, { caller }) => lockHolder(tx, caller.tenantId, caller.userId),
+}
+
+const account: Owner = {
+  wanted: ({ caller: { tenantId }, params }) => ({ tenantId, accountId: pathId(params.id) }),
+  async lock(tx, { caller, params }) {
+    const { tenantId } = caller
+    const found = await lockAccount(tx, tenantId, pathId(params.id))
+    if (found) await assertHolds(tx, caller, found)
+    return found && { tenantId, membershipId: found.id, userId: null }
+  },
+}
+
+/** A key does what its account may do, so it takes all of that to make one. Throws 403. */
+async function assertHolds(tx: Tx, caller: Caller, { roles }: AccountRow): Promise<void> {
+  assertGrantable(holderOf(caller), await lockRolesNamed(tx, caller.tenantId, roles))
+}
+
+const keys = (deps: Deps, path: string, { wanted }: Owner) =>
+  listing(deps, {
+    path,
+    list: keyList,
+    rows: (read, target, page) =>
+      pageAndCount(listKeys(read, wanted(target), page), countKeys(read, wanted(target), page)),
+    show: showKey,
+  })
+
+const fresh =
+  (deps: Deps) =>
+  (_loaded: unknown, { caller, body }: { caller: Caller; body: { current_password?: string | undefined } }) =>
+    assertCanEnrol(deps, caller, { now: deps.clock(), currentPassword: body.current_password })
+
+/** The routes that both kinds of holders have. */
+function routesOf(deps: Deps, path: string, owner: Owner): Route[] {
+  const loadKey = (tx: Tx, target: Target) => findKey(tx, owner.wanted(target), pathId(target.params.kid))
+  return [
+    changeRoute({
+      method: 'POST',
+      path: `${path}/:kid/rotate`,
+      action: 'api_key:rotate',
+      tag,
+      summary: 'Replace a key by a new one',
+      description:
+        'The new key has the name and scopes of the old one, and is valid for as long. The old one works for `overlap` seconds more. Needs a sign-in or a second factor within the last 10 minutes, or `current_password`.',
+      body: rotation,
+      shownBody: withoutPassword,
+      status: 201,
+      answer: newKeySchema,
+      refusals: [409],
+      secret: true,
+      load: loadKey,
+      resource: keyResource,
+      prepare: fresh(deps),
+      async act(tx, input) {
+        const holder = await owner.lock(tx, input)
+        const key = holder && (await findKey(tx, keysWanted(holder), pathId(input.params.kid)))
+        if (!key) return overtaken
+        const made = await rotateKey(tx, deps, input.caller, { holder, key, overlap: input.body.overlap })
+        return { ...showKey(made), key: made.key }
+      },
+    }),
+    changeRoute({
+      method: 'DELETE',
+      path: `${path}/:kid`,
+      action: 'api_key:delete',
+      tag,
+      summary: 'Revoke a key',
+      description: 'It is refused from the next request on.',
+      status: 204,
+      answer: null,
+      load: loadKey,
+      resource: keyResource,
+      act: (tx, { caller }, key) => deleteKey(tx, deps, caller, key),
+    }),
+  ]
+}
+
+const creation = {
+  tag,
+  body: newKey,
+  shownBody: withoutPassword,
+  status: 201 as const,
+  answer: newKeySchema,
+  refusals: [409],
+  secret: true,
+}
+
+/** Creates a key for the holder of the route. */
+const create =
+  (deps: Deps, owner: Owner) => async (tx: Tx, input: Target & { body: z.output<typeof newKey> }) => {
+    const holder = await owner.lock(tx, input)
+    if (!holder) return overtaken
+    const made = await createKey(tx, deps, input.caller, holder, input.body)
+    return { ...showKey(made), key: made.key }
+  }
+
+export const apiKeyRoutes = (deps: Deps): Route[] => [
+  route({
+    method: 'GET',
+    action: 'api_key:list_own',
+    tag,
+    summary: 'List your own keys in this tenant',
+    status: 200,
+    answer: pageOf(keySchema),
+    ...keys(deps, own, person),
+  }),
+  changeRoute({
+    method: 'POST',
+    path: own,
+    action: 'api_key:create',
+    summary: 'Create a key of your own for this tenant',
+    description:
+      'It can do what you can, within its scopes. Needs a sign-in or a second factor within the last 10 minutes, or `current_password`.',
+    ...creation,
+    prepare: fresh(deps),
+    act: create(deps, person),
+  }),
+  ...routesOf(deps, own, person),
+  resourceRoute({
+    method: 'GET',
+    path: ofAccount,
+    action: 'service_account:read',
+    sessionOnly: true,
+    tag,
+    summary: 'List the keys of a service account',
+    query: keyList.query,
+    status: 200,
+    answer: pageOf(keySchema),
+    load: (read, input) =>
+      together(
+        findAccount(read, input.caller.tenantId, pathId(input.params.id)),
+        keys(deps, ofAccount, account).load(read, input),
+      ),
+    resource: ({ found }) => accountResource(found),
+    handle: ({ page }, input) => keys(deps, ofAccount, account).handle(input, page),
+  }),
+  changeRoute({
+    method: 'POST',
+    path: ofAccount,
+    action: 'api_key:create',
+    summary: 'Create a key of a service account',
+    description:
+      'It can do what the account can, within its scopes. Needs a sign-in or a second factor within the last 10 minutes, or `current_password`, and every permission of the account.',
+    ...creation,
+    load: (tx, { caller, params }) => findAccount(tx, caller.tenantId, pathId(params.id)),
+    resource: ({ id }, { body }) => ({
+      type: 'api_key',
+      id: null,
+      ownerId: null,
+      fields: { ...withoutPassword(body), service_account_id: id },
+    }),
+    prepare: fresh(deps),
+    act: create(deps, account),
+  }),
+  ...routesOf(deps, ofAccount, account),
+  publicRoute({
+    method: 'POST',
+    path: '/api/v1/keys/revoke',
+    tag,
+    summary: 'Revoke a key that you found',
+    description:
+      'For anybody who finds a key where it should not be, and for secret scanners. The owners of its tenant and its person are told by mail. The answer is the same for any text.',
+    body: z.object({ key: z.string('Give the key as text.').min(1, 'Give the key that you found.') }),
+    status: 204,
+    answer: null,
+    refusals: [429],
+    handle: ({ requestInfo, body }) => revokeLeakedKey(deps, requestInfo, body.key),
+  }),
+]

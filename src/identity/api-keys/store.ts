@@ -1,0 +1,218 @@
+import { z } from 'zod'
+import { defineList, type ListPage } from '../../platform/db/list.ts'
+import type { Read } from '../../platform/db/read.ts'
+import type { Statements } from '../../platform/db/statements.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+const idRow = z.object({ id: z.uuid() })
+
+/** Whose keys: those of a service account, or of a person in a tenant. */
+export interface KeyHolder {
+  tenantId: string
+  membershipId: string
+  /** Null for a service account. */
+  userId: string | null
+}
+
+const keyRow = z.object({
+  id: z.uuid(),
+  membership_id: z.uuid(),
+  user_id: z.uuid().nullable(),
+  name: z.string(),
+  scopes: z.array(z.string()).nullable(),
+  created_at: z.number(),
+  expires_at: z.number(),
+  successor_id: z.uuid().nullable(),
+  last_used_at: z.number().nullable(),
+})
+
+/** A key that was not revoked. It can be expired. */
+export type KeyRow = z.infer<typeof keyRow>
+
+const columns = sql.fragment`
+  k.id, k.membership_id, k.user_id, k.name, k.scopes, k.created_at, k.expires_at, k.successor_id, k.last_used_at`
+
+const keysOf = ({ tenantId, membershipId }: Pick<KeyHolder, 'tenantId' | 'membershipId'>) =>
+  sql.fragment`k.tenant_id = ${tenantId} and k.membership_id = ${membershipId} and k.revoked_at is null`
+
+const ofUser = (tenantId: string, userId: string) => sql.fragment`
+  k.tenant_id = ${tenantId} and k.revoked_at is null and k.user_id = ${userId}
+  and k.membership_id = (select m.id from memberships m where m.tenant_id = ${tenantId} and m.user_id = ${userId})`
+
+/** The keys of a holder, oldest first. */
+export const keyList = defineList({
+  id: { column: sql.fragment`k.id`, field: 'id' },
+  orderings: { created_at: { column: sql.fragment`k.created_at`, field: 'created_at' } },
+})
+
+/** Names the keys to read: of a service account, or of a person. */
+export type KeysWanted = { tenantId: string; accountId: string } | { tenantId: string; userId: string }
+
+const wantedKeys = (of: KeysWanted) =>
+  'userId' in of
+    ? ofUser(of.tenantId, of.userId)
+    : sql.fragment`${keysOf({ tenantId: of.tenantId, membershipId: of.accountId })} and k.user_id is null`
+
+/** A page of the keys of a holder. */
+export function listKeys(read: Read, of: KeysWanted, page: ListPage): Promise<readonly KeyRow[]> {
+  return read.any(sql.type(keyRow)`
+    select ${columns} from api_keys k where ${wantedKeys(of)} ${page.tail}`)
+}
+
+/** How many keys a holder has. */
+export function countKeys(read: Read, of: KeysWanted, page: ListPage): Promise<number> {
+  return read.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from api_keys k where ${wantedKeys(of)} ${page.conditions}`)
+}
+
+/** One key of a holder, or null. */
+export function findKey(read: Read, of: KeysWanted, id: string): Promise<KeyRow | null> {
+  return read.maybeOne(sql.type(keyRow)`
+    select ${columns} from api_keys k where ${wantedKeys(of)} and k.id = ${id}`)
+}
+
+/** One key of the tenant: of a service account, or the person's own. Null for any other. */
+export function findVisibleKey(
+  read: Read,
+  { tenantId, userId }: { tenantId: string; userId: string },
+  id: string,
+): Promise<KeyRow | null> {
+  return read.maybeOne(sql.type(keyRow)`
+    select ${columns} from api_keys k
+    where k.tenant_id = ${tenantId} and k.id = ${id} and k.revoked_at is null
+      and (k.user_id is null or k.user_id = ${userId})`)
+}
+
+/** A page of the keys that {@link findVisibleKey} finds. */
+export function listVisibleKeys(
+  read: Read,
+  { tenantId, userId }: { tenantId: string; userId: string },
+  page: ListPage,
+): Promise<readonly KeyRow[]> {
+  return read.any(sql.type(keyRow)`
+    select ${columns} from api_keys k
+    where k.tenant_id = ${tenantId} and k.revoked_at is null
+      and (k.user_id is null or k.user_id = ${userId}) ${page.tail}`)
+}
+
+/** Locks a member until the transaction ends, so that the number of their keys stays exact; null for no member. */
+export async function lockHolder(tx: Tx, tenantId: string, userId: string): Promise<KeyHolder | null> {
+  const row = await tx.maybeOne(sql.type(idRow)`
+    select id from memberships where tenant_id = ${tenantId} and user_id = ${userId} for no key update`)
+  return row && { tenantId, membershipId: row.id, userId }
+}
+
+/** How many keys of a holder work and have no successor. */
+export function countLiveKeys(tx: Tx, holder: KeyHolder, now: number): Promise<number> {
+  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+    select count(*) from api_keys k
+    where ${keysOf(holder)} and k.successor_id is null and k.expires_at > ${moment(now)}`)
+}
+
+interface NewKey extends KeyHolder {
+  id: string
+  name: string
+  hash: Buffer
+  scopes: readonly string[] | null
+  createdBy: string
+  /** ms since 1970 */
+  at: number
+  expiresAt: number
+}
+
+/** Inserts a key. */
+export function insertKey(tx: Tx, key: NewKey): void {
+  const { tenantId, id, membershipId, userId, name, hash, scopes, createdBy, at, expiresAt } = key
+  tx.later(sql.unsafe`
+    insert into api_keys (tenant_id, id, membership_id, user_id, account_id, name, key_hash, scopes, created_by,
+                          created_at, expires_at)
+    values (${tenantId}, ${id}, ${membershipId}, ${userId}, ${userId === null ? membershipId : null}, ${name},
+            ${sql.binary(hash)}, ${scopes === null ? null : sql.array(scopes, 'text')}, ${createdBy}, ${moment(at)},
+            ${moment(expiresAt)})`)
+}
+
+/**
+ * Gives a live key its successor, and ends it at `endsAt` (ms since 1970) or earlier; false if it is no longer live, or
+ * has a successor.
+ */
+export async function replaceKey(
+  tx: Tx,
+  { tenantId, id }: { tenantId: string; id: string },
+  { successorId, at, endsAt }: { successorId: string; at: number; endsAt: number },
+): Promise<boolean> {
+  const replaced = await tx.maybeOne(sql.type(idRow)`
+    update api_keys set successor_id = ${successorId}, expires_at = least(expires_at, ${moment(endsAt)})
+    where tenant_id = ${tenantId} and id = ${id} and successor_id is null and revoked_at is null
+      and expires_at > ${moment(at)}
+    returning id`)
+  return replaced !== null
+}
+
+/** Revokes a key; false if it was revoked before. */
+export async function revokeKey(
+  tx: Statements,
+  { tenantId, id, at }: { tenantId: string; id: string; at: number },
+): Promise<boolean> {
+  const revoked = await tx.maybeOne(sql.type(idRow)`
+    update api_keys set revoked_at = ${moment(at)}
+    where tenant_id = ${tenantId} and id = ${id} and revoked_at is null returning id`)
+  return revoked !== null
+}
+
+/** Revokes all keys of a person, in every tenant. As the system role. */
+export function revokeKeysOf(tx: Tx, { userId, at }: { userId: string; at: number }): void {
+  tx.later(sql.unsafe`
+    update api_keys set revoked_at = ${moment(at)} where user_id = ${userId} and revoked_at is null`)
+}
+
+// What a request with a key reads and writes.
+
+const foundRow = z.object({
+  tenant_id: z.uuid(),
+  id: z.uuid(),
+  membership_id: z.uuid(),
+  user_id: z.uuid().nullable(),
+  key_hash: z.instanceof(Buffer),
+})
+
+/** Whose key has this id, and its hash; whether it still works is read with each request. As the system role. */
+export function findKeyById(read: Read, id: string): Promise<z.infer<typeof foundRow> | null> {
+  return read.maybeOne(sql.type(foundRow)`
+    select tenant_id, id, membership_id, user_id, key_hash from api_keys where id = ${id} limit 1`)
+}
+
+const stateRow = z.object({
+  membership_id: z.uuid(),
+  is_revoked: z.boolean(),
+  is_expired: z.boolean(),
+  scopes: z.array(z.string()).nullable(),
+  last_used_at: z.number().nullable(),
+})
+
+/** Whether a key works now, and its scopes. */
+export function findKeyState(
+  read: Read,
+  { tenantId, id, now }: { tenantId: string; id: string; now: number },
+): Promise<z.infer<typeof stateRow> | null> {
+  return read.maybeOne(sql.type(stateRow)`
+    select membership_id, revoked_at is not null as is_revoked, expires_at <= ${moment(now)} as is_expired, scopes,
+           last_used_at
+    from api_keys where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** A use of a key, at a time in ms since 1970. */
+export interface KeyUse {
+  tenantId: string
+  id: string
+  at: number
+}
+
+/** Writes when keys were last used. Earlier times than the known ones change nothing. As the system role. */
+export async function recordUses(tx: Tx, uses: readonly KeyUse[]): Promise<void> {
+  const rows = uses.map(({ tenantId, id, at }) => [tenantId, id, new Date(at).toISOString()])
+  await tx.query(sql.unsafe`
+    update api_keys k set last_used_at = greatest(k.last_used_at, u.at)
+    from ${sql.unnest(rows, ['uuid', 'uuid', 'timestamptz'])} as u (tenant_id, id, at)
+    where k.tenant_id = u.tenant_id and k.id = u.id`)
+}
