@@ -12,6 +12,7 @@ import { consolePages } from './console/pages.ts'
 import { consoleRoutes } from './console/routes.ts'
 import type { Deps } from './deps.ts'
 import { mailboxPages } from './development/mailbox.ts'
+import { activityRoutes } from './events/activity/routes.ts'
 import { auditLogRoutes } from './events/audit-log/routes.ts'
 import { feedRoutes } from './events/feed/routes.ts'
 import { webhookRoutes } from './events/webhooks/routes.ts'
@@ -73,6 +74,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...evaluationRoutes(deps, serviceObjects),
   ...searchRoutes(deps, serviceObjects, serviceLists),
   ...auditLogRoutes(deps),
+  ...activityRoutes(deps),
   ...feedRoutes(deps),
   ...webhookRoutes(deps),
   ...applicationRoutes(deps),

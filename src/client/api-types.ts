@@ -76,6 +76,8 @@ export type EvaluationsAnswer = { evaluations: (EvaluationAnswer | { decision: f
 
 export type AuditEntry = { id: string; at: string; actor: { id: string | null; email: string | null; type: "user" | "service_account" | "system" }; action: string; target: { type: string; id: string }; ip: string; user_agent: string; request_id: string; decision_id: string | null; changes: Record<string, { before: unknown; after: unknown }> }
 
+export type Activity = { days: ({ date: string; joined: number; sign_ins: number; failed_sign_ins: number; denials: number })[]; complete: boolean }
+
 export type Event = { specversion: "1.0"; id: string; type: string; event_type: string; source: string; subject: string; time: string; datacontenttype: "application/json"; tenantid: string; sequence: number | null; actorid: string | null; traceparent: string | null; data: Record<string, unknown> }
 
 export type Webhook = { id: string; url: string; description: string; event_types: (string)[]; is_active: boolean; status: "active" | "disabled"; disabled_reason: "gone" | "failing" | null; managed_by: string | null; managed_as: string | null; created_at: string; updated_at: string; last_success_at: string | null; last_failure_at: string | null; warnings?: ({ code: "unknown_event_type"; pointer: string })[] }
@@ -220,7 +222,8 @@ export interface Operations {
   'POST /access/search/resource': { query: {  }; body: ResourceSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
   'POST /access/search/action': { query: {  }; body: ActionSearch; answer: { results: ({ name: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
   'GET /audit-log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; action?: string; actor_id?: string; target_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AuditEntry)[] } }
-  'GET /events/': { query: { after?: number; page_size?: number }; body: undefined; answer: { next: string | null; previous: string | null; results: (Event)[] } }
+  'GET /activity/': { query: {  }; body: undefined; answer: Activity }
+  'GET /events/': { query: { after?: number; newest?: boolean; page_size?: number }; body: undefined; answer: { next: string | null; previous: string | null; results: (Event)[] } }
   'GET /webhooks/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Webhook)[]; count: number | null } }
   'POST /webhooks/': { query: {  }; body: { url: string; description?: string; event_types?: (string)[]; is_active?: boolean }; answer: CreatedWebhook }
   'GET /webhooks/{id}/': { query: {  }; body: undefined; answer: Webhook }

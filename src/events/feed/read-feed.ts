@@ -4,29 +4,31 @@ import { gone } from '../../platform/errors.ts'
 import { envelopeOf } from '../envelope.ts'
 import { listEventsAfter } from './store.ts'
 
-/** The sequence of the last event that the caller has seen (absent: none), and the page size. */
+/** The sequence of the last event that the caller has seen (absent: none, or all but the newest page), and the page size. */
 interface FeedPosition {
   after?: number | undefined
+  newest?: boolean | undefined
   page_size: number
 }
 
 /** Loads one event more than a page, so that the end is known. */
-export const loadFeed = (read: Read, tenantId: string, { after, page_size }: FeedPosition) =>
-  listEventsAfter(read, tenantId, after ?? null, page_size + 1)
+export const loadFeed = (read: Read, tenantId: string, { after, newest, page_size }: FeedPosition) =>
+  listEventsAfter(read, tenantId, after ?? (newest ? 'newest' : null), page_size + 1)
 
 type LoadedFeed = Awaited<ReturnType<typeof loadFeed>>
 
 /**
  * Shows the events after a position in the tenant's sequence. The sequence has no gaps and grows only at its end, so a
  * caller who continues from the last event seen misses none. Without a position the feed starts with the oldest event
- * that is kept. `next` is null at the end. 410 `gone` when events after the position were deleted.
+ * that is kept, or with the newest page. `next` is null at the end. 410 `gone` when events after the position were deleted.
  */
 export function showFeed(
   { publicUrl }: Pick<Deps, 'publicUrl'>,
-  { after: given, page_size }: FeedPosition,
+  { after: given, newest, page_size }: FeedPosition,
   { events, deletedUpTo }: LoadedFeed,
 ) {
-  const after = given ?? deletedUpTo
+  const first = newest ? events[0]?.sequence : null
+  const after = given ?? (first ? first - 1 : deletedUpTo)
   if (after < deletedUpTo)
     throw gone(`Events up to ${deletedUpTo} are no longer kept. Continue with after=${deletedUpTo}.`, {
       oldest: deletedUpTo,

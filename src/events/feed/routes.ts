@@ -19,6 +19,14 @@ const feedQuery = z.object({
       description: 'Events with a sequence above this; without it, from the oldest that is kept',
       override: { type: 'integer', pattern: undefined, minimum: 0 },
     }),
+  newest: z
+    .enum(['true', 'false'], 'newest must be true or false.')
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({
+      description: 'true: begins with the newest page. `after` goes before it',
+      override: { type: 'boolean', enum: undefined },
+    }),
   page_size: listQuery.shape.page_size,
 })
 
@@ -31,7 +39,7 @@ export const feedRoutes = (deps: Deps): Route[] => [
     tag: 'Events',
     summary: 'Read the events of your tenant in order',
     description:
-      'Follow `next` until it is null, keep the sequence of the last event, and send it as `after` in your next request. Events are kept for `EVENT_RETENTION_DAYS` (90). If events after your `after` were deleted, the answer is 410 `gone`, with the lowest valid `after` in `oldest`.',
+      'Follow `next` until it is null (or begin with `newest=true` if older events do not matter), keep the sequence of the last event, and send it as `after` in your next request. Events are kept for `EVENT_RETENTION_DAYS` (90). If events after your `after` were deleted, the answer is 410 `gone`, with the lowest valid `after` in `oldest`.',
     query: feedQuery,
     status: 200,
     answer: uncountedPageOf(cloudEvent),

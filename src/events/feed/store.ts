@@ -15,20 +15,25 @@ export interface FeedPage {
 }
 
 /**
- * Up to `limit` events of the tenant with a sequence above `after` (null: from the oldest that is kept), in order. One
- * statement, because events could be deleted between two.
+ * Up to `limit` events of the tenant with a sequence above `after` (null: from the oldest that is kept; `newest`: the
+ * last `limit - 1` events), in order. One statement, because events could be deleted between two.
  */
 export async function listEventsAfter(
   read: Read,
   tenantId: string,
-  after: number | null,
+  after: number | 'newest' | null,
   limit: number,
 ): Promise<FeedPage> {
+  const above =
+    after === 'newest'
+      ? sql.fragment`greatest(k.deleted_up_to, (
+          select coalesce(max(sequence), 0) from events where tenant_id = ${tenantId}) - ${limit - 1}::bigint)`
+      : sql.fragment`coalesce(${after}, k.deleted_up_to)`
   const rows = await read.any(sql.type(row)`
     select k.deleted_up_to, ${eventColumns}
     from (select coalesce((select deleted_up_to from event_sequences where tenant_id = ${tenantId}), 0) as deleted_up_to) k
     left join lateral (
-      select * from events where tenant_id = ${tenantId} and sequence > coalesce(${after}, k.deleted_up_to)
+      select * from events where tenant_id = ${tenantId} and sequence > ${above}
       order by sequence limit ${limit}) e on true`)
   const events = rows.filter((row): row is z.infer<typeof withEvent> => row.id !== null)
   return {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { appendAudit, changesBetween } from '../../../src/platform/audit/append-audit.ts'
 import { inTenant } from '../../../src/platform/db/transaction.ts'
+import { colleague } from '../../helpers/colleague.ts'
 import { startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look } from '../../tenancy/staff.ts'
 
@@ -194,4 +195,35 @@ t.test('changes are the fields that differ, independent of order', async (t) => 
   })
   t.same(changesBetween(null, { a: null, b: 0 }), { b: { before: null, after: 0 } })
   t.same(changesBetween({ a: [1] }, null), { a: { before: [1], after: null } })
+})
+
+t.test('the activity of the last seven days is counted by day, in the time zone of the tenant', async (t) => {
+  const owner = await service.signUp()
+  const member = await colleague(service, owner)
+  const count = async () => (await expect(200, owner.get('/api/v1/activity/'))).days
+  const before = await count()
+  t.equal(before.length, 7)
+  const dates = before.map(({ date }: { date: string }) => date)
+  t.strictSame(dates, dates.toSorted())
+  t.equal(dates.at(-1), new Date(service.now()).toISOString().slice(0, 10))
+  t.strictSame(before[0], { date: dates[0], joined: 0, sign_ins: 0, failed_sign_ins: 0, denials: 0 })
+  await service.logIn(owner)
+  const wrong = { email: owner.email, password: 'wrong wrong wrong' }
+  await expect(401, service.call('POST', '/api/v1/auth/login/', { body: wrong }))
+  await expect(403, member.post('/api/v1/webhooks/', { url: 'https://example.com/' }))
+  await expect(403, member.get('/api/v1/activity/'))
+  const [was, is] = [before.at(-1), (await count()).at(-1)]
+  t.strictSame(is, {
+    ...was,
+    sign_ins: was.sign_ins + 1,
+    failed_sign_ins: was.failed_sign_ins + 1,
+    denials: was.denials + 2,
+  })
+  t.equal(was.joined, 2)
+  await expect(
+    200,
+    owner.patch(`/api/v1/tenants/${owner.tenantId}/`, { settings: { time_zone: 'Pacific/Kiritimati' } }),
+  )
+  const there = new Intl.DateTimeFormat('en-CA', { timeZone: 'Pacific/Kiritimati' }).format(service.now())
+  t.match((await count()).at(-1).date, there)
 })

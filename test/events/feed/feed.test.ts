@@ -73,6 +73,13 @@ t.test('the feed is read in pages, in the order of the sequence, forwards and ba
   t.same(sequences(whole), upTo(last))
   t.strictSame([whole.next, whole.previous, 'count' in whole], [null, null, false])
 
+  const newest = await page(owner, 'newest=true&page_size=5')
+  t.same(sequences(newest), upTo(last, last - 4))
+  t.equal(newest.next, null)
+  t.same(sequences(await expect(200, owner.get(newest.previous))), upTo(last - 5, last - 9))
+  t.same(sequences(await page(owner, 'newest=true&page_size=100')), upTo(last))
+  t.same(sequences(await page(owner, `newest=true&after=${last - 1}`)), [last])
+
   const met: number[] = []
   const links: string[] = []
   for (let next: string | null = `${feed}?page_size=5`; next; ) {
