@@ -96,7 +96,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   for (const route of routes) router.register(route.path, [route.method], requestPath(path, route) as never)
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
-    ...linkPages(),
+    ...linkPages({ consoleEnabled: config.CONSOLE_ENABLED }),
     ...welcomePage({ version, publicUrl: deps.publicUrl, consoleEnabled: config.CONSOLE_ENABLED }),
     ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),
   }

@@ -12,6 +12,10 @@ interface LinkPage {
   post: string
   /** The message after success. */
   done: string
+  /** What to do when the link has expired or was used. */
+  dead: string
+  /** Whether people go on to the console after success, where it is on. */
+  signIn?: boolean
   /** Whether the person has to choose a password. */
   newPassword?: boolean
   /** Whether the person is asked for names, for a new account. */
@@ -32,6 +36,7 @@ const rejection: LinkPage = {
   button: 'Remove my address from the account',
   post: '/api/v1/auth/email/verify/reject/',
   done: 'Your address is removed. You can close this page.',
+  dead: 'The address may be removed already. If mails about the account still come, ask for a new password with this address, and the account is yours to close.',
   origin: true,
 }
 
@@ -43,6 +48,8 @@ const pages: Record<MailedLink, LinkPage> = {
     button: 'Confirm address',
     post: '/api/v1/auth/email/verify/confirm/',
     done: 'Your e-mail address is confirmed. You can close this page.',
+    dead: 'Links work once, and for a limited time. If your address is not confirmed yet, log in and ask for a new link in your account.',
+    signIn: true,
     origin: true,
     other: rejection,
   },
@@ -53,6 +60,8 @@ const pages: Record<MailedLink, LinkPage> = {
     button: 'Set password',
     post: '/api/v1/auth/password/reset/confirm/',
     done: 'Your password is changed. Log in with it.',
+    dead: 'Links work once, and for a short time. Ask for a new one where you log in: choose “Forgot password?”.',
+    signIn: true,
     newPassword: true,
   },
   magic_link: {
@@ -61,6 +70,7 @@ const pages: Record<MailedLink, LinkPage> = {
     button: 'Log in',
     post: '/api/v1/auth/magic-link/confirm/',
     done: 'You are logged in. Go back to the window in which you asked for the link.',
+    dead: 'Links work once, and for a few minutes. Ask for a new one where you wanted to log in.',
     asked: true,
   },
   tenant_leave: {
@@ -69,12 +79,15 @@ const pages: Record<MailedLink, LinkPage> = {
     button: 'Leave',
     post: '/api/v1/tenants/leave/',
     done: 'You have left the organisation. You can close this page.',
+    dead: 'You may have left already. If not, log in and leave the organisation there.',
   },
   email_undo: {
     title: 'Undo the change of address',
     lead: 'Did you not change the e-mail address of your account? Then restore this address. This also ends all sessions, including yours.',
     button: 'Restore this address',
     post: '/api/v1/auth/email/undo/',
+    dead: 'The address may be restored already. If it is not, ask the people who manage your organisation to secure your account.',
+    signIn: true,
     done: 'This is the address of your account again, and all sessions are ended. Now reset your password, because the person who changed the address may know it.',
   },
   factor_undo: {
@@ -82,6 +95,8 @@ const pages: Record<MailedLink, LinkPage> = {
     lead: 'Did you not add this second factor? Then remove it. This also ends all sessions of your account, including yours.',
     button: 'Remove it',
     post: '/api/v1/auth/otp/undo/',
+    dead: 'The second factor may be removed already. If it is not, ask the people who manage your organisation to secure your account.',
+    signIn: true,
     done: 'The second factor is removed, and all sessions are ended. Now reset your password, because the person who added it knows it.',
   },
   invitation: {
@@ -89,6 +104,8 @@ const pages: Record<MailedLink, LinkPage> = {
     lead: 'To create an account, choose a password of 8 characters or more. If you already have an account, log in below.',
     button: 'Join',
     post: '/api/v1/invitations/accept/',
+    dead: 'The invitation was used, cancelled, or has expired. Ask the person who invited you to send it again.',
+    signIn: true,
     done: 'Welcome! Your account is created. Log in with your address and password.',
     newPassword: true,
     names: true,
@@ -100,12 +117,13 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-/** Handlers of GET by path, for the pages of mailed links and the files that these load. */
-export function linkPages(): Record<string, Middleware> {
+/** Handlers of GET by path, for the pages of mailed links and the files that these load. With the console, they lead there. */
+export function linkPages({ consoleEnabled = false } = {}): Record<string, Middleware> {
   const style = fromBrowser('link-page.css')
   const script = fromBrowser('link-page.js')
   const served = Object.entries(pages).map(
-    ([name, page]) => [mailedLinks[name as MailedLink].page, serve(html(page, style, script))] as const,
+    ([name, page]) =>
+      [mailedLinks[name as MailedLink].page, serve(html(page, { style, script, consoleEnabled }))] as const,
   )
   return { ...Object.fromEntries(served), [style.path]: style.serve, [script.path]: script.serve }
 }
@@ -158,6 +176,13 @@ const originLines = `<p data-told="made" hidden>An account with this address was
 <p data-told="changed" hidden>Someone asked on {at} to change the address of an account to this one.</p>
 `
 
+// Relative, because the service can stand below a path of its host.
+const nextLine = `<p data-next hidden><a href="console/">Go to sign-in</a></p>
+`
+
+const mark = `<svg class="mark" viewBox="-9 -9 40 40" fill="currentColor" aria-hidden="true"><path d="M2.5 19v-8A8.5 8.5 0 0 1 7.9 3.1l1.9 4.4A3.7 3.7 0 0 0 7.3 11v8H2.5Zm12.2 0v-8a3.7 3.7 0 0 0-2.5-3.5l1.9-4.4a8.5 8.5 0 0 1 5.4 7.9v8h-4.8Z"/><path d="M9.3 1.2h3.4l-1 5.1h-1.4l-1-5.1Z"/></svg>
+`
+
 const otherForm = ({ title, lead, button, post, done }: LinkPage) => `<details>
 <summary>${title}</summary>
 <p>${lead}</p>
@@ -169,9 +194,22 @@ const otherForm = ({ title, lead, button, post, done }: LinkPage) => `<details>
 `
 
 const html = (
-  { title, lead, button, post, done, newPassword, names, accountDone, origin, asked, other }: LinkPage,
-  style: Asset,
-  script: Asset,
+  {
+    title,
+    lead,
+    button,
+    post,
+    done,
+    dead,
+    signIn,
+    newPassword,
+    names,
+    accountDone,
+    origin,
+    asked,
+    other,
+  }: LinkPage,
+  { style, script, consoleEnabled }: { style: Asset; script: Asset; consoleEnabled: boolean },
 ) => `<!doctype html>
 <html lang="en">
 <head>
@@ -186,13 +224,14 @@ const html = (
 </head>
 <body>
 <main>
-<h1>${title}</h1>
+${mark}<h1>${title}</h1>
 ${origin ? originLines : ''}<p>${lead}</p>
 <form data-post="${post}" data-done="${done}"${asked ? ' data-asked' : ''}>
 ${newPassword ? passwordField : ''}${names ? nameFields : ''}<button disabled>${button}</button>
 <p role="status" aria-live="polite"></p>
 </form>
-${accountDone ? logInForm(post, accountDone) : ''}${other ? otherForm(other) : ''}<noscript><p>This page needs JavaScript to send your answer.</p></noscript>
+<p data-dead hidden>${dead}</p>
+${signIn && consoleEnabled ? nextLine : ''}${accountDone ? logInForm(post, accountDone) : ''}${other ? otherForm(other) : ''}<noscript><p>This page needs JavaScript to send your answer.</p></noscript>
 </main>
 </body>
 </html>

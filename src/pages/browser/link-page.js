@@ -4,11 +4,12 @@ const token = address.get('token')
 // The token is secret: it must not stay in the history, in a bookmark or in the address bar.
 window.history.replaceState(null, '', window.location.pathname)
 
-/** A refusal of the service: its message and status. */
+/** A refusal of the service: its message, status and code. */
 class Refusal extends Error {
-  constructor(status, sentence) {
+  constructor(status, sentence, code) {
     super(sentence ?? 'The service did not say what is wrong. Try again in a moment.')
     this.status = status
+    this.code = code
   }
 }
 
@@ -17,7 +18,7 @@ async function post(path, body, bearer) {
   const headers = { 'Content-Type': 'application/json', ...(bearer && { Authorization: `Bearer ${bearer}` }) }
   const response = await fetch(path, { method: 'POST', headers, body: body && JSON.stringify(body) })
   const answer = await response.json().catch(() => ({}))
-  if (!response.ok) throw new Refusal(response.status, answer.detail)
+  if (!response.ok) throw new Refusal(response.status, answer.detail, answer.code)
   return answer
 }
 
@@ -73,6 +74,7 @@ function activate(form) {
     status.dataset.outcome = outcome
     status.textContent = sentence
   }
+  const show = (what) => form.parentElement?.querySelector(`[data-${what}]`)?.removeAttribute('hidden')
   const { logIn, asked } = form.dataset
   const act = (logIn === '' ? useTokenLoggedIn : asked === '' ? useAskedToken : useToken)(form)
   form.addEventListener('submit', async (event) => {
@@ -81,11 +83,15 @@ function activate(form) {
     say('pending', 'One moment …')
     try {
       const question = await act()
-      if (typeof question !== 'string') return say('done', form.dataset.done)
+      if (typeof question !== 'string') {
+        show('next')
+        return say('done', form.dataset.done)
+      }
       say('pending', question)
     } catch (error) {
       const away = 'The service cannot be reached. Check your connection and try again.'
       say('refused', error instanceof Refusal ? error.message : away)
+      if (['token_invalid', 'token_expired'].includes(error.code)) return show('dead')
     }
     button.disabled = false
   })
