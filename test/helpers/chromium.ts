@@ -1,15 +1,12 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Test } from 'tap'
+import { chromiumPath } from '../../src/console-toolchain/chromium-path.ts'
 
-/** The browser's program; undefined if none is installed. */
-export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-)
+export { chromiumPath }
 
 /** False if a browser is installed, else why a test that needs one is skipped. */
 export const noChromium: string | false = chromiumPath ? false : 'no chromium'
