@@ -1,7 +1,7 @@
 import t from 'tap'
 import { noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
-import { claimsOf } from '../helpers/service.ts'
+import { claimsOf, tokenIn } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { changeRows, codeAt, enrol, requireMfa, startBeside } from '../identity/otp/authenticator.ts'
 import { originOf } from '../identity/passkeys/software-passkey.ts'
@@ -23,6 +23,7 @@ const pages = [
     '/roles',
     '/departments',
   ],
+  ...['/', '/organisation', '/webhooks', '/events'],
   ...['/audit', '/approvals', '/approvals?tab=all', '/nowhere'],
 ]
 
@@ -58,7 +59,7 @@ t.test('every page is sound, also at 360 px and in the dark', { skip }, async (t
   const { page, faults, own } = await openPage(t)
   await go(page, '/')
   await signIn(page, person)
-  await heading(page, 'Profile').waitFor()
+  await heading(page, 'Overview').waitFor()
   t.equal(await page.getByText('<b>Ada</b> Love').count(), 1, 'markup in a name is text')
   for (const path of pages) {
     await go(page, path)
@@ -68,7 +69,7 @@ t.test('every page is sound, also at 360 px and in the dark', { skip }, async (t
   const { page: small } = await openPage(t, { context: own })
   await small.setViewportSize({ width: 360, height: 740 })
   await small.emulateMedia({ colorScheme: 'dark' })
-  for (const path of ['/account', '/members', '/audit', '/approvals?tab=all']) {
+  for (const path of ['/', '/account', '/members', '/audit', '/events', '/organisation']) {
     await go(small, path)
     await assertSound(t, small, `${path} at 360 px`)
   }
@@ -139,6 +140,51 @@ t.test(
 )
 
 t.test(
+  'a list of 10,000 members is paged and searched; 429 is shown, and what was typed stays',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const mark = `${process.pid}.example.com`
+    await changeRows(
+      service,
+      `with people as (
+         insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
+         select gen_random_uuid(), 'p' || n || '@${mark}', 'x', '<img src=x> ' || n, E'\\u202eedis', now(), now()
+         from generate_series(1, 9999) n returning id, email, first_name, last_name)
+       insert into memberships
+         (tenant_id, id, user_id, email, first_name, last_name, attributes, joined_at, updated_at)
+       select '${owner.tenantId}', gen_random_uuid(), id, email, first_name, last_name, '{}', now(), now() from people`,
+    )
+    const { page, faults } = await openPage(t)
+    await go(page, '/members')
+    await signIn(page, owner)
+    await page.getByText('10,000 in all').waitFor()
+    t.ok((await page.getByRole('row').count()) < 100)
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.waitForURL(/cursor=/)
+    await assertSound(t, page, 'one of many pages')
+    await page.route('**/console/api/tenants/*/members/**', (route) =>
+      route.fulfill({
+        status: 429,
+        headers: { 'retry-after': '1' },
+        body: '{"detail":"Too many requests. Try again in 1 s."}',
+      }),
+    )
+    await page.getByLabel('Search by name or address').fill(`p7777@${mark}`)
+    await page.getByText('Too many requests').waitFor()
+    t.equal(await page.getByLabel('Search by name or address').inputValue(), `p7777@${mark}`)
+    await page.unroute('**/console/api/tenants/*/members/**')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText(`p7777@${mark}`).waitFor()
+    t.equal(await page.getByText('<img src=x> 7777').count(), 1, 'markup in a name is text')
+    t.strictSame(
+      faults.filter((text) => !/429/.test(text)),
+      [],
+    )
+  },
+)
+
+t.test(
   'an administrator invites, changes a role, and carries out a change after another person approves it',
   { skip },
   async (t) => {
@@ -162,6 +208,25 @@ t.test(
     await page.getByRole('button', { name: 'Invite 2 people' }).click()
     for (const email of invited) await page.getByRole('cell', { name: email, exact: true }).waitFor()
 
+    await page.getByRole('button', { name: 'From a table' }).click()
+    const table = page.locator('.dialog')
+    const lines = [
+      'address;roles;department',
+      `three.${process.pid}@example.com;member|auditor;`,
+      `four.${process.pid}@example.com;pirate;`,
+      `"five.${process.pid}@example.com";"";Atlantis`,
+      `THREE.${process.pid}@example.com`,
+    ]
+    await table.getByLabel('Table').fill(lines.join('\n'))
+    for (const fault of ['There is no role pirate', 'There is no department Atlantis', 'twice'])
+      await table.getByText(fault).waitFor()
+    await assertSound(t, page, 'a table of invitations')
+    await table.getByRole('button', { name: 'Invite 1 person' }).click()
+    await table.getByText('3 lines could not be invited').waitFor()
+    t.equal(await table.getByLabel('Table').inputValue(), lines.slice(2).join('\n'), 'faulty lines stay')
+    await page.keyboard.press('Escape')
+    await page.getByRole('cell', { name: `three.${process.pid}@example.com`, exact: true }).waitFor()
+
     await go(page, '/members')
     await page.getByLabel('Search by name or address').fill(member.email)
     const row = page.getByRole('row', { name: member.email })
@@ -173,6 +238,11 @@ t.test(
     await page.getByLabel('auditor').check()
     await page.getByRole('button', { name: 'Save' }).click()
     await row.getByText('auditor').waitFor()
+    await row.getByRole('button', { name: /Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'See permissions' }).click()
+    await page.getByText('by auditor').first().waitFor()
+    await assertSound(t, page, 'permissions of a member')
+    await page.keyboard.press('Escape')
 
     await row.getByRole('button', { name: /Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'Remove' }).click()
@@ -200,6 +270,82 @@ t.test(
     )
   },
 )
+
+t.test(
+  'an administrator follows events as they happen, makes a webhook, and closes the organisation',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    await changeRows(service, `update tenants set name = 'Pier <9>' where id = '${owner.tenantId}'`)
+    const { page, faults } = await openPage(t)
+    const dialog = page.locator('.dialog') // toasts are dialogs, too
+    await service.mailTo(owner.email, 'Confirm') // starts the relay, which numbers events
+    await go(page, '/events')
+    await signIn(page, owner)
+    await page.getByText('Login succeeded').first().waitFor()
+    await owner.post(`/api/v1/tenants/${owner.tenantId}/departments/`, { name: 'Sales' })
+    await page.getByRole('button', { name: 'Department created', exact: true }).click()
+    await dialog.getByText('"tenant.department_created"').first().waitFor()
+    await page.keyboard.press('Escape')
+
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    await dialog.getByLabel('Address').fill('https://hooks.example.test/in')
+    await dialog.getByLabel('Only these').check()
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByText('Choose at least one type').waitFor()
+    t.equal(await dialog.getByLabel('Address').inputValue(), 'https://hooks.example.test/in')
+    await dialog.getByText('Identity', { exact: true }).click()
+    await dialog.getByLabel('All of identity').check()
+    await assertSound(t, page, 'a new webhook')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    const kept = page.getByRole('dialog', { name: 'Keep this secret now' })
+    t.match(await kept.innerText(), /whsec_\S{40}/)
+    await kept.getByRole('button', { name: 'I have kept it' }).click()
+    await heading(page, 'hooks.example.test').waitFor()
+    t.notMatch(await page.content(), /whsec_/, 'the secret is shown once')
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await page.getByRole('cell', { name: 'events.webhook_tested' }).waitFor()
+    await assertSound(t, page, 'a webhook')
+
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Suspend' }).click()
+    await dialog.getByRole('button', { name: 'Suspend' }).click()
+    await page.getByText('The organisation is suspended').first().waitFor()
+    await page.getByRole('button', { name: 'Activate' }).click()
+    await dialog.getByRole('button', { name: 'Activate' }).click()
+    await page.getByText('The organisation is open again').waitFor()
+    await page.getByRole('button', { name: 'Delete for good' }).click()
+    await dialog.getByLabel('Type the name').fill('Pier 9')
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await dialog.getByText('This is not the name').waitFor()
+    await dialog.getByLabel('Type the name').fill('Pier <9>')
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await heading(page, 'Sign in').waitFor()
+    t.strictSame(
+      faults.filter((text) => !/40[0134]/.test(text)),
+      [],
+    )
+  },
+)
+
+t.test('a mailed link leads to the console, and a dead one says what to do', { skip }, async (t) => {
+  const person = await service.signUp()
+  await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: person.email } })
+  const token = tokenIn(await service.mailTo(person.email, 'Reset'))
+  const { page } = await openPage(t)
+  await page.goto(`${service.url}/reset-password?token=${token}`)
+  await page.getByLabel('New password').fill('an even quieter harbour')
+  await assertSound(t, page, 'a mailed link')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByRole('link', { name: 'Go to sign-in' }).click()
+  await heading(page, 'Sign in').waitFor()
+  await page.goto(`${service.url}/reset-password?token=${token}`)
+  await page.getByLabel('New password').fill('an even quieter harbour')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('choose “Forgot password?”').waitFor()
+  await assertSound(t, page, 'a dead link')
+})
 
 t.test('a person adds a passkey, and signs in with it without a password', { skip }, async (t) => {
   const person = await service.signUp()

@@ -1,10 +1,4 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  redirect,
-} from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { prefix } from './api/client.ts'
 import { Crashed, Missing, Root } from './frame/root.tsx'
 
@@ -20,9 +14,7 @@ const getParentRoute = () => root
 const home = createRoute({
   getParentRoute,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/account', replace: true })
-  },
+  component: lazyRouteComponent(() => import('./overview/home.tsx'), 'Home'),
 })
 
 const account = createRoute({
@@ -142,10 +134,41 @@ const decision = createRoute({
   component: lazyRouteComponent(loadRules, 'DecisionPage'),
 })
 
+const webhooks = createRoute({
+  getParentRoute,
+  path: '/webhooks',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+})
+
+const webhook = createRoute({
+  getParentRoute,
+  path: '/webhooks/$id',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
+})
+
+const events = createRoute({
+  getParentRoute,
+  path: '/events',
+  validateSearch: strings,
+  component: lazyRouteComponent(() => import('./events/events-page.tsx'), 'EventsPage'),
+})
+
+const organisation = createRoute({
+  getParentRoute,
+  path: '/organisation',
+  component: lazyRouteComponent(() => import('./organisation/organisation-page.tsx'), 'OrganisationPage'),
+})
+
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
     account,
+    organisation,
+    events,
+    webhooks,
+    webhook,
     security,
     sessions,
     members,

@@ -12,6 +12,13 @@ interface AreaLink {
 /** The navigation, in order. */
 export const areas: { title: string; links: AreaLink[] }[] = [
   {
+    title: texts.nav.organisation,
+    links: [
+      { to: '/', label: texts.nav.overview, icon: 'home', needs: 'audit:list' },
+      { to: '/organisation', label: texts.nav.settings, icon: 'building', needs: 'tenant:update' },
+    ],
+  },
+  {
     title: texts.nav.people,
     links: [
       { to: '/members', label: texts.nav.members, icon: 'people', needs: 'member:list' },
@@ -35,6 +42,13 @@ export const areas: { title: string; links: AreaLink[] }[] = [
       { to: '/approvals', label: texts.nav.approvals, icon: 'approve' },
       { to: '/decisions', label: texts.nav.decisions, icon: 'question' },
       { to: '/audit', label: texts.nav.audit, icon: 'scroll', needs: 'audit:list' },
+    ],
+  },
+  {
+    title: texts.nav.applications,
+    links: [
+      { to: '/webhooks', label: texts.nav.webhooks, icon: 'send', needs: 'webhook:list' },
+      { to: '/events', label: texts.nav.events, icon: 'pulse', needs: 'event:list' },
     ],
   },
   {

@@ -74,7 +74,7 @@ function Side() {
                 key={to}
                 to={to}
                 className="side-link"
-                activeOptions={{ exact: to === '/account', includeSearch: false }}
+                activeOptions={{ exact: to === '/account' || to === '/', includeSearch: false }}
               >
                 <Icon name={icon} />
                 {label}

@@ -16,6 +16,7 @@ import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { InviteDialog } from './invite-dialog.tsx'
+import { TableDialog } from './table-dialog.tsx'
 import { texts } from './texts.ts'
 
 const tones = { pending: 'accent', accepted: 'good', cancelled: undefined, expired: 'warn' } as const
@@ -27,6 +28,7 @@ export function InvitationsPage() {
   const [filters, change] = useFilters()
   const [typed, setTyped] = useTyped(filters.search ?? '', (search) => change({ search }))
   const [inviting, setInviting] = useState(false)
+  const [pasting, setPasting] = useState(false)
   const roles = useRoles().data?.results ?? []
   const departments = useDepartments().data?.results ?? []
   const query = useQuery({
@@ -45,9 +47,12 @@ export function InvitationsPage() {
     change({ search: undefined, status: undefined })
   }
   const invite = may('invitation:create') && (
-    <Button kind="primary" icon="plus" onClick={() => setInviting(true)}>
-      {texts.invite}
-    </Button>
+    <>
+      <Button onClick={() => setPasting(true)}>{texts.table}</Button>
+      <Button kind="primary" icon="plus" onClick={() => setInviting(true)}>
+        {texts.invite}
+      </Button>
+    </>
   )
   return (
     <Page title={texts.title} about={texts.about} actions={invite}>
@@ -95,6 +100,7 @@ export function InvitationsPage() {
         roles={roles}
         departments={departments}
       />
+      {pasting && <TableDialog onClose={() => setPasting(false)} roles={roles} departments={departments} />}
     </Page>
   )
 }

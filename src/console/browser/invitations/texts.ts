@@ -2,6 +2,7 @@ export const texts = {
   title: 'Invitations',
   about: 'Who is invited to your organisation, and has not joined yet.',
   invite: 'Invite people',
+  table: 'From a table',
   search: 'Search by address',
   anyStatus: 'Any status',
   columns: ['Address', 'Roles', 'Status', 'Invited by', 'Expires'],
@@ -35,5 +36,25 @@ export const texts = {
     done: (count: number) =>
       count === 1 ? 'The invitation is on its way' : `${count} invitations are on their way`,
     failed: (count: number) => `${count} could not be invited. They are still in the list:`,
+  },
+  csv: {
+    title: 'Invite people from a table',
+    about:
+      'Paste the columns address, roles and department of a spreadsheet, or CSV. Several roles are separated by |; without one, a person becomes a member.',
+    label: 'Table',
+    example: 'mira@example.com, admin|billing, Finance',
+    columns: ['Address', 'Roles', 'Department'],
+    noAddress: 'This is no e-mail address.',
+    twice: 'This address is in the table twice.',
+    noRole: (names: string) => `There is no role ${names} that you can give.`,
+    noDepartment: (name: string) => `There is no department ${name}.`,
+    faulty: (faulty: number, all: number) =>
+      `${faulty} of ${all} lines have a fault. They are not invited, and stay here for you to correct.`,
+    none: 'No line can be invited. Correct the faults below.',
+    tooMany: (most: number) => `Invite at most ${most} people at a time.`,
+    notReached: 'Not invited yet.',
+    left: (count: number) => `${count} lines could not be invited. They are still in the table.`,
+    go: (count: number) => (count === 1 ? 'Invite 1 person' : `Invite ${count} people`),
+    going: (done: number, all: number) => `${done} of ${all}`,
   },
 }

@@ -14,10 +14,11 @@ import { sayFault } from '../parts/toasts.tsx'
 import { sessionQuery, useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
 import { nameOfMember } from './name-of-member.ts'
+import { PermissionsDialog } from './permissions-dialog.tsx'
 import { RoleChoice } from './role-choice.tsx'
 import { texts } from './texts.ts'
 
-type Asked = 'edit' | 'suspend' | 'sessions' | 'remove' | null
+type Asked = 'edit' | 'permissions' | 'suspend' | 'sessions' | 'remove' | null
 
 /** What can be done with a member: a menu, and the dialog of what was chosen. */
 export function MemberActions({
@@ -59,7 +60,7 @@ export function MemberActions({
     sessions: () => call('DELETE /tenants/{id}/members/{mid}/sessions/', { path }),
     remove: () => call('DELETE /tenants/{id}/members/{mid}/', { path }),
   }
-  const final = asked === 'edit' || asked === null ? null : asked
+  const final = asked === 'edit' || asked === 'permissions' || asked === null ? null : asked
   return (
     <>
       <Menu trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(name)} />}>
@@ -67,6 +68,9 @@ export function MemberActions({
           <>
             <MenuItem icon="person" onClick={() => setAsked('edit')}>
               {texts.edit}
+            </MenuItem>
+            <MenuItem icon="key" onClick={() => setAsked('permissions')}>
+              {texts.seePermissions}
             </MenuItem>
             <MenuItem icon="logout" onClick={() => setAsked('sessions')}>
               {texts.endSessions}
@@ -87,6 +91,7 @@ export function MemberActions({
           {own ? texts.leave : texts.remove}
         </MenuItem>
       </Menu>
+      {asked === 'permissions' && <PermissionsDialog member={member} roles={roles} onClose={close} />}
       {final && (
         <FormDialog
           open

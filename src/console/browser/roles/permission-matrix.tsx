@@ -11,7 +11,8 @@ function grouped(): [string, string[]][] {
   return [...groups]
 }
 
-const groups = grouped()
+/** The permissions that a role can give, by the kind of object. */
+export const permissionGroups = grouped()
 export const isOfService = (permission: string): boolean => Object.hasOwn(actions, permission)
 
 /** Whether a role's list gives a permission: by its name, or by `resource:*`. */
@@ -33,7 +34,7 @@ export function PermissionMatrix({
     <fieldset className="choices">
       <legend className="field-label">{label}</legend>
       <div className="matrix">
-        {groups.map(([resource, names]) => (
+        {permissionGroups.map(([resource, names]) => (
           <div className="matrix-row" key={resource}>
             <span className="matrix-name">{resource.replaceAll('_', ' ')}</span>
             <span className="matrix-boxes">

@@ -1,0 +1,179 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { call } from '../api/client.ts'
+import { approvable } from '../parts/approvable.ts'
+import { Button } from '../parts/button.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
+import { TextArea, TextField } from '../parts/field.tsx'
+import { Fault } from '../parts/notice.tsx'
+import { Card } from '../parts/page.tsx'
+import { Time } from '../parts/time.tsx'
+import { sessionQuery, useProfile } from '../session/session.ts'
+import { textOf, useSubmit } from '../session/use-submit.ts'
+import type { Read } from './organisation-page.tsx'
+import { texts } from './texts.ts'
+
+type Change = { name?: string; settings?: Partial<Read['tenant']['settings']> }
+
+/** Sends what a form changes. A change by another person in the meantime is refused, not overwritten. */
+function useSave({ tenant, etag }: Read, changeOf: (form: FormData) => Change, done: string) {
+  const client = useQueryClient()
+  return useSubmit(async (form) => {
+    await approvable(
+      () =>
+        confirmed(() =>
+          call('PATCH /tenants/{id}/', {
+            path: { id: tenant.id },
+            body: changeOf(form),
+            ...(etag && { headers: { 'If-Match': etag } }),
+          }),
+        ),
+      done,
+    )
+    await Promise.all([
+      client.invalidateQueries({ queryKey: ['tenant'] }),
+      client.invalidateQueries({ queryKey: sessionQuery.queryKey }),
+    ])
+  })
+}
+
+interface Shown extends Read {
+  fixed: boolean
+}
+
+const zones = Intl.supportedValuesOf('timeZone')
+
+export function GeneralCard({ fixed, ...read }: Shown) {
+  const { general: words } = texts
+  const { name, slug, created_at: created, member_count: members, settings } = read.tenant
+  const save = useSave(
+    read,
+    (form) => ({ name: textOf(form, 'name'), settings: { time_zone: textOf(form, 'zone') } }),
+    words.done,
+  )
+  const faultOf = (field: string) => save.problem?.fields.get(field)
+  return (
+    <Form title={words.title} save={save} go={words.save} fixed={fixed}>
+      <TextField
+        label={words.name}
+        name="name"
+        defaultValue={name}
+        maxLength={120}
+        required
+        disabled={fixed}
+        fault={faultOf('name')}
+      />
+      <TextField
+        label={words.zone}
+        hint={words.zoneHint}
+        name="zone"
+        list="zones"
+        autoComplete="off"
+        defaultValue={settings.time_zone}
+        disabled={fixed}
+        fault={faultOf('settings.time_zone')}
+      />
+      <datalist id="zones">
+        {['UTC', ...zones].map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
+      <dl className="facts">
+        <dt>{words.slug}</dt>
+        <dd>
+          <code>{slug}</code> <span className="muted small">{words.slugHint}</span>
+        </dd>
+        <dt>{words.members}</dt>
+        <dd>{members.toLocaleString('en')}</dd>
+        <dt>{words.created}</dt>
+        <dd>
+          <Time at={created} form="day" />
+        </dd>
+      </dl>
+    </Form>
+  )
+}
+
+export function EntryCard({ fixed, ...read }: Shown) {
+  const { entry: words } = texts
+  const { mfa_enabled: hasFactor } = useProfile()
+  const { require_mfa: required, allowed_email_domains: domains } = read.tenant.settings
+  const save = useSave(
+    read,
+    (form) => ({
+      settings: {
+        ...((hasFactor || required) && { require_mfa: form.get('mfa') !== null }),
+        allowed_email_domains: textOf(form, 'domains')
+          .split(/[\s,;]+/)
+          .filter((domain) => domain !== ''),
+      },
+    }),
+    words.done,
+  )
+  const fields = [...(save.problem?.fields ?? [])]
+  return (
+    <Form title={words.title} save={save} go={words.save} fixed={fixed}>
+      <label className="choice">
+        <input
+          type="checkbox"
+          name="mfa"
+          defaultChecked={required}
+          disabled={fixed || !(hasFactor || required)}
+        />
+        <span>
+          <strong>{words.mfa}</strong>
+          <span className="muted small">{words.mfaAbout}</span>
+        </span>
+      </label>
+      {!hasFactor && !required && !fixed && (
+        <p className="small muted">
+          {words.locked} <Link to="/account/security">{words.toSecurity}</Link>
+        </p>
+      )}
+      <TextArea
+        label={words.domains}
+        hint={words.domainsHint}
+        name="domains"
+        rows={3}
+        defaultValue={domains.join('\n')}
+        disabled={fixed}
+        fault={fields.find(([field]) => field.startsWith('settings.allowed_email_domains'))?.[1]}
+      />
+    </Form>
+  )
+}
+
+function Form({
+  title,
+  save,
+  go,
+  fixed,
+  children,
+}: {
+  title: string
+  save: ReturnType<typeof useSubmit>
+  go: string
+  fixed: boolean
+  children: ReactNode
+}) {
+  return (
+    <form onSubmit={save.onSubmit} noValidate>
+      <Card
+        title={title}
+        foot={
+          !fixed && (
+            <Button type="submit" kind="primary" busy={save.busy}>
+              {go}
+            </Button>
+          )
+        }
+      >
+        <div className="card-body">
+          {!save.problem?.fields.size && <Fault problem={save.problem} />}
+          {children}
+        </div>
+      </Card>
+    </form>
+  )
+}

@@ -1,0 +1,120 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Webhook } from '../../../client/api-types.ts'
+import { call } from '../api/client.ts'
+import { Problem } from '../api/problem.ts'
+import { approvable } from '../parts/approvable.ts'
+import { Button } from '../parts/button.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { TextField } from '../parts/field.tsx'
+import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
+import { sayFault } from '../parts/toasts.tsx'
+import { useMay } from '../session/session.ts'
+import { textOf } from '../session/use-submit.ts'
+import { SecretDialog, type Shown } from './secret-dialog.tsx'
+import { hostOf } from './state.tsx'
+import { texts } from './texts.ts'
+import { WebhookForm } from './webhook-form.tsx'
+
+type Asked = 'edit' | 'rotate' | 'remove' | null
+
+/** What can be done with a webhook: buttons for the head of its page, the button that enables it, and the dialogs. */
+export function useWebhookActions(webhook: Webhook) {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const may = useMay()
+  const [asked, setAsked] = useState<Asked>(null)
+  const [shown, setShown] = useState<Shown | null>(null)
+  const path = { id: webhook.id }
+  const host = hostOf(webhook.url)
+  const act = async (run: () => Promise<unknown>, done: string) => {
+    const acted = await approvable(() => confirmed(run), done)
+    await client.invalidateQueries({ queryKey: ['webhooks'] })
+    return acted
+  }
+  const setActive = (active: boolean) =>
+    void act(
+      () => call('PATCH /webhooks/{id}/', { path, body: { is_active: active } }),
+      active ? texts.enabled : texts.pausing,
+    ).catch(sayFault)
+  const test = () => void act(() => call('POST /webhooks/{id}/test/', { path }), texts.tested).catch(sayFault)
+  const rotate = () =>
+    confirmed(async () => setShown(await call('POST /webhooks/{id}/rotate-secret/', { path })))
+  const remove = async (form: FormData) => {
+    if (textOf(form, 'again') !== host) {
+      const detail = texts.removing.wrong(host)
+      throw new Problem(400, { detail, errors: [{ field: 'again', detail }] })
+    }
+    if (await act(() => call('DELETE /webhooks/{id}/', { path }), texts.removed))
+      await navigate({ to: '/webhooks' })
+  }
+
+  const own = webhook.managed_by === null
+  const runs = webhook.is_active && webhook.status === 'active'
+  const enable = own && may('webhook:update') && (
+    <Button onClick={() => setActive(true)}>{webhook.is_active ? texts.enable : texts.goOn}</Button>
+  )
+  const buttons = own && (
+    <>
+      {may('webhook:test') && runs && (
+        <Button icon="send" onClick={test}>
+          {texts.test}
+        </Button>
+      )}
+      {may('webhook:update') && (
+        <Menu trigger={<Button icon="dots" aria-label={texts.actions} />}>
+          <MenuItem icon="send" onClick={() => setAsked('edit')}>
+            {texts.edit}
+          </MenuItem>
+          {runs && (
+            <MenuItem icon="clock" onClick={() => setActive(false)}>
+              {texts.pause}
+            </MenuItem>
+          )}
+          {may('webhook:rotate') && (
+            <MenuItem icon="key" onClick={() => setAsked('rotate')}>
+              {texts.rotate}
+            </MenuItem>
+          )}
+          <MenuLine />
+          <MenuItem icon="trash" danger onClick={() => setAsked('remove')}>
+            {texts.remove}
+          </MenuItem>
+        </Menu>
+      )}
+    </>
+  )
+  const close = () => setAsked(null)
+  const dialogs = (
+    <>
+      {asked === 'edit' && <WebhookForm known={webhook} onClose={close} />}
+      {asked === 'rotate' && <FormDialog open onClose={close} {...texts.rotating} submit={rotate} />}
+      {asked === 'remove' && (
+        <FormDialog
+          open
+          danger
+          onClose={close}
+          title={texts.removing.title}
+          about={texts.removing.about}
+          go={texts.remove}
+          submit={remove}
+        >
+          {(problem) => (
+            <TextField
+              label={texts.removing.again}
+              hint={host}
+              name="again"
+              autoComplete="off"
+              autoFocus
+              fault={problem?.fields.get('again')}
+            />
+          )}
+        </FormDialog>
+      )}
+      {shown && <SecretDialog shown={shown} onDone={() => setShown(null)} />}
+    </>
+  )
+  return { buttons, enable, dialogs }
+}
