@@ -19,6 +19,7 @@ import { webhookRoutes } from './events/webhooks/routes.ts'
 import { apiKeyRoutes } from './identity/api-keys/routes.ts'
 import { authRoutes } from './identity/auth/routes.ts'
 import { emailVerificationRoutes } from './identity/email-verification/routes.ts'
+import { impersonationRoutes } from './identity/impersonation/routes.ts'
 import { keyRoutes } from './identity/keys/routes.ts'
 import { magicLinkRoutes } from './identity/magic-links/routes.ts'
 import { otpRoutes } from './identity/otp/routes.ts'
@@ -62,6 +63,7 @@ export const listRoutes = (deps: Deps, readiness: Readiness): Route[] => [
   ...userRoutes(deps),
   ...tenantRoutes(deps),
   ...memberRoutes(deps),
+  ...impersonationRoutes(deps),
   ...serviceAccountRoutes(deps),
   ...roleRoutes(deps),
   ...departmentRoutes(deps),

@@ -34,11 +34,13 @@ export type ApiKey = { id: string; name: string; prefix: string; scopes: (string
 
 export type MemberUser = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; membership_id: string; roles: (string)[]; department_id: string | null }
 
-export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
+export type Profile = { id: string; email: string; first_name: string; last_name: string; is_active: boolean; date_joined: string; email_verified: boolean; mfa_enabled: boolean; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[]; impersonator: { id: string; email: string } | null; memberships: ({ tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; status: "active" | "suspended" })[] }
 
 export type ServiceAccountProfile = { id: string; type: "service_account"; name: string; current_tenant: { id: string; name: string; slug: string; status: "active" | "suspended" | "archived" }; roles: (string)[]; permissions: (string)[] }
 
 export type Tenant = { id: string; name: string; slug: string; status: "active" | "suspended" | "archived"; is_active: boolean; settings: { require_mfa: boolean; time_zone: string; allowed_email_domains: (string)[] } & Record<string, unknown>; created_at: string; updated_at: string; suspended_at: string | null; archived_at: string | null; member_count: number; my_roles: (string)[] }
+
+export type Impersonation = { access: string; expires_in: number }
 
 export type ServiceAccount = { id: string; name: string; description: string; roles: (string)[]; department_id: string | null; attributes: Record<string, unknown>; status: "active" | "disabled"; membership_id: string; created_by: string | null; created_at: string; last_used_at: string | null }
 
@@ -74,11 +76,11 @@ export type EvaluationAnswer = { decision: boolean; context: { id: string; effec
 
 export type EvaluationsAnswer = { evaluations: (EvaluationAnswer | { decision: false; context: { error: { status: number; code: string; message: string; errors?: ({ field: string; code: string; detail: string })[] } } })[] } | EvaluationAnswer
 
-export type AuditEntry = { id: string; at: string; actor: { id: string | null; email: string | null; type: "user" | "service_account" | "system" }; action: string; target: { type: string; id: string }; ip: string; user_agent: string; request_id: string; decision_id: string | null; changes: Record<string, { before: unknown; after: unknown }> }
+export type AuditEntry = { id: string; at: string; actor: { id: string | null; email: string | null; type: "user" | "service_account" | "system" }; impersonator: { id: string; email: string | null } | null; action: string; target: { type: string; id: string }; ip: string; user_agent: string; request_id: string; decision_id: string | null; changes: Record<string, { before: unknown; after: unknown }> }
 
 export type Activity = { days: ({ date: string; joined: number; sign_ins: number; failed_sign_ins: number; denials: number })[]; complete: boolean }
 
-export type Event = { specversion: "1.0"; id: string; type: string; event_type: string; source: string; subject: string; time: string; datacontenttype: "application/json"; tenantid: string; sequence: number | null; actorid: string | null; traceparent: string | null; data: Record<string, unknown> }
+export type Event = { specversion: "1.0"; id: string; type: string; event_type: string; source: string; subject: string; time: string; datacontenttype: "application/json"; tenantid: string; sequence: number | null; actorid: string | null; impersonatorid: string | null; traceparent: string | null; data: Record<string, unknown> }
 
 export type Webhook = { id: string; url: string; description: string; event_types: (string)[]; is_active: boolean; status: "active" | "disabled"; disabled_reason: "gone" | "failing" | null; managed_by: string | null; managed_as: string | null; created_at: string; updated_at: string; last_success_at: string | null; last_failure_at: string | null; warnings?: ({ code: "unknown_event_type"; pointer: string })[] }
 
@@ -162,6 +164,7 @@ export interface Operations {
   'DELETE /tenants/{id}/members/{mid}/': { query: {  }; body: undefined; answer: undefined }
   'DELETE /tenants/{id}/members/{mid}/sessions/': { query: {  }; body: undefined; answer: undefined }
   'POST /tenants/leave/': { query: {  }; body: { token: string }; answer: { message: "You have left the tenant" } }
+  'POST /tenants/{id}/members/{mid}/impersonate/': { query: {  }; body: { reason: string }; answer: Impersonation }
   'GET /service-accounts/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at" | "name" | "-name"; status?: "active" | "disabled"; created_at__gte?: string; created_at__lte?: string; search?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (ServiceAccount)[]; count: number | null } }
   'POST /service-accounts/': { query: {  }; body: { name: string; description?: string; roles?: (string)[]; role?: string; department_id?: string | null; manager_id?: string | null; attributes?: Record<string, unknown> }; answer: ServiceAccount }
   'GET /service-accounts/{id}/': { query: {  }; body: undefined; answer: ServiceAccount }
@@ -221,7 +224,7 @@ export interface Operations {
   'POST /access/search/subject': { query: {  }; body: SubjectSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
   'POST /access/search/resource': { query: {  }; body: ResourceSearch; answer: { results: ({ type: string; id: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
   'POST /access/search/action': { query: {  }; body: ActionSearch; answer: { results: ({ name: string })[]; page: { next_token: string; count: number }; context: { policy_revision: number } } }
-  'GET /audit-log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; action?: string; actor_id?: string; target_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AuditEntry)[] } }
+  'GET /audit-log/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; action?: string; actor_id?: string; impersonator_id?: string; target_id?: string; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (AuditEntry)[] } }
   'GET /activity/': { query: {  }; body: undefined; answer: Activity }
   'GET /events/': { query: { after?: number; newest?: boolean; page_size?: number }; body: undefined; answer: { next: string | null; previous: string | null; results: (Event)[] } }
   'GET /webhooks/': { query: { page_size?: number; cursor?: string; ordering?: "created_at" | "-created_at"; created_at__gte?: string; created_at__lte?: string }; body: undefined; answer: { next: string | null; previous: string | null; results: (Webhook)[]; count: number | null } }

@@ -6,7 +6,7 @@ import { readAsSystem } from '../platform/db/read.ts'
 import { asSystem } from '../platform/db/transaction.ts'
 import { ApiError, unauthorized } from '../platform/errors.ts'
 import type { Claims } from '../platform/http/caller.ts'
-import { type Credentials, claimsOf } from '../platform/http/verify-token.ts'
+import { type Credentials, claimsOf, spenderOf } from '../platform/http/verify-token.ts'
 import { timeOrderedId } from '../platform/outbox/time-ordered-id.ts'
 import { cookieHashOf, setCookie } from './cookie.ts'
 import {
@@ -15,6 +15,7 @@ import {
   type HeldRow,
   insertHeld,
   recordChecked,
+  recordImpersonation,
   recordPending,
   replaceHeld,
 } from './store.ts'
@@ -29,18 +30,19 @@ export async function heldBy({ db, config, clock }: Deps, http: Context): Promis
 
 /**
  * The console's cookie in place of tokens. It names the session that it was set for or, while that has not begun, the
- * waiting sign-in. `first`: the waiting sign-in comes first, also where a session waits to enter another tenant. The
+ * waiting sign-in. `first`: the waiting sign-in comes first, also where a session waits to enter another tenant; `self`:
+ * the session is that of its person, also while they act as another member. The
  * tokens of answers are replaced by the cookie: the browser never holds one.
  */
-export const cookieCredentials = (deps: Deps, first: 'session' | 'pending'): Credentials => ({
+export const cookieCredentials = (deps: Deps, first: 'session' | 'pending' | 'self'): Credentials => ({
   arePresent: (http) => cookieHashOf(deps.config, http) !== null,
   async verify(http) {
     const held = await heldBy(deps, http)
     const pending = held && pendingOf(held)
     const waits = first === 'pending' || held?.family_id === null
-    const claims = (waits ? pending : null) ?? (held && (await sessionOf(deps, http, held)))
+    const claims = (waits ? pending : null) ?? (held && (await sessionOf(deps, http, held, first !== 'self')))
     if (!claims) throw unauthorized('not_authenticated', 'Sign in: POST /console/session/.')
-    deps.budget.assertLeft(claims)
+    deps.budget.assertLeft(spenderOf(claims))
     http.state.held = held
     return claims
   },
@@ -54,12 +56,16 @@ function pendingOf({ id, pending_id, pending_user_id, pending_tenant_id }: HeldR
 }
 
 /** The session of a cookie, checked as often as the session of a client that refreshes its access tokens. */
-async function sessionOf(deps: Deps, http: Context, held: HeldRow): Promise<Claims | null> {
+async function sessionOf(deps: Deps, http: Context, held: HeldRow, mayAct: boolean): Promise<Claims | null> {
   const { id, family_id: familyId, session_id: sessionId, user_id: userId, tenant_id: tenantId } = held
   if (familyId === null || sessionId === null || userId === null || tenantId === null) return null
   if (held.checked_until <= deps.clock())
     await checkAgain(deps, http, { id, familyId, sessionId }, waitsHere(held))
-  return { userId, tenantId, sessionId, familyId, jti: id, token: 'access', subjectType: 'user' }
+  const acting = mayAct ? held.impersonated_id : null
+  const claims = { tenantId, sessionId, jti: id, subjectType: 'user' } as const
+  return acting === null
+    ? { ...claims, userId, familyId, token: 'access' }
+    : { ...claims, userId: acting, familyId: null, token: 'impersonation', impersonatorId: userId }
 }
 
 /** Whether a challenge waits to let the session stay in its tenant. */
@@ -106,10 +112,24 @@ async function keepTokens(deps: Deps, http: Context, answer: unknown): Promise<u
     await keepSession(deps, http, await claimsOf(deps.signer, 'access', access, deps.clock()))
     return { ...rest, authenticated: true }
   }
+  if (typeof access === 'string') {
+    const { userId, until } = await actingOf(deps, access)
+    const held = heldBefore(http)
+    if (!held) throw new Error('Only a session can act as a member')
+    await asSystem(deps.db, reason, (tx) => recordImpersonation(tx, held.id, { userId, until }))
+    return rest
+  }
   if (typeof temporary !== 'string') return answer
   const { sessionId: pendingId } = await claimsOf(deps.signer, 'otp_pending', temporary, deps.clock())
   await keepPending(deps, http, { pendingId, methods: rest.methods as string[] })
   return { ...rest, authenticated: false }
+}
+
+/** Whom the token of an impersonation lets its person act as, and until when (ms since 1970). */
+async function actingOf({ signer, clock }: Deps, access: string): Promise<{ userId: string; until: number }> {
+  const { sub, exp, act } = await signer.verify('access', access, clock())
+  if (!act) throw new Error('An answer has an access token without a refresh token')
+  return { userId: sub, until: exp * 1000 }
 }
 
 /** A refusal without its temporary token, which the cookie stands for from now on. */

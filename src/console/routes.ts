@@ -11,7 +11,7 @@ import type { AnyInput, Method, Route } from '../platform/http/route.ts'
 import { clearCookie, cookieHashOf } from './cookie.ts'
 import { cookieCredentials, heldBy, keepTokensOfRefusal } from './credentials.ts'
 import { refuseCrossSite } from './refuse-cross-site.ts'
-import { deleteHeld } from './store.ts'
+import { deleteHeld, type HeldRow, recordImpersonation } from './store.ts'
 
 /** Routes that exist for clients with tokens only. */
 const forTokens = new Set(['/api/v1/auth/login', '/api/v1/auth/refresh'])
@@ -49,7 +49,9 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   const setUpApp = requestPath(deps, named('POST', 'auth/otp/totp/setup'), pending)
   const confirmApp = requestPath(deps, named('POST', 'auth/otp/totp/confirm'), pending)
   const read = requestPath(deps, stateRoute(named('GET', 'users/me')), session)
-  const logOut = requestPath(deps, named('POST', 'auth/logout'), session)
+  const self = cookieCredentials(deps, 'self')
+  const readSelf = requestPath(deps, stateRoute(named('GET', 'users/me')), self)
+  const logOut = requestPath(deps, named('POST', 'auth/logout'), self)
   serve('POST', '/console/session', logIn)
   serve('POST', '/console/session/second-factor', showFactor)
   serve('POST', '/console/session/second-factor/email', mailCode)
@@ -57,7 +59,8 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   serve('POST', '/console/session/second-factor/passkey', showPasskey)
   serve('POST', '/console/session/second-factor/app', setUpApp)
   serve('POST', '/console/session/second-factor/app/confirm', confirmApp)
-  serve('GET', '/console/session', showState(deps, read))
+  serve('GET', '/console/session', showState(deps, read, readSelf))
+  serve('DELETE', '/console/session/impersonation', endImpersonation(deps, readSelf))
   serve('DELETE', '/console/session', signOut(deps, logOut))
 
   return inFolder(deps, dispatch(router), refuseCrossSite(deps.publicUrl))
@@ -94,12 +97,12 @@ const stateRoute = (profile: Route): Route =>
 
 /** Whether the browser is signed in is an answer, not a refusal. */
 const showState =
-  (deps: Deps, read: Middleware): Middleware =>
+  (deps: Deps, read: Middleware, readSelf: Middleware): Middleware =>
   async (ctx, next) => {
     const held = await heldBy(deps, ctx)
     let waits = held?.pending_id ? { otp_required: true, methods: held.methods } : {}
     try {
-      if (held?.family_id) return await read(ctx, next)
+      if (held?.family_id) return await orAsSelf(deps, held, read, readSelf)(ctx, next)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) throw error
       // The read itself may find that a factor is due.
@@ -109,6 +112,38 @@ const showState =
     ctx.status = 200
     ctx.type = 'application/json; charset=utf-8'
     ctx.body = JSON.stringify({ authenticated: false, ...waits })
+  }
+
+/** Reads the state. When the person may no longer act as another member, that ends, and their own state is read. */
+const orAsSelf =
+  (
+    deps: Deps,
+    { id, impersonated_id: acting }: HeldRow,
+    read: Middleware,
+    readSelf: Middleware,
+  ): Middleware =>
+  async (ctx, next) => {
+    try {
+      return await read(ctx, next)
+    } catch (error) {
+      if (acting === null || !(error instanceof ApiError && [401, 403].includes(error.status))) throw error
+      await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
+        recordImpersonation(tx, id, null),
+      )
+      return readSelf(ctx, next)
+    }
+  }
+
+/** The person is themselves again. Answers the state of the session. */
+const endImpersonation =
+  (deps: Deps, readSelf: Middleware): Middleware =>
+  async (ctx, next) => {
+    const held = await heldBy(deps, ctx)
+    if (held)
+      await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
+        recordImpersonation(tx, held.id, null),
+      )
+    return readSelf(ctx, next)
   }
 
 /** Ends the session, if it is not over yet, and the cookie in any case. */

@@ -15,6 +15,7 @@ const heldRow = z.object({
   pending_id: z.uuid().nullable(),
   pending_user_id: z.uuid().nullable(),
   pending_tenant_id: z.uuid().nullable(),
+  impersonated_id: z.uuid().nullable(),
 })
 
 export type HeldRow = z.infer<typeof heldRow>
@@ -24,7 +25,8 @@ export function findHeld(read: Read, cookieHash: Buffer, now: number): Promise<H
   const at = moment(now)
   return read.maybeOne(sql.type(heldRow)`
     select c.id, c.checked_until, c.methods, f.id as family_id, f.session_id, f.user_id, f.tenant_id,
-           p.id as pending_id, p.user_id as pending_user_id, p.tenant_id as pending_tenant_id
+           p.id as pending_id, p.user_id as pending_user_id, p.tenant_id as pending_tenant_id,
+           case when c.impersonated_until > ${at} then c.impersonated_id end as impersonated_id
     from console_sessions c
     left join refresh_families f on f.id = c.family_id and f.ended_at is null and f.expires_at > ${at}
     left join pending_sessions p on p.id = c.pending_id and p.ended_at is null and p.expires_at > ${at}
@@ -57,7 +59,20 @@ export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise
   const { familyId, checkedUntil, pendingId, methods, expiresAt } = holding
   tx.later(sql.unsafe`
     update console_sessions set family_id = ${familyId}, checked_until = ${moment(checkedUntil)},
-      pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${moment(expiresAt)}
+      pending_id = ${pendingId}, methods = ${sql.array(methods, 'text')}, expires_at = ${moment(expiresAt)},
+      impersonated_id = null, impersonated_until = null
+    where id = ${id}`)
+}
+
+/** Notes whom the person of a cookie acts as, and until when (ms since 1970); null: nobody. As the system role. */
+export async function recordImpersonation(
+  tx: Tx,
+  id: string,
+  acting: { userId: string; until: number } | null,
+): Promise<void> {
+  tx.later(sql.unsafe`
+    update console_sessions set impersonated_id = ${acting?.userId ?? null},
+      impersonated_until = ${acting ? moment(acting.until) : null}
     where id = ${id}`)
 }
 

@@ -9,6 +9,7 @@ export const eventRow = z.object({
   subject: z.string(),
   data: z.record(z.string(), z.unknown()),
   actor_id: z.uuid().nullable(),
+  impersonator_id: z.uuid().nullable(),
   traceparent: z.string().nullable(),
   occurred_at: z.number(),
   sequence: z.number().nullable(),
@@ -18,7 +19,7 @@ export type EventRow = z.infer<typeof eventRow>
 
 /** The columns of {@link eventRow}, with the table events as `e`. */
 export const eventColumns = sql.fragment`
-  e.tenant_id, e.id, e.type, e.subject, e.data, e.actor_id, e.traceparent, e.occurred_at, e.sequence`
+  e.tenant_id, e.id, e.type, e.subject, e.data, e.actor_id, e.impersonator_id, e.traceparent, e.occurred_at, e.sequence`
 
 /** An event in the feed and in deliveries: CloudEvents 1.0 in JSON, with the type repeated as `event_type`. */
 export interface CloudEvent {
@@ -33,6 +34,7 @@ export interface CloudEvent {
   tenantid: string
   sequence: number | null
   actorid: string | null
+  impersonatorid: string | null
   traceparent: string | null
   data: Record<string, unknown>
 }
@@ -50,6 +52,7 @@ export const envelopeOf = (row: EventRow): CloudEvent => ({
   tenantid: row.tenant_id,
   sequence: row.sequence,
   actorid: row.actor_id,
+  impersonatorid: row.impersonator_id,
   traceparent: row.traceparent,
   data: row.data,
 })

@@ -324,6 +324,7 @@ t.test('the routes whose answers have tokens are those that the console keeps th
     '/api/v1/auth/refresh',
     '/api/v1/auth/switch-tenant',
     '/api/v1/invitations/accept',
+    '/api/v1/tenants/:id/members/:mid/impersonate',
   ])
   const browser = openBrowser(service)
   for (const name of ['login', 'refresh'])
@@ -346,3 +347,52 @@ t.test(
     t.match(await off.call('GET', me), { status: 404 })
   },
 )
+
+t.test('an owner acts as a member, sees it, and is themselves again', async (t) => {
+  const owner = await service.signUp()
+  const { secret } = await enrol(service, owner)
+  const member = await colleague(service, owner)
+  service.advance(minutes)
+  const browser = openBrowser(service)
+  await browser.signIn(owner)
+  const code = codeAt(secret, service.now())
+  t.match(await browser.call('POST', '/console/session/second-factor/', { code }), { status: 200 })
+  const members = `/console/api/tenants/${owner.tenantId}/members/`
+  const { body } = await browser.call('GET', `${members}?user_id=${member.id}`)
+  const mid = body.results[0].id
+  const act = () => browser.call('POST', `${members}${mid}/impersonate/`, { reason: 'The list is empty' })
+  const state = async () => (await browser.call('GET', '/console/session/')).body
+  const begun = await act()
+  t.strictSame([begun.status, begun.body], [200, { expires_in: 900 }], 'the browser gets no token')
+  t.match(await state(), { user: { id: member.id, impersonator: { id: owner.id, email: owner.email } } })
+  t.match(await act(), { status: 403, body: { code: 'impersonation_not_allowed' } })
+  const switching = await browser.call('POST', '/console/api/auth/switch-tenant/', {
+    tenant_id: owner.tenantId,
+  })
+  t.match(switching, { status: 403, body: { code: 'impersonation_not_allowed' } })
+  t.match(await browser.call('DELETE', '/console/session/impersonation/'), {
+    status: 200,
+    body: { user: { id: owner.id, impersonator: null } },
+  })
+  t.match(await state(), { user: { id: owner.id, impersonator: null } })
+
+  await act()
+  await owner.patch(`/api/v1/tenants/${owner.tenantId}/members/${mid}/`, { status: 'suspended' })
+  t.match(await browser.call('GET', me), { status: 403 })
+  t.match(await state(), { user: { id: owner.id } }, 'what may no longer be ends')
+  await owner.patch(`/api/v1/tenants/${owner.tenantId}/members/${mid}/`, { status: 'active' })
+
+  await act()
+  t.match(await state(), { user: { id: member.id } })
+  service.advance(15 * minutes)
+  t.match(await state(), { user: { id: owner.id } }, 'it ends by itself')
+  service.advance(minutes)
+  const again = { code: codeAt(secret, service.now()), device_type: 'totp' }
+  t.match(await browser.call('POST', '/console/api/auth/otp/verify/', again), { status: 200 })
+  await act()
+  const { cookie } = browser
+  await browser.call('DELETE', '/console/session/')
+  t.match(await browser.call('GET', me, undefined, { cookie }), { status: 401 })
+  const sessions = await (await service.logIn(member)).get('/api/v1/auth/sessions/')
+  t.ok(sessions.body.results.length >= 2, "the member's own sessions go on")
+})

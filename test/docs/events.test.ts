@@ -36,6 +36,7 @@ t.test('the example is an event, with every field', async (t) => {
     subject: example.subject,
     data: example.data,
     actor_id: example.actorid,
+    impersonator_id: example.impersonatorid,
     traceparent: example.traceparent,
     occurred_at: Date.parse(example.time),
     sequence: example.sequence,

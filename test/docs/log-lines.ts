@@ -57,6 +57,7 @@ export const kinds: Kind[] = [
       ip: text('Address of the client, behind `TRUSTED_PROXIES`', '203.0.113.7'),
       action: text('The action of the route, or `public`', 'tenant:read').optional(),
       user_id: id('The person of the access token').optional(),
+      impersonator_id: id('The person who acts as `user_id`').optional(),
       tenant_id: id('The tenant of the request').optional(),
       decision_id: id('The decision, see `GET /api/v1/decisions/<id>/explain/`').optional(),
       code: text('The code of an error', 'permission_denied').optional(),

@@ -59,7 +59,9 @@ _session_complete(session) if {
 
 _is_token(token) if {
 	token == "access"
-} else if token == "otp_pending"
+} else if {
+	token == "otp_pending"
+} else if token == "impersonation"
 
 _membership_complete(membership) if {
 	is_null(membership)

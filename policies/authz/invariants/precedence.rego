@@ -15,6 +15,7 @@ precedence := [
 	"foreign_slice",
 	"otp_required",
 	"key_not_allowed",
+	"impersonation_not_allowed",
 	"scope_missing",
 	"no_active_membership",
 	"tenant_suspended",

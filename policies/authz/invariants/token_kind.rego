@@ -4,12 +4,19 @@ package authz.invariants
 denials contains "otp_required" if {
 	not _token_accepted
 	not _is_key
+	not _is_impersonation
 }
 
 # What people do themselves takes a session, and a key makes no other keys.
 denials contains "key_not_allowed" if {
 	not _token_accepted
 	_is_key
+}
+
+# Who acts as another member can do what a key can.
+denials contains "impersonation_not_allowed" if {
+	not _token_accepted
+	_is_impersonation
 }
 
 # A key with scopes permits only what they name. Scopes are permissions: they do not limit what needs none.
@@ -22,6 +29,10 @@ denials contains "scope_missing" if {
 default _is_key := false
 
 _is_key if input.subject.session.token == "key"
+
+default _is_impersonation := false
+
+_is_impersonation if input.subject.session.token == "impersonation"
 
 default _token_accepted := false
 

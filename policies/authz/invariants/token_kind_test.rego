@@ -13,6 +13,15 @@ test_key_not_allowed_denies if {
 	_denied(given) == {"key_not_allowed"}
 }
 
+test_impersonation_not_allowed_denies if {
+	given := {"subject": {"session": {"token": "impersonation"}}, "action": "session:list"}
+	_denied(given) == {"impersonation_not_allowed"}
+}
+
+test_an_impersonation_is_accepted if {
+	_denied({"subject": {"session": {"token": "impersonation"}}}) == set()
+}
+
 test_scope_missing_denies if {
 	_denied({"subject": {"session": {"token": "key", "in_scope": false}}}) == {"scope_missing"}
 }

@@ -42,7 +42,14 @@ export function factsOf(query: AnyQuery, maxBytes: number, unknown?: UnknownWord
 const bytesOf = (facts: Facts) => Buffer.byteLength(JSON.stringify(facts))
 
 function wholeFacts(query: AnyQuery): WholeFacts {
-  const { slice, approval: _approval, requestId: _request, now: _now, departments: _, ...rest } = query
+  const {
+    slice,
+    approval: _approval,
+    requestId: _request,
+    now: _now,
+    departments: _,
+    ...rest
+  } = withoutActor(query)
   const kept = (category: string, values: Readonly<Record<string, unknown>> | undefined) =>
     Object.fromEntries(
       Object.entries(values ?? {}).filter(([key]) => Object.hasOwn(slice.attributes, `${category}.${key}`)),
@@ -60,6 +67,14 @@ function wholeFacts(query: AnyQuery): WholeFacts {
       Object.entries(query.sent).map(([category, values]) => [category, kept(category, values)]),
     )
   return facts
+}
+
+/** Who acted as the subject stays out: the row is the subject's, and is erased with them. */
+const withoutActor = (query: AnyQuery): AnyQuery => {
+  const { session } = query.subject
+  if (!session?.actor) return query
+  const { actor: _actor, ...facts } = session
+  return { ...query, subject: { ...query.subject, session: facts } } as AnyQuery
 }
 
 function departmentsRead(query: AnyQuery): WholeFacts['departments'] {

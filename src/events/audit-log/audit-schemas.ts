@@ -11,6 +11,10 @@ export const auditEntry = z
       email: z.string().nullable(),
       type: z.enum(['user', 'service_account', 'system']),
     }),
+    impersonator: z
+      .object({ id: z.uuid(), email: z.string().nullable() })
+      .nullable()
+      .meta({ description: 'Who acted as the actor' }),
     action: z.string(),
     target: z.object({ type: z.string(), id: z.uuid() }),
     ip: z.string(),
@@ -25,6 +29,8 @@ export const showEntry = (row: AuditLogRow) => ({
   id: row.id,
   at: rfc3339(row.at),
   actor: { id: row.actor_id, email: row.actor_email, type: row.actor_type },
+  impersonator:
+    row.impersonator_id === null ? null : { id: row.impersonator_id, email: row.impersonator_email },
   action: row.action,
   target: { type: row.target_type, id: row.target_id },
   ip: row.ip,

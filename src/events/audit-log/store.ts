@@ -9,6 +9,8 @@ const auditRow = z.object({
   actor_type: z.enum(['user', 'service_account', 'system']),
   actor_id: z.uuid().nullable(),
   actor_email: z.string().nullable(),
+  impersonator_id: z.uuid().nullable(),
+  impersonator_email: z.string().nullable(),
   action: z.string(),
   target_type: z.string(),
   target_id: z.uuid(),
@@ -22,7 +24,7 @@ const auditRow = z.object({
 export type AuditLogRow = z.infer<typeof auditRow>
 
 const columns = sql.fragment`
-  a.id, a.at, a.actor_type, a.actor_id, a.actor_email, a.action, a.target_type, a.target_id, a.ip, a.user_agent,
+  a.id, a.at, a.actor_type, a.actor_id, a.actor_email, a.impersonator_id, a.impersonator_email, a.action, a.target_type, a.target_id, a.ip, a.user_agent,
   a.request_id, a.decision_id, a.changes`
 
 const actionName = z
@@ -36,6 +38,7 @@ export const auditList = defineList({
   filters: {
     action: byText(sql.fragment`a.action`, actionName),
     actor_id: byId(sql.fragment`a.actor_id`, 'actor.id'),
+    impersonator_id: byId(sql.fragment`a.impersonator_id`, 'impersonator.id'),
     target_id: byId(sql.fragment`a.target_id`, 'target.id'),
   },
   newestFirst: true,

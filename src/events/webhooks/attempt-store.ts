@@ -109,7 +109,7 @@ export function claimOnce(
       and t.id = ${tenantId} and t.status = 'active' and t.deleted_at is null
     returning ${claimedColumns(now)}, d.tenant_id, d.event_id as id, d.event_type as type,
       coalesce(e.subject, d.webhook_id::text) as subject,
-      coalesce(e.data, jsonb_build_object('webhook_id', d.webhook_id)) as data, e.actor_id, e.traceparent,
+      coalesce(e.data, jsonb_build_object('webhook_id', d.webhook_id)) as data, e.actor_id, e.impersonator_id, e.traceparent,
       coalesce(e.occurred_at, e.created_at) as occurred_at, e.sequence`)
 }
 

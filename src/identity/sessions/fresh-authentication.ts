@@ -12,13 +12,24 @@ export function hasFreshSecondFactor({ auth }: Caller, now: number): boolean {
 
 /** Throws 401 if MFA is on and the session has not shown a second factor in the last 10 minutes. `now` in ms. */
 export function assertFreshSecondFactor(caller: Caller, now: number): void {
-  if (caller.auth.user.mfaEnabled && !hasFreshSecondFactor(caller, now))
-    throw insufficientAuthentication(
-      'aal2',
-      secondFactorSeconds,
-      'Show a second factor first: POST /api/v1/auth/otp/verify/.',
-    )
+  if (caller.auth.user.mfaEnabled && !hasFreshSecondFactor(caller, now)) throw secondFactorFirst()
 }
+
+/**
+ * Throws 401 if the session has not shown a second factor in the last 10 minutes, where the installation has second
+ * factors. `now` in ms.
+ */
+export function assertPossibleSecondFactor(caller: Caller, now: number): void {
+  const isPossible = caller.auth.session.attainableAcr === 'aal2'
+  if (isPossible && !hasFreshSecondFactor(caller, now)) throw secondFactorFirst()
+}
+
+const secondFactorFirst = () =>
+  insufficientAuthentication(
+    'aal2',
+    secondFactorSeconds,
+    'Show a second factor first: POST /api/v1/auth/otp/verify/.',
+  )
 
 /** Throws 401 if the session has not shown a second factor in the last 10 minutes, even if MFA is off. `now` in ms. */
 export function assertStrongSession(caller: Caller, now: number): void {

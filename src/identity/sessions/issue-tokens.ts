@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { deleteOldestFamilies, type FamilyRow, insertFamily, rotateFamily } from './family-store.ts'
 import type { SecondFactorSettled } from './second-factor.ts'
@@ -155,6 +156,42 @@ export async function issueTokens(
     }),
   ])
   return { access, refresh }
+}
+
+/** The token of a caller who acts as a member, and its life in seconds. It has no refresh token. */
+export interface Impersonation {
+  access: string
+  expires_in: number
+}
+
+const impersonationSeconds = 900
+
+/**
+ * Signs the token of an impersonation: the member's claims, in the session of the caller, who is `act` (RFC 8693 §4.1).
+ * The caller must have passed every check of `impersonate`.
+ */
+export async function issueImpersonation(
+  { signer }: Pick<IssueDeps, 'signer'>,
+  { userId: actorId, sessionId, tenantId, auth: { session } }: Caller,
+  member: { userId: string; email: string; roles: readonly string[] },
+  now: number,
+): Promise<Impersonation> {
+  const access = await signer.sign('access', {
+    sub: member.userId,
+    sid: sessionId,
+    tenant_id: tenantId,
+    user_id: member.userId,
+    email: member.email,
+    roles: member.roles,
+    jti: timeOrderedId(now),
+    iat: seconds(now),
+    exp: seconds(now) + impersonationSeconds,
+    auth_time: seconds(session.authTime),
+    acr: session.acr,
+    amr: session.amr,
+    act: { sub: actorId },
+  })
+  return { access, expires_in: impersonationSeconds }
 }
 
 const seconds = (ms: number) => Math.floor(ms / 1000)

@@ -3,19 +3,25 @@ import type { Deps } from '../../deps.ts'
 import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { findKeyContext } from '../api-keys/find-key-context.ts'
+import { loadImpersonation } from '../impersonation/load-impersonation.ts'
 import { channelsOn } from '../otp/channels.ts'
 import { type AuthContextRow, findAuthContext, findPendingAuthContext } from './store.ts'
 
 /** Reads the context of a token's bearer. The scope of `read` is exactly that tenant and person. */
 export const authContextLoader =
-  ({ clock, config, apiKeys }: Pick<Deps, 'clock' | 'config' | 'apiKeys'>): LoadAuthContext =>
+  ({ clock, config, db, apiKeys }: Pick<Deps, 'clock' | 'config' | 'db' | 'apiKeys'>): LoadAuthContext =>
   async (read, bearer) => {
     const now = clock()
+    const { impersonatorId } = bearer
     if (bearer.token === 'key') {
       const found = await findKeyContext(read, bearer, now)
       if (!found) return null
       apiKeys.noteUse({ tenantId: bearer.tenantId, id: bearer.sessionId, at: now }, found.lastUsedAt)
       return keyContextOf(authContextOf(found.row, config), bearer.subjectType, found.scopes)
+    }
+    if (impersonatorId !== undefined) {
+      const both = await loadImpersonation(db, read, { ...bearer, impersonatorId }, now)
+      return both && impersonationOf(authContextOf(both.member, config), both.actor)
     }
     const find = bearer.token === 'otp_pending' ? findPendingAuthContext : findAuthContext
     const row = await find(read, { ...bearer, now })
@@ -32,6 +38,18 @@ const keyContextOf = (
   user: { ...user, type },
   session: { ...session, attainableAcr: null },
   scopes,
+})
+
+/** The session is the actor's. It cannot be raised while they act as another member. */
+const impersonationOf = (context: AuthContext, actor: AuthContextRow): AuthContext => ({
+  ...context,
+  session: { ...context.session, attainableAcr: null },
+  impersonator: {
+    id: actor.user_id,
+    email: actor.email,
+    emailVerified: actor.email_verified,
+    membership: membershipOf(actor, actor.membership_id!)!,
+  },
 })
 
 /** If one-time passwords are off, MFA is off for every person: they have no way to show a second factor. */
@@ -57,6 +75,7 @@ const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({
     over: row.over,
     overHere: row.over_here,
   },
+  impersonator: null,
   scopes: null,
   tenant:
     row.tenant_id === null || row.membership_id === null

@@ -101,6 +101,7 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
+/** The context of a person in a tenant, with the facts of a `session`. */
 export function authContextWith(
   tx: Read,
   bearer: Pick<BearerKey, 'userId' | 'tenantId'>,

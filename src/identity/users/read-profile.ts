@@ -49,7 +49,9 @@ function profileOf(caller: Caller, user: Person, memberships: readonly OwnMember
     current_tenant: brief(here),
     roles: here.roles,
     permissions: permissionsHeld(caller),
-    memberships: memberships.map((membership) => ({
+    impersonator: caller.impersonator,
+    // Who acts as the person sees nothing of their other tenants.
+    memberships: (caller.impersonator ? [here] : memberships).map((membership) => ({
       tenant: brief(membership),
       roles: membership.roles,
       status: membership.membership_status,

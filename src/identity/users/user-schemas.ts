@@ -34,6 +34,10 @@ export const profileSchema = userSchema
     current_tenant: tenantBrief,
     roles: z.array(z.string()),
     permissions: z.array(z.string()),
+    impersonator: z
+      .object({ id: z.uuid(), email: z.string() })
+      .nullable()
+      .meta({ description: 'Who acts as this person with this token' }),
     memberships: z.array(
       z.object({ tenant: tenantBrief, roles: z.array(z.string()), status: z.enum(['active', 'suspended']) }),
     ),

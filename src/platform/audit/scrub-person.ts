@@ -41,6 +41,12 @@ export const scrubs: readonly Scrub[] = [
   {
     table: 'audit_log',
     key: byTime,
+    among: ({ userId }) => sql.fragment`impersonator_id = ${userId}`,
+    set: sql.fragment`impersonator_email = null, ip = '', user_agent = ''`,
+  },
+  {
+    table: 'audit_log',
+    key: byTime,
     among: (person) => sql.fragment`target_id = any(${targets(person)})`,
     where: () => sql.fragment`x.changes ?| ${identifying}`,
     set: sql.fragment`changes = x.changes - ${identifying}`,

@@ -31,6 +31,8 @@ export const claimsSchema = {
     auth_time: seconds,
     acr: z.enum(['aal1', 'aal2']),
     amr: z.array(z.string()).readonly(),
+    /** Who acts as the subject (RFC 8693 §4.1). The session is theirs. */
+    act: z.object({ sub: uuid }).optional(),
   }),
   refresh: z.object({
     ...common,

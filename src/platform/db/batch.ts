@@ -15,6 +15,10 @@ interface BatchOptions {
 
 const readOnly = `set_config('transaction_read_only', 'on', true)`
 
+/** A read writes no rows that would name who acts as the user. */
+const withoutActor = (scope: Scope | null): Scope | null =>
+  scope && { tenantId: scope.tenantId, userId: scope.userId }
+
 /** What comes before the statements of a batch: its scope, and that it only reads. */
 function opening({ scope, by }: BatchOptions, prepared: boolean): Statement[] {
   if (by === 'write') return scope ? [scopeStatement(scope, prepared)] : []
@@ -39,7 +43,7 @@ export class Batch extends Statements {
     assertOutside()
     super()
     this.#pool = pool
-    this.#options = options
+    this.#options = options.by === 'write' ? options : { ...options, scope: withoutActor(options.scope) }
   }
 
   protected override async ask(token: QuerySqlToken): Promise<Answer> {
@@ -62,9 +66,9 @@ export class Batch extends Statements {
   }
 
   async #run(): Promise<Answer[]> {
-    const { scope, by } = this.#options
+    const { scope } = this.#options
     const before = opening(this.#options, this.#pool.prepared)
-    const { answers, error } = await this.#pool[by]([...before, ...this.#statements])
+    const { answers, error } = await this.#pool[this.#options.by]([...before, ...this.#statements])
     const fault = error ?? scopeFault(scope, answers[0])
     if (fault) throw fault
     return answers.slice(before.length)

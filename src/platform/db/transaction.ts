@@ -25,13 +25,13 @@ export interface Databases {
  */
 export function inTenant<T>(
   db: Pick<Databases, 'api'>,
-  { tenantId, userId }: Scope,
+  { tenantId, userId, impersonator }: Scope,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   return inPostgresSpan(
     'transaction',
     () => ({ 'bailiwick.role': 'api' }),
-    () => transact(db.api, { tenantId, userId }, work, timeouts.transaction),
+    () => transact(db.api, { tenantId, userId, impersonator }, work, timeouts.transaction),
   )
 }
 

@@ -8,6 +8,8 @@ import { Statements } from './statements.ts'
 export interface Scope {
   tenantId: string
   userId: string
+  /** Who acts as the user. Every audit row and event of the transaction names them. */
+  impersonator?: { id: string; email: string } | null
 }
 
 /** How a transaction begins: `begin`, and the scope if it has one. */
@@ -18,17 +20,22 @@ function opening(scope: Scope | null, prepared: boolean): Statement[] {
 
 const setScope = `select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true)`
 
+const setScopeOfActor = `${setScope}, set_config('app.impersonator_id', $3, true), set_config('app.impersonator_email', $4, true)`
+
 /** Sets the scope until the transaction ends. */
-export function scopeStatement({ tenantId, userId }: Scope, prepared: boolean): Statement {
-  return { ...statementNamed('scope', setScope, prepared), values: [tenantId, userId] }
+export function scopeStatement({ tenantId, userId, impersonator }: Scope, prepared: boolean): Statement {
+  if (!impersonator) return { ...statementNamed('scope', setScope, prepared), values: [tenantId, userId] }
+  const values = [tenantId, userId, impersonator.id, impersonator.email]
+  return { ...statementNamed('scope of an actor', setScopeOfActor, prepared), values }
 }
 
 const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
 
 /** Null when the answer to {@link scopeStatement} says that the scope was set as asked. */
 export function scopeFault(scope: Scope | null, answer: Answer | undefined): Error | null {
-  const [tenantId, userId] = answer?.rows[0] ?? []
-  const isSet = !scope || (tenantId === scope.tenantId && userId === scope.userId)
+  const [tenantId, userId, actorId] = answer?.rows[0] ?? []
+  const names = !scope?.impersonator || actorId === scope.impersonator.id
+  const isSet = !scope || (tenantId === scope.tenantId && userId === scope.userId && names)
   return isSet ? null : new Error('The scope was not set')
 }
 

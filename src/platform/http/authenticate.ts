@@ -9,6 +9,7 @@ import type { Loading } from './load-request.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
 import type { Route } from './route.ts'
 import { viewRows } from './row-view.ts'
+import { spenderOf } from './verify-token.ts'
 
 /** Limits the calls of users and tenants. */
 export interface CallBudget {
@@ -31,15 +32,16 @@ export async function authenticate(
 ): Promise<RequestContext> {
   const auth = await loading
   assertAlive(claims.token, auth)
-  if (claims.token === 'key') assertOpenToKey(route, claims, tenantId)
+  if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo(route, claims, tenantId)
   if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
   // Count only now: the token of an ended session must not use up its owner's calls.
-  http.set(deps.budget.spend(claims))
+  http.set(deps.budget.spend(spenderOf(claims)))
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
   if (tenantId !== claims.tenantId) assertAllowedFromOutside(route, auth)
 
   const decisionId = randomUUIDv7()
-  Object.assign(http.state, { userId: claims.userId, tenantId, decisionId })
+  const impersonator = auth.impersonator && { id: auth.impersonator.id, email: auth.impersonator.email }
+  Object.assign(http.state, { userId: claims.userId, impersonatorId: impersonator?.id, tenantId, decisionId })
   const may: Caller['may'] = (resource) =>
     evaluate(deps, request, 'resource', resourceIn(request, resource)).decision.effect === 'allow'
   const { requestInfo } = http.state
@@ -48,6 +50,7 @@ export async function authenticate(
     ...claims,
     tokenTenantId: claims.tenantId,
     tenantId,
+    impersonator,
     auth,
     requestInfo,
     decisionId,
@@ -68,10 +71,14 @@ function assertAlive(token: Caller['token'], auth: AuthContext | null): asserts 
   throw token === 'access' ? sessionRevoked() : tokenNotValid()
 }
 
-/** Throws 404 for the path of another tenant than the key's, and 403 `key_not_allowed`. */
-function assertOpenToKey({ sessionOnly }: Route, claims: Claims, tenantId: string): void {
-  if (tenantId !== claims.tenantId) throw notFound()
-  if (sessionOnly) throw new ApiError(403, 'key_not_allowed', reasonSentence('key_not_allowed'))
+/**
+ * Throws 404 for the path of another tenant than that of the key or impersonation, and 403 where the route takes a
+ * session of the person.
+ */
+function assertOpenTo({ sessionOnly }: Route, { token, tenantId: own }: Claims, tenantId: string): void {
+  if (tenantId !== own) throw notFound()
+  const code = token === 'key' ? 'key_not_allowed' : 'impersonation_not_allowed'
+  if (sessionOnly) throw new ApiError(403, code, reasonSentence(code))
 }
 
 /** The id in lower case. A malformed id is 404, like an unknown one. */

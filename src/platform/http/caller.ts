@@ -1,5 +1,5 @@
 import type { TokenKind } from '../../policy-engine/catalogue/actions.ts'
-import type { Membership, SubjectType, TenantFacts } from '../../policy-engine/evaluate/query.ts'
+import type { Actor, Membership, SubjectType, TenantFacts } from '../../policy-engine/evaluate/query.ts'
 import type { Read } from '../db/read.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { ResourceOf } from './route.ts'
@@ -36,6 +36,8 @@ export interface AuthContext {
     /** Ended in the tenant of the request only. */
     overHere: boolean
   }
+  /** Who acts as the user; null for nobody. */
+  impersonator: Impersonator | null
   /** The permissions that a key is limited to; null for no limit, and for a token. */
   scopes: readonly string[] | null
   /** Null when the tenant does not exist or was deleted, or the user is not a member. */
@@ -43,19 +45,25 @@ export interface AuthContext {
   membership: (Membership & { roles: string[] }) | null
 }
 
+/** A member who acts as another one, in a session of their own. */
+export interface Impersonator extends Actor {
+  membership: Membership
+}
+
 /**
  * Loads the auth context of a user's session in a tenant; for a temporary token, that of its pending sign-in; for a key,
- * that of its holder. Null when there is no such session, and for a dead key. Throws 401 `key_expired`.
+ * that of its holder. Null when there is no such session, and for a dead key. Throws 401 `key_expired`, and 403 if the
+ * actor of an impersonation may no longer act as the user.
  */
 export type LoadAuthContext = (
   read: Read,
-  bearer: Pick<Caller, 'userId' | 'sessionId' | 'tenantId' | 'token' | 'subjectType'>,
+  bearer: Pick<Caller, 'userId' | 'sessionId' | 'tenantId' | 'token' | 'subjectType' | 'impersonatorId'>,
 ) => Promise<AuthContext | null>
 
 /** What a token or key says about its bearer, before its session is read. */
 export type Claims = Pick<
   Caller,
-  'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token' | 'subjectType'
+  'userId' | 'sessionId' | 'familyId' | 'tenantId' | 'jti' | 'token' | 'subjectType' | 'impersonatorId'
 >
 
 /** Recognises API keys. */
@@ -77,6 +85,10 @@ export interface Caller {
   tokenTenantId: string
   /** For a key, the id of the key. */
   sessionId: string
+  /** The id of the member who acts as the user, as the token names them. */
+  impersonatorId?: string
+  /** The same member. As a part of the scope it marks each audit row and event. */
+  impersonator: { id: string; email: string } | null
   /** The refresh family that the token was issued with; null when it names none. */
   familyId: string | null
   token: TokenKind

@@ -92,13 +92,18 @@ const subjectOf = (caller: Caller): Subject => ({
 })
 
 /** The caller's session as decisions see it. */
-export const sessionFacts = ({ auth: { session, scopes }, sessionId, token }: Caller): SessionFacts => ({
+export const sessionFacts = ({
+  auth: { session, scopes, impersonator },
+  sessionId,
+  token,
+}: Caller): SessionFacts => ({
   id: sessionId,
   acr: session.acr,
   amr: session.amr,
   authTime: session.authTime,
   token,
   ...(scopes && { scopes }),
+  ...(impersonator && { actor: impersonator }),
 })
 
 /** A route's resource, completed with the defaults of the request. */

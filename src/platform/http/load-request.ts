@@ -29,8 +29,9 @@ export function loadRequest(
   received: Received,
 ): Loading {
   const tenantId = route.scope === 'token' ? claims.tenantId : pathId(params.id)
-  // A key acts in its own tenant alone: authenticate() refuses the path of another one.
-  const bearer = { ...claims, tenantId: claims.token === 'key' ? claims.tenantId : tenantId }
+  // Keys and impersonations act in their own tenant alone: authenticate() refuses the path of another one.
+  const isBound = claims.token === 'key' || claims.token === 'impersonation'
+  const bearer = { ...claims, tenantId: isBound ? claims.tenantId : tenantId }
   const by = 'input' in received && searches(received.input.query) ? 'read' : 'readShared'
   const batch = new Batch(deps.db.api, { scope: bearer, by })
   const auth = deps.loadAuthContext(batch, bearer)

@@ -59,6 +59,9 @@ export async function permitChange(
   const approval = presented && 'approval' in presented ? presented.approval : null
   const decision = decide(deps, request, 'resource', resource, { approval })
   if (decision.effect === 'deny') return permit(request, decision)
+  // The actor could ask as the member, and approve as themselves.
+  if (request.caller.impersonator && (named || decision.effect === 'require_approval'))
+    return denyBecause(request, 'impersonation_not_allowed', decision)
   if (named && !presented) return { effect: 'deny', refusal: approvalInvalid() }
   if (presented && 'pending' in presented)
     return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, presented.pending) }

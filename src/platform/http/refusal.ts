@@ -5,6 +5,7 @@ import { ApiError, notFound, unauthorized } from '../errors.ts'
 /** Reasons that are also error codes. Any other denial is `permission_denied`. */
 const namedRefusals: ReadonlySet<string> = new Set([
   'key_not_allowed',
+  'impersonation_not_allowed',
   'no_active_membership',
   'tenant_suspended',
   'tenant_archived',
@@ -28,7 +29,7 @@ export function refusal(decision: Decision, decisionId: string, hint = ''): ApiE
 
 /** The decision as a denial, because the call does not meet the condition that `code` names. */
 export const deniedBecause = (
-  code: 'no_eligible_approver' | 'step_up_impossible' | 'masked_field',
+  code: 'no_eligible_approver' | 'step_up_impossible' | 'masked_field' | 'impersonation_not_allowed',
   decision: Decision,
 ): Decision => ({
   ...decision,

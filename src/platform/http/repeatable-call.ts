@@ -45,9 +45,9 @@ export function repeatableCall(
   { params, text }: AnyInput,
   key: string,
 ): RepeatableCall {
-  const { userId, tokenTenantId: tenantId, token, sessionId } = caller
+  const { userId, impersonatorId, tokenTenantId: tenantId, token, sessionId } = caller
   const callerId = token === 'key' ? sessionId : userId
-  const id = uuidOf(digest([tenantId, callerId, route.method, route.path, key]))
+  const id = uuidOf(digest([tenantId, callerId, impersonatorId, route.method, route.path, key]))
   const bodyDigest = digest([params, text()])
   const context = `${tenantId}.${id}`
   return {

@@ -45,6 +45,7 @@ const lineOf = (
   ip: state.requestInfo?.ip,
   action: state.action,
   user_id: state.userId,
+  impersonator_id: state.impersonatorId,
   tenant_id: state.tenantId,
   decision_id: state.decisionId,
   code: (state.error as { code?: string } | undefined)?.code,

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { TokenSigner } from '../crypto/token-signer.ts'
 import { tokenNotValid, unauthorized } from '../errors.ts'
 import type { CallBudget } from './authenticate.ts'
-import type { ApiKeys, Caller, Claims } from './caller.ts'
+import type { ApiKeys, Claims } from './caller.ts'
 
 interface VerifyDeps {
   signer: TokenSigner
@@ -36,7 +36,7 @@ async function verifyToken(deps: VerifyDeps, http: Context): Promise<Claims> {
   // signature.
   const kind = tokenType(token) === 'otp+jwt' ? 'otp_pending' : 'access'
   const claims = await claimsOf(signer, kind, token, clock())
-  budget.assertLeft(claims)
+  budget.assertLeft(spenderOf(claims))
   return claims
 }
 
@@ -47,17 +47,25 @@ async function claimsOfKey({ apiKeys, budget }: VerifyDeps, key: string): Promis
   return claims
 }
 
+/** Whose calls a request uses: those of the person who sends it. */
+export const spenderOf = ({ userId, impersonatorId, tenantId }: Claims) => ({
+  userId: impersonatorId ?? userId,
+  tenantId,
+})
+
 /** The claims of a token of this kind. Throws 401 `token_not_valid`. `now` in ms. */
 export async function claimsOf(
   signer: TokenSigner,
-  kind: Exclude<Caller['token'], 'key'>,
+  kind: 'access' | 'otp_pending',
   token: string,
   now: number,
 ): Promise<Claims> {
   const claims = await signer.verify(kind, token, now)
   const familyId = 'fid' in claims && typeof claims.fid === 'string' ? claims.fid : null
   const { sub: userId, tenant_id: tenantId, sid: sessionId, jti } = claims
-  return { userId, tenantId, sessionId, familyId, jti, token: kind, subjectType: 'user' }
+  const claimed = { userId, tenantId, sessionId, familyId, jti, subjectType: 'user' } as const
+  const act = 'act' in claims ? (claims.act as { sub: string } | undefined) : undefined
+  return act ? { ...claimed, token: 'impersonation', impersonatorId: act.sub } : { ...claimed, token: kind }
 }
 
 function tokenType(token: string): unknown {

@@ -211,6 +211,16 @@ export const templates = {
           : 'Nothing was changed.',
       ]),
   ),
+  impersonated: template(
+    { firstName: name, tenantName: name, actor: z.string(), reason: message },
+    ({ firstName, tenantName, actor, reason }) =>
+      letter('Someone acted as you in an organisation', [
+        hello(firstName),
+        `${actor} of “${tenantName}” can act as you there for 15 minutes. The reason they gave: “${reason}”`,
+        'They cannot change your account, password, second factors or sessions. The audit log names both of you in everything they do.',
+        'If you did not expect this, ask them, or another owner of the organisation.',
+      ]),
+  ),
   // A mail queued by the release before has neither `addedBy` nor `link`.
   added_to_tenant: template(
     { tenantName: name, addedBy: z.string().optional(), link: z.url().optional() },

@@ -51,7 +51,7 @@ export const eventTypes = {
   'tenant.rules_updated': z.strictObject({ tenant_id: id, manifest_revision: z.int().positive() }),
   ...family(
     'tenant.member',
-    ['added', 'updated', 'removed', 'sessions_ended'],
+    ['added', 'updated', 'removed', 'sessions_ended', 'impersonated'],
     z.strictObject({ membership_id: id, user_id: id }),
   ),
   ...family(

@@ -2,8 +2,11 @@
 export const systemRoles = ['owner', 'admin', 'member', 'auditor'] as const
 export type SystemRole = (typeof systemRoles)[number]
 
-/** The token of the request: a full access token, the temporary one that waits for a second factor, or an API key. */
-export type TokenKind = 'access' | 'otp_pending' | 'key'
+/**
+ * The token of the request: a full access token, the temporary one that waits for a second factor, an API key, or the
+ * token of somebody who acts as another member. The last is accepted where a key is.
+ */
+export type TokenKind = 'access' | 'otp_pending' | 'key' | 'impersonation'
 
 /**
  * One action of the service. Its name is the permission, the policy action, the metric label and the log field.
@@ -25,7 +28,7 @@ export interface Action {
   readonly whenInactive: boolean
   /** who is exempt from `deny` policies: they must not lock people out of their accounts, or owners out of policies */
   readonly shield: 'none' | 'owner' | 'everyone'
-  readonly tokens: readonly TokenKind[]
+  readonly tokens: readonly Exclude<TokenKind, 'impersonation'>[]
 }
 
 const noGrants: Action = {
@@ -106,6 +109,7 @@ export const actions = {
   'member:update': granted(managers, gate),
   // Every member can leave.
   'member:delete': granted(managers, { self: true, gate: true }),
+  'member:impersonate': granted(owners, sessionOnly),
   'service_account:list': granted(readers),
   'service_account:read': granted(readers),
   'service_account:create': granted(managers, gate),

@@ -39,7 +39,9 @@ const entry = (action: Action) => ({
   shield: action.shield,
   needs_tenant: action.needsTenant,
   when_inactive: action.whenInactive,
-  tokens: setOf<TokenKind>(action.tokens),
+  tokens: setOf<TokenKind>(
+    action.tokens.includes('key') ? [...action.tokens, 'impersonation'] : action.tokens,
+  ),
 })
 
 /** The text of `policies/catalogue/data.json`. */

@@ -11,6 +11,7 @@ import {
   readBundle,
   sourcesRevision,
 } from './bundle.ts'
+import { decideWithActor } from './decide-with-actor.ts'
 import { type Decision, readDecision } from './decision.ts'
 import {
   type ExplainAnswer,
@@ -83,7 +84,7 @@ function engineWith(bundle: Bundle, verify: (instance: PolicyInstance) => void):
   const run = evaluationRunner(instantiate, instance)
   const engine = { run, installed: bundle.installed, pool: createModulePool() }
   return {
-    decide: (query) => orUnavailable(() => decide(engine, query)),
+    decide: (query) => orUnavailable(() => decideWithActor((one) => decide(engine, one), query)),
     explain: (query, policies) => orUnavailable(() => explain(engine, query, policies)),
     warmModules: () => engine.pool.warm(),
     revision: bundle.revision,

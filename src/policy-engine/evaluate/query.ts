@@ -53,6 +53,16 @@ export interface SessionFacts {
   token: TokenKind
   /** the permissions that a key is limited to; absent or null: no limit */
   scopes?: readonly string[] | null
+  /** who acts as the subject; the session is theirs */
+  actor?: Actor | null
+}
+
+/** A member who acts as another one. What one of both may not do is denied. */
+export interface Actor {
+  id: string
+  email: string
+  emailVerified: boolean
+  membership: Membership | null
 }
 
 export interface TenantFacts {

@@ -20,6 +20,8 @@ export function questionClassifier(slice: Slice, installed?: InstalledRules): (q
   for (const { compiled } of slice.modules)
     for (const name of Object.keys(compiled.attributes)) comparisons.countWhole(name)
   return (query) => {
+    // The same question is also decided about the actor, whose attributes differ.
+    if (query.subject.session?.actor) return JSON.stringify([query.action, query.subject, query.resource])
     const attrs = attributesOf(query)
     const facts = [factsOf(query, lists), ...comparisons.relations.map((relation) => relation(attrs))]
     // A policy of a form that this file does not know can compare anything.

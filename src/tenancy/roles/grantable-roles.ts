@@ -51,6 +51,14 @@ export function assertHeld(giver: Holder, permissions: readonly string[]): void 
   if (lacked !== undefined) throw refused(`You cannot grant ${lacked}: you do not have it yourself.`)
 }
 
+/** Whether a member has permissions that the holder lacks. Admins have every permission of the applications. */
+export function exceeds(holder: Holder, member: Holder): boolean {
+  if (isManager(member) && !isManager(holder)) return true
+  return lackedOf(holder, [...member.systemRoles.flatMap(permissionsOf), ...member.permissions]).length > 0
+}
+
+const isManager = ({ systemRoles }: Holder) => systemRoles.includes('owner') || systemRoles.includes('admin')
+
 /** Whether the holder has a permission. */
 export const holds = (holder: Holder, permission: string): boolean =>
   lackedOf(holder, [permission]).length === 0
@@ -69,7 +77,7 @@ function lackedOf(
   permissions: readonly string[],
 ): string[] {
   const held = new Set([...systemRoles.flatMap(permissionsOf), ...own].flatMap(verbsOf))
-  const isAdmin = systemRoles.includes('owner') || systemRoles.includes('admin')
+  const isAdmin = isManager({ systemRoles, permissions: own })
   const isInScope = (permission: string) =>
     !scopes || scopes.includes(permission) || scopes.includes(wildcardOf(permission))
   const isHeld = (permission: string) =>

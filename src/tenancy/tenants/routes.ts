@@ -15,8 +15,8 @@ import { updateTenant } from './update-tenant.ts'
 
 function listTenants(deps: Deps, caller: Caller, query: ListQuery) {
   const request = { path: '/api/v1/tenants', query }
-  // A key acts in its own tenant alone.
-  const of = { userId: caller.userId, only: caller.token === 'key' ? caller.tenantId : null }
+  // A key and an impersonation act in their own tenant alone.
+  const of = { userId: caller.userId, only: caller.token === 'access' ? null : caller.tenantId }
   const load = (page: ListPage) =>
     readAsSystem(deps.db, 'a person belongs to several tenants', (read) =>
       pageAndCount(listTenantsOf(read, of, page), countTenantsOf(read, of, page)),

@@ -30,6 +30,7 @@ export const eventTypes = [
   'tenant.member_updated',
   'tenant.member_removed',
   'tenant.member_sessions_ended',
+  'tenant.member_impersonated',
   'tenant.service_account_created',
   'tenant.service_account_updated',
   'tenant.service_account_deleted',

@@ -108,8 +108,10 @@ export function AuditPage() {
   )
 }
 
-const whoOf = ({ actor }: AuditEntry) =>
-  actor.type === 'system' ? texts.system : (actor.email ?? texts.erased)
+const whoOf = ({ actor, impersonator }: AuditEntry) => {
+  const who = actor.type === 'system' ? texts.system : (actor.email ?? texts.erased)
+  return impersonator ? texts.asWhom(impersonator.email ?? texts.erased, who) : who
+}
 
 function Export({ filters }: { filters: Filters }) {
   const [count, setCount] = useState<number | null>(null)

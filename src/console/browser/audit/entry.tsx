@@ -20,6 +20,14 @@ export function Entry({ entry, who }: { entry: AuditEntry; who: string }) {
         <dd>
           <bdi>{who}</bdi>
         </dd>
+        {entry.impersonator && (
+          <>
+            <dt>{words.impersonator}</dt>
+            <dd>
+              <bdi>{entry.impersonator.email ?? texts.erased}</bdi>
+            </dd>
+          </>
+        )}
         <dt>{words.target}</dt>
         <dd>
           {entry.target.type.replaceAll('_', ' ')} <code>{entry.target.id}</code>

@@ -7,6 +7,7 @@ export const texts = {
   to: 'To',
   system: 'The service',
   erased: 'An erased person',
+  asWhom: (actor: string, who: string) => `${actor} as ${who}`,
   details: (action: string) => `Details of ${action}`,
   empty: {
     title: 'Nothing is recorded here',
@@ -21,6 +22,7 @@ export const texts = {
     after: 'After',
     at: 'Time',
     who: 'By',
+    impersonator: 'Acting as them',
     target: 'Object',
     ip: 'From',
     browser: 'With',

@@ -7,16 +7,17 @@ import { Icon } from '../parts/icon.tsx'
 import { Toasts } from '../parts/toasts.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { AccountMenu } from './account-menu.tsx'
+import { ActingBanner } from './acting-banner.tsx'
 import { areas } from './areas.ts'
 import { OrganisationSwitcher } from './organisation-switcher.tsx'
 import { texts } from './texts.ts'
 
 /** What was begun in one organisation ends with a switch, also one in another tab: everything but messages is new. */
 export function Frame() {
-  const { current_tenant: here } = useProfile()
+  const { id, current_tenant: here } = useProfile()
   return (
     <>
-      <Pages key={here.id} />
+      <Pages key={`${here.id} ${id}`} />
       <Toasts />
     </>
   )
@@ -51,6 +52,7 @@ function Pages() {
       </Dialog.Root>
       <Confirmations />
       <main className="sheet" id="content" tabIndex={-1}>
+        <ActingBanner />
         <Outlet />
       </main>
     </div>

@@ -37,6 +37,11 @@ export const texts = {
     security: 'Security',
     sessions: 'Sessions',
   },
+  acting: {
+    as: (name: string) => `You act as ${name}`,
+    about: (actor: string) => `Everything you do here is recorded under this name and yours, ${actor}.`,
+    end: 'Be yourself again',
+  },
   status: { suspended: 'Suspended', archived: 'Archived' },
   create: {
     title: 'New organisation',

@@ -7,18 +7,19 @@ import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { SelectField } from '../parts/field.tsx'
+import { SelectField, TextField } from '../parts/field.tsx'
 import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
 import { Fault } from '../parts/notice.tsx'
 import { sayFault } from '../parts/toasts.tsx'
-import { sessionQuery, useMay, useProfile } from '../session/session.ts'
+import { renewSession, sessionQuery, useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
 import { nameOfMember } from './name-of-member.ts'
 import { PermissionsDialog } from './permissions-dialog.tsx'
 import { RoleChoice } from './role-choice.tsx'
 import { texts } from './texts.ts'
 
-type Asked = 'edit' | 'permissions' | 'suspend' | 'sessions' | 'remove' | null
+type Final = 'suspend' | 'sessions' | 'remove'
+type Asked = Final | 'edit' | 'act' | 'permissions' | null
 
 /** What can be done with a member: a menu, and the dialog of what was chosen. */
 export function MemberActions({
@@ -37,7 +38,9 @@ export function MemberActions({
   const path = { id: tenant.id, mid: member.id }
   const name = nameOfMember(member)
   const own = member.user_id === me
-  if (!may('member:update') && !own) return null
+  const canAct =
+    may('member:impersonate') && !own && member.kind === 'user' && !member.roles.includes('owner')
+  if (!may('member:update') && !own && !canAct) return null
 
   const change = async (run: () => Promise<unknown>, done: string) => {
     await approvable(() => confirmed(run), done)
@@ -60,7 +63,7 @@ export function MemberActions({
     sessions: () => call('DELETE /tenants/{id}/members/{mid}/sessions/', { path }),
     remove: () => call('DELETE /tenants/{id}/members/{mid}/', { path }),
   }
-  const final = asked === 'edit' || asked === 'permissions' || asked === null ? null : asked
+  const final = asked && !['edit', 'act', 'permissions'].includes(asked) ? (asked as Final) : null
   return (
     <>
       <Menu trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(name)} />}>
@@ -87,11 +90,42 @@ export function MemberActions({
             <MenuLine />
           </>
         )}
-        <MenuItem icon="trash" danger onClick={() => setAsked('remove')}>
-          {own ? texts.leave : texts.remove}
-        </MenuItem>
+        {canAct && (
+          <MenuItem icon="person" onClick={() => setAsked('act')}>
+            {texts.actAs}
+          </MenuItem>
+        )}
+        {(own || may('member:update')) && (
+          <MenuItem icon="trash" danger onClick={() => setAsked('remove')}>
+            {own ? texts.leave : texts.remove}
+          </MenuItem>
+        )}
       </Menu>
       {asked === 'permissions' && <PermissionsDialog member={member} roles={roles} onClose={close} />}
+      <FormDialog
+        open={asked === 'act'}
+        onClose={close}
+        title={texts.acting.title(name)}
+        about={texts.acting.about}
+        go={texts.acting.go}
+        submit={async (form) => {
+          const body = { reason: textOf(form, 'reason') }
+          await confirmed(() => call('POST /tenants/{id}/members/{mid}/impersonate/', { path, body }))
+          await renewSession(client)
+        }}
+      >
+        {(problem) => (
+          <TextField
+            label={texts.acting.reason}
+            hint={texts.acting.hint}
+            name="reason"
+            maxLength={500}
+            required
+            autoFocus
+            fault={problem?.fields.get('reason')}
+          />
+        )}
+      </FormDialog>
       {final && (
         <FormDialog
           open

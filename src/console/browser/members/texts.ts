@@ -49,6 +49,15 @@ export const texts = {
       'They can no longer enter this organisation. Nothing of theirs is deleted, and you can activate them again.',
     done: 'The member is suspended',
   },
+  actAs: 'Act as this person',
+  acting: {
+    title: (name: string) => `Act as ${name}?`,
+    about:
+      'For 15 minutes you see what they see. They get a mail with your name and reason, and everything you do is recorded under both names.',
+    reason: 'Reason',
+    hint: 'At least 10 characters, such as the number of a ticket.',
+    go: 'Begin',
+  },
   activated: 'The member is active again',
   ending: {
     title: (name: string) => `End the sessions of ${name}?`,

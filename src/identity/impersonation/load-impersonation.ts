@@ -1,0 +1,43 @@
+import { type Read, readInTenant } from '../../platform/db/read.ts'
+import type { Databases } from '../../platform/db/transaction.ts'
+import { ApiError } from '../../platform/errors.ts'
+import type { Holder } from '../../tenancy/roles/grantable-roles.ts'
+import { type AuthContextRow, findAuthContext } from '../sessions/store.ts'
+import { assertCanImpersonate } from './check-impersonation.ts'
+import { findMemberContext } from './store.ts'
+
+interface Bearer {
+  userId: string
+  tenantId: string
+  sessionId: string
+  impersonatorId: string
+}
+
+const holderOf = (row: AuthContextRow): Holder => ({
+  systemRoles: row.system_roles,
+  permissions: row.permissions,
+})
+
+/**
+ * The contexts of an impersonation: the member's, with the session of the actor, and the actor's own. Null when that
+ * session is over, or one of both is switched off. Throws 403 when the actor may no longer act as the member. The actor
+ * is read in a scope of their own, because a scope shows the sessions of one person only. `now` in ms since 1970.
+ */
+export async function loadImpersonation(
+  db: Pick<Databases, 'api'>,
+  read: Read,
+  { userId, tenantId, sessionId, impersonatorId }: Bearer,
+  now: number,
+): Promise<{ member: AuthContextRow; actor: AuthContextRow } | null> {
+  const scope = { userId: impersonatorId, tenantId }
+  const [member, actor] = await Promise.all([
+    findMemberContext(read, { userId, tenantId }),
+    readInTenant(db, scope, (own) => findAuthContext(own, { ...scope, sessionId, now })),
+  ])
+  if (!member || !actor?.is_active || actor.over || actor.over_here) return null
+  if (actor.membership_status !== 'active')
+    throw new ApiError(403, 'no_active_membership', 'You are not an active member of this tenant.')
+  assertCanImpersonate(holderOf(actor), holderOf(member))
+  const { acr, amr, auth_time, second_factor_at } = actor
+  return { member: { ...member, acr, amr, auth_time, second_factor_at }, actor }
+}

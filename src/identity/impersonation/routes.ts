@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { pathId } from '../../platform/http/authenticate.ts'
+import { changeRoute, type Route } from '../../platform/http/route.ts'
+import { memberResource } from '../../tenancy/members/member-schemas.ts'
+import { findMember } from '../../tenancy/members/store.ts'
+import { lockTenant } from '../../tenancy/tenants/store.ts'
+import { impersonate } from './impersonate.ts'
+
+const reason = z
+  .string('Give the reason as text.')
+  .trim()
+  .min(10, 'Give the reason in at least 10 characters. The member reads it.')
+  .max(500, 'Give the reason in 500 characters at most.')
+
+export const impersonationRoutes = (deps: Deps): Route[] => [
+  changeRoute({
+    method: 'POST',
+    path: '/api/v1/tenants/:id/members/:mid/impersonate',
+    action: 'member:impersonate',
+    scope: 'inside',
+    tag: 'Members',
+    summary: 'Act as a member for 15 minutes',
+    description:
+      'For support. The member is mailed the reason, and each audit row and event names both. The token permits nothing that you lack, and no changes of account, factors, sessions or keys. It ends with your session. Needs a second factor in the last 10 minutes.',
+    body: z.object({ reason }),
+    status: 200,
+    answer: z
+      .object({ access: z.string(), expires_in: z.int().meta({ description: 'Seconds' }) })
+      .meta({ id: 'Impersonation' }),
+    refusals: [409],
+    secret: true,
+    load: async (tx, { caller, params }) => {
+      await lockTenant(tx, caller.tenantId)
+      return findMember(tx, caller.tenantId, pathId(params.mid))
+    },
+    resource: memberResource,
+    act: (tx, { caller, body }, member) => impersonate(tx, deps, caller, member, body.reason),
+  }),
+]
