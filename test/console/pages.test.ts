@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
@@ -26,6 +28,19 @@ const pages = [
   ...['/', '/organisation', '/webhooks', '/events'],
   ...['/audit', '/approvals', '/approvals?tab=all', '/nowhere'],
 ]
+
+t.test('the pages take at most 350 kB, and the first screen 150 kB, as they are sent', async (t) => {
+  const folder = new URL('../../src/console/bundle/', import.meta.url)
+  const sent = new Map(
+    readdirSync(folder)
+      .filter((name) => /\.(js|css)$/.test(name))
+      .map((name) => [name, gzipSync(readFileSync(new URL(name, folder)), { level: 9 }).length]),
+  )
+  const sum = (names: Iterable<string>) => [...names].reduce((total, name) => total + sent.get(name)!, 0)
+  const { script, style, parts } = JSON.parse(readFileSync(new URL('index.json', folder), 'utf8'))
+  t.ok(sum(sent.keys()) <= 350_000, `${sum(sent.keys())} bytes in all`)
+  t.ok(sum([script, style, ...parts]) <= 150_000, `${sum([script, style, ...parts])} bytes at first`)
+})
 
 t.test('a person signs in with an app, and the browser holds no secret', { skip }, async (t) => {
   const person = await service.signUp()
