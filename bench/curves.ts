@@ -10,6 +10,8 @@ export interface Point {
   size: number
   request: string
   'per s': number
+  /** Answers other than 2xx: a server that has too much to do refuses. */
+  failed: number
   'p50 ms': number
   'p99 ms': number
   'server CPU ms': number
@@ -95,7 +97,7 @@ function loadOf(
     return {
       method: 'POST',
       path: '/api/v1/auth/login/',
-      accounts: some.map(({ email, password }) => ({
+      accounts: some.slice(0, 8).map(({ email, password }) => ({
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ email, password }),
       })),
@@ -125,13 +127,13 @@ async function measurePoint(
   await generate({ ...load, url, seconds: 1 })
   const before = { server: cpuOf(pid), postgres: cpuOfTree(stage.postgresPid) }
   const loaded = await generate({ ...load, url, seconds })
-  if (loaded.failed > 0) throw new Error(`${curve} ${size}, ${request}: ${loaded.failed} requests failed`)
   const each = (ms: number) => rounded(ms / Math.max(1, loaded.requests))
   return {
     curve,
     size,
     request,
     'per s': rounded(loaded.perSecond),
+    failed: loaded.failed,
     'p50 ms': rounded(loaded.p50),
     'p99 ms': rounded(loaded.p99),
     'server CPU ms': each(cpuOf(pid) - before.server),

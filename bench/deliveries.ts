@@ -19,8 +19,8 @@ import { startActors } from '../workers/actors.ts'
 import { openWorkerDeps } from '../workers/deps.ts'
 import { percentile } from './percentile.ts'
 
-// node bench/deliveries.ts: measures how many events per second reach one receiver on this machine, with one webhook and
-// with several, and how long a single event takes from its commit to the receiver. `--redis` starts a Redis for the
+// node bench/deliveries.ts: measures how many events per second are fanned out on this machine, how many reach one receiver,
+// with one webhook (in order, so one after the other) and with several, and how long a single event takes from its commit to the receiver. `--redis` starts a Redis for the
 // queues. TEST_DATABASE_URL names a Postgres to use; otherwise one without fsync is started.
 
 const { values } = parseArgs({
@@ -72,12 +72,14 @@ const throughput = async (webhooks: number, events: number) => {
   return { perSecond: Math.round(count / seconds), writing: Math.round(written - started), seconds }
 }
 
+const fanOut = await fanOutRate(Number(values.events))
 const one = await throughput(1, Number(values.events))
 const many = await throughput(Number(values.webhooks), Math.round(Number(values.events) / 4))
 const waits = await singleEvents(Number(values.single))
 console.log(
   JSON.stringify({
     queues: redis ? 'redis' : 'postgres',
+    fanned_out_per_second: fanOut,
     one_webhook_per_second: one.perSecond,
     [`${values.webhooks}_webhooks_per_second`]: many.perSecond,
     p50_ms: rounded(percentile(waits, 0.5)),
@@ -109,6 +111,16 @@ async function makeTenant(webhooks: number): Promise<string> {
     )
   }
   return tenantId
+}
+
+/** Events per second from the outbox to the feed, in a tenant without webhooks: numbered, through the queue, acknowledged. */
+async function fanOutRate(events: number): Promise<number> {
+  const tenantId = await makeTenant(0)
+  const started = performance.now()
+  for (let left = events; left > 0; left -= 100) await appendEvents(tenantId, Math.min(left, 100))
+  const waits = 'select 1 from outbox where tenant_id = $1 limit 1'
+  while ((await root.query(waits, [tenantId])).rowCount) await sleep(10)
+  return Math.round((events * 1_000) / (performance.now() - started))
 }
 
 /** Appends this many events in one transaction; returns the id of the last. */

@@ -16,7 +16,8 @@ export async function measureMemory(minutes: number): Promise<number[]> {
     const { pid, url } = stage.servers.api
     const seen = [Math.round(memoryOf(pid))]
     for (let turn = 0; turn < (minutes * 60) / turnSeconds; turn++) {
-      await Promise.all(mix.map((name, index) => oneTurn(stage, name, index, url)))
+      const fresh = await freshTokens(stage)
+      await Promise.all(mix.map((name, index) => oneTurn(fresh, name, index, url)))
       await sleep(100)
       seen.push(Math.round(memoryOf(pid)))
     }
@@ -29,7 +30,6 @@ export async function measureMemory(minutes: number): Promise<number[]> {
 async function oneTurn(stage: Stage, name: string, index: number, url: string): Promise<void> {
   const suite = suites.find((suite) => suite.name === name)!
   const accounts = stage.accounts.slice(index * 3, index * 3 + 3)
-  const { accounts: fresh } = await freshTokens({ ...stage, accounts })
-  const loaded = await generate({ ...suite.load(fresh), url, seconds: turnSeconds })
+  const loaded = await generate({ ...suite.load(accounts), url, seconds: turnSeconds })
   if (loaded.failed > 0) throw new Error(`${name}: ${loaded.failed} requests failed`)
 }

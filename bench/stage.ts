@@ -217,18 +217,23 @@ export async function freshTokens(stage: Stage): Promise<Stage> {
   }
 }
 
+/** Registers or logs in. A busy machine can refuse for a moment (503): then once more, up to ten times. */
 export async function post(
   url: string,
   path: string,
   body: unknown,
 ): Promise<Record<'access' | 'refresh', string>> {
-  const answer = await fetch(`${url}/api/v1/auth/${path}/`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status} ${await answer.text()}`)
-  return (await answer.json()) as Record<'access' | 'refresh', string>
+  for (let tries = 1; ; tries++) {
+    const answer = await fetch(`${url}/api/v1/auth/${path}/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (answer.ok) return (await answer.json()) as Record<'access' | 'refresh', string>
+    const told = await answer.text()
+    if (answer.status !== 503 || tries === 10) throw new Error(`${path} answered ${answer.status} ${told}`)
+    await sleep(1_000)
+  }
 }
 
 /** Posts JSON with an access token, and gives the answer; throws unless it is created. */
