@@ -75,9 +75,9 @@ export const faults: Fault[] = [
     kills: 0,
     async happen({ apis, workers }) {
       const jumping = [apis[0]!, workers[0]!]
-      for (const { pid } of jumping) process.kill(pid(), 'SIGUSR2')
+      for (const { pid } of jumping) signal(pid(), 'SIGUSR2')
       await sleep(5_000)
-      for (const { pid } of jumping) process.kill(pid(), 'SIGUSR2')
+      for (const { pid } of jumping) signal(pid(), 'SIGUSR2')
     },
   },
 ]
@@ -104,7 +104,7 @@ const signal = (pid: number, name: NodeJS.Signals) => {
   try {
     process.kill(pid, name)
   } catch {
-    // A backend can end while the others are signalled.
+    // It has just ended.
   }
 }
 
