@@ -83,16 +83,19 @@ export function countModules(tx: Tx, tenantId: string): Promise<number> {
     select count(*) from policies where tenant_id = ${tenantId} and kind = 'rego'`)
 }
 
-/** Switches off the module of this version of a policy; false if there is a newer version, or it is off already. */
+/**
+ * Switches off the module of this version of a policy; false if there is a newer version, if it is off already, or if the
+ * policy has another module: a draft was tried in its place.
+ */
 export async function switchOffModule(
   tx: Tx,
-  { tenantId, policyId, version }: { tenantId: string; policyId: string; version: number },
+  { tenantId, policyId, version, key }: { tenantId: string; policyId: string; version: number; key: string },
   at: number,
 ): Promise<boolean> {
   const off = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update policies set module_off_at = ${sql.timestamp(new Date(at))}
     where tenant_id = ${tenantId} and id = ${policyId} and version = ${version} and module_off_at is null
-      and kind = 'rego'
+      and kind = 'rego' and compiled -> 'module' ->> 'key' = ${key}
     returning id`)
   return off !== null
 }

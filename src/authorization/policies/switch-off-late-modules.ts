@@ -14,7 +14,7 @@ const maxKills = 10
 const windowMs = 60_000
 const kept = 10_000
 
-type Kind = { tenantId: string } & Pick<LateModule, 'policyId' | 'version'>
+type Kind = { tenantId: string } & Pick<LateModule, 'policyId' | 'version' | 'key'>
 
 /**
  * Wraps the engine: a module that is killed ten times in a minute in this process is switched off, with an event and an
@@ -26,14 +26,14 @@ export function switchOffLateModules(
   clock: () => number,
 ): AccessEngine {
   const kills = createLruCache<number[]>(kept)
-  const note = (tenantId: string, { policyId, version, killed }: LateModule) => {
+  const note = (tenantId: string, { policyId, version, key: module, killed }: LateModule) => {
     if (!killed) return
     const now = performance.now()
-    const key = `${tenantId} ${policyId} ${version}`
+    const key = `${tenantId} ${policyId} ${version} ${module}`
     const recent = [...(kills.get(key) ?? []).filter((at) => now - at < windowMs), now]
     kills.set(key, recent, 1)
     if (recent.length !== maxKills) return
-    const about = { tenantId, policyId, version }
+    const about = { tenantId, policyId, version, key: module }
     switchOff(db, about, clock()).catch((error) =>
       log.error({ err: error, ...about }, 'a module of a policy could not be switched off'),
     )

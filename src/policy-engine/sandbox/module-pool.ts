@@ -25,7 +25,8 @@ export type ModuleOutcome =
 export interface ModulePool {
   /**
    * Evaluates a module of a tenant with an input (JSON), synchronously, as decisions are. After 5 ms of CPU time its
-   * thread is terminated, and the modules of this tenant are late at once for a tenth of a second. Never throws.
+   * thread is terminated, and the modules of this tenant are late at once for a tenth of a second, or for a
+   * minute after more than ten kills in a minute. Never throws.
    */
   evaluate(tenantId: string, module: TenantModule, input: string): ModuleOutcome
   /** Starts the threads; resolves when one is ready, so that the first evaluation does not wait for its start. */
@@ -40,6 +41,9 @@ const maxStartMs = 2_000
 const maxLoadMs = 500
 const spares = 2
 const pauseMs = 100
+// Beyond so many kills in the long pause, the modules of a tenant do not run for as long.
+const maxKills = 10
+const longPauseMs = 60_000
 const maxPaused = 10_000
 const file = new URL('./module-thread.ts', import.meta.url)
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8, stackSizeMb: 2 }
@@ -56,6 +60,7 @@ interface Thread {
 /** Makes a pool. Its threads start with the first use: one that evaluates, and spares for when it is killed. */
 export function createModulePool(): ModulePool {
   let threads: Thread[] = []
+  const kills = new Map<string, number[]>()
   const pausedUntil = new Map<string, number>()
   const fill = () => {
     while (threads.length <= spares) threads.push(startThread())
@@ -64,8 +69,12 @@ export function createModulePool(): ModulePool {
     void threads.shift()?.worker.terminate()
     // Later, so that the request that found the thread late does not wait for the start of another one.
     setImmediate(fill)
-    if (pausedUntil.size >= maxPaused) pausedUntil.clear()
-    pausedUntil.set(tenantId, performance.now() + pauseMs)
+    const now = performance.now()
+    const recent = [...(kills.get(tenantId) ?? []).filter((at) => now - at < longPauseMs), now]
+    if (kills.size >= maxPaused) for (const each of [kills, pausedUntil]) each.clear()
+    kills.set(tenantId, recent)
+    // A new thread costs 0.1 s of CPU time. Drafts can be killed, too, and are never switched off.
+    pausedUntil.set(tenantId, now + (recent.length > maxKills ? longPauseMs : pauseMs))
   }
   return {
     evaluate(tenantId, module, input) {

@@ -7,6 +7,8 @@ import type { ModulePool } from './module-pool.ts'
 export interface LateModule {
   policyId: string
   version: number
+  /** of the module, which can be that of a draft */
+  key: string
   killed: boolean
 }
 
@@ -47,7 +49,8 @@ export function runModules(
       : pool.evaluate(query.subject.tenantId, { key, wasm }, inputOf(values))
     if ('fault' in outcome) {
       faults.set(id, outcome.fault === 'late' ? 'policy_timeout' : 'policy_failed')
-      if (outcome.fault === 'late' && !isStopped) late.push({ policyId: id, version, killed: outcome.killed })
+      if (outcome.fault === 'late' && !isStopped)
+        late.push({ policyId: id, version, key, killed: outcome.killed })
       continue
     }
     attrs[moduleRan(key)] = true
