@@ -49,6 +49,7 @@ await made('/api/v1/webhooks/', { url: 'https://other.example/', description: 'O
 await made('/api/v1/resources/machine/1/', { owner_id: clerk.id, department_id: paint.id }, 'put')
 await made('/api/v1/resources/machine/2/', { department_id: works.id }, 'put')
 await made('/api/v1/resources/tool/1/', { owner_id: admin.id }, 'put')
+await made('/api/v1/service-accounts/', { name: 'Robot' })
 await made('/api/v1/policies/', { name: 'One', effect: 'deny', actions: ['doc:read'], is_active: false })
 const gate = { name: 'Four eyes', effect: 'require_approval', actions: ['role:delete'] }
 await made('/api/v1/policies/', { ...gate, approval: { approver: { roles: ['owner'] } } })
@@ -71,6 +72,10 @@ const kinds: Record<string, { list: string; detail(row: Row): string; few?: numb
     list: '/api/v1/attribute-definitions/',
     detail: ({ id }) => `/api/v1/attribute-definitions/${id}/`,
     few: 4,
+  },
+  service_account: {
+    list: '/api/v1/service-accounts/',
+    detail: ({ id }) => `/api/v1/service-accounts/${id}/`,
   },
   registered_resource: {
     list: '/api/v1/resources/',

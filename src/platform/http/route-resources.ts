@@ -34,13 +34,17 @@ function ownerOf(
   const { self, roles } = actions[action]
   // An action that is for the user alone covers the user's own rows only, also rows that others wrote (an invitation).
   if (self && roles.length === 0) return userId
-  const named = type === 'user' ? textOf(fields.id) : namedOwner(fields)
+  const named = ownOf[type] ? textOf(fields[ownOf[type]]) : namedOwner(fields)
   return named ?? (self ? userId : null)
 }
+
+/** The fields that name the owner of a row, where it is not the one that `namedOwner` finds. */
+const ownOf: Readonly<Record<string, string>> = { user: 'id', policy: 'created_by' }
 
 /** The owner that a row names. */
 const namedOwner = (row: Record<string, unknown>): string | null =>
   textOf(row.user_id) ??
+  textOf(row.owner_id) ??
   textOf(fieldsOf(row.requester).id) ??
   textOf(fieldsOf(row.subject).id) ??
   textOf(fieldsOf(row.invited_by).id)
