@@ -258,6 +258,7 @@ t.test('a search that is no search is 400', async (t) => {
       { ...subjects, subject: user('x'), resource: { type: 'doc', candidates: Array(1_001).fill(resource) } },
       'resource.candidates',
     ],
+    ['action', { subject: user('x'), resource, context: { text: 'x'.repeat(33_000) } }, ''],
     ['action', { subject: user('x') }, 'resource'],
     ['action', { resource }, 'subject'],
   ]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { actionEntity, checkAction, entity, properties, text } from '../evaluation/question.ts'
+import { actionEntity, checkAction, entity, maxBytes, properties, text } from '../evaluation/question.ts'
 
 const maxLimit = 100
 const maxCandidates = 1_000
@@ -46,6 +46,20 @@ const searched = (what: string) =>
     `Give ${what} as an object.`,
   )
 
+type Searched = { type: string; candidates?: readonly unknown[] | undefined }
+
+/** The body of a search as one question: each of its candidates is asked about with what the body says. */
+function checkSize(body: { subject: Searched; resource: Searched }, context: z.core.$RefinementCtx): void {
+  const without = (part: Searched) => ({ ...part, candidates: undefined })
+  const question = { ...body, subject: without(body.subject), resource: without(body.resource) }
+  if (Buffer.byteLength(JSON.stringify(question)) > maxBytes)
+    context.addIssue({
+      code: 'custom',
+      path: [],
+      message: 'A search may have 32 KiB at most, without its candidates.',
+    })
+}
+
 export const subjectSearch = z
   .object({
     subject: searched('subject'),
@@ -54,6 +68,7 @@ export const subjectSearch = z
     context: properties,
     page,
   })
+  .superRefine(checkSize)
   .superRefine(checkAction)
   .meta({ id: 'SubjectSearch' })
 
@@ -65,11 +80,13 @@ export const resourceSearch = z
     context: properties,
     page,
   })
+  .superRefine(checkSize)
   .superRefine(checkAction)
   .meta({ id: 'ResourceSearch' })
 
 export const actionSearch = z
   .object({ subject: entity('subject'), resource: entity('resource'), context: properties, page })
+  .superRefine(checkSize)
   .meta({ id: 'ActionSearch' })
 
 export type SubjectSearch = z.output<typeof subjectSearch>
