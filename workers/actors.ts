@@ -7,10 +7,12 @@ import { measureBacklog } from '../src/platform/outbox/measure-backlog.ts'
 import { withTimeLimit } from '../src/platform/time-limit.ts'
 import type { Actor, Running } from './actor.ts'
 import { approvalExpiry } from './approval-expiry.ts'
-import type { WorkerDeps } from './deps.ts'
+import { type WorkerDeps, WorkerSettingsMissing } from './deps.ts'
 import { email } from './email.ts'
 import { eventFanout } from './event-fanout.ts'
+import { execution } from './execution.ts'
 import { invitationExpiry } from './invitation-expiry.ts'
+import { canServe } from './open-service.ts'
 import { otpExpiry } from './otp-expiry.ts'
 import { outageLog } from './outage-log.ts'
 import { outboxRelay } from './outbox-relay.ts'
@@ -26,6 +28,7 @@ export const actors: readonly Actor[] = [
   eventFanout,
   webhook,
   webhookOnce,
+  execution,
   invitationExpiry,
   tenantPurge,
   otpExpiry,
@@ -51,7 +54,7 @@ export async function startActors(
     throw new UnknownActor(
       `Unknown actor ${unknown}. The actors are: ${actors.map((actor) => actor.name).join(', ')}.`,
     )
-  const chosen = actors.filter((actor) => names.length === 0 || names.includes(actor.name))
+  const chosen = chooseActors(deps, names)
   const outage = outageLog(deps.log, deps.config.REDIS_URL ? 'Redis' : 'Postgres')
   const backend = openQueueBackend({
     databaseUrl: deps.config.DATABASE_WORKER_URL!,
@@ -80,6 +83,19 @@ export async function startActors(
     areRunning: () => running.every((part) => part.isRunning?.() ?? true),
     listQueues: () => backend.open(Object.keys(queues)),
   }
+}
+
+/**
+ * The named actors, or all. Only a process with the databases of the API carries out stored calls. Rejects when one without
+ * them is named for that.
+ */
+function chooseActors({ config, log }: WorkerDeps, names: string[]): Actor[] {
+  const chosen = actors.filter((actor) => names.length === 0 || names.includes(actor.name))
+  if (canServe(config) || !chosen.includes(execution)) return chosen
+  const needed = 'execution needs DATABASE_API_URL and DATABASE_SYSTEM_URL'
+  if (names.includes(execution.name)) throw new WorkerSettingsMissing(`The actor ${needed}.`)
+  log.warn(`The actor ${needed}; without them, this process carries out no stored calls`)
+  return chosen.filter((actor) => actor !== execution)
 }
 
 /** The start does not wait for the mail server: only mail needs it. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Config } from '../src/config.ts'
+import type { Deps } from '../src/deps.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
 import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
 import { assertKeysOpen } from '../src/platform/db/reseal.ts'
@@ -10,6 +11,7 @@ import { type MailTransport, openMailTransport } from '../src/platform/mail/tran
 import { createMetrics, type Metrics } from '../src/platform/metrics/metrics.ts'
 import { bundleName, policiesFolder, readBundle } from '../src/policy-engine/evaluate/bundle.ts'
 import { version } from '../src/version.ts'
+import { lazyService, type Service, serviceOf } from './open-service.ts'
 
 /** The dependencies of actors. `config.DATABASE_WORKER_URL` is set: queues and the relay's LISTEN connect with it. */
 export interface WorkerDeps {
@@ -21,6 +23,8 @@ export interface WorkerDeps {
   sealer: Sealer
   mail: MailTransport
   metrics: Metrics
+  /** What carries out calls of the API. Opened at its first use. */
+  service: () => Promise<Service>
 }
 
 /** Required settings of a worker are missing. The message is for operators. */
@@ -35,13 +39,14 @@ const poolSize = 6
 /**
  * Opens the shared dependencies of the actors of one process. Call `close` after the actors have stopped. Rejects when
  * settings are missing, Postgres is unavailable, the database role bypasses row-level security, or SECRET_KEYS opens
- * none of the sealed values.
+ * none of the sealed values. `serving`: what an API in the same process has opened.
  */
 export async function openWorkerDeps(
   config: Config,
   log: Logger,
   clock: () => number = Date.now,
   metrics = createMetrics(version),
+  serving?: () => Deps,
 ): Promise<WorkerDeps & { close(): Promise<void> }> {
   const { DATABASE_WORKER_URL: url, SECRET_KEYS: keys, SMTP_URL: smtpUrl, MAIL_FROM: from } = config
   if (!url || !keys)
@@ -65,11 +70,20 @@ export async function openWorkerDeps(
   }
   const requireTls = config.SMTP_REQUIRE_TLS
   const mail = openMailTransport({ smtpUrl, requireTls, from, capture: worker }, metrics)
+  const own = lazyService(config, log, clock)
+  let shared: Service | undefined
+  const service = serving
+    ? async () => {
+        shared ??= serviceOf(serving())
+        return shared
+      }
+    : own.service
   const close = async () => {
+    await own.close()
     await mail.close()
     await worker.end()
   }
-  return { config, log, clock, db: { worker }, sealer, mail, metrics, close }
+  return { config, log, clock, db: { worker }, sealer, mail, metrics, service, close }
 }
 
 const role = z.object({ name: z.string(), unbound: z.boolean() })

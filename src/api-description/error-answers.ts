@@ -15,6 +15,14 @@ import { isRepeatable } from '../platform/http/repeatable-call.ts'
 import type { Route } from '../platform/http/route.ts'
 import { timestamp } from '../platform/http/schemas.ts'
 
+/** The approval request that a call waits for. */
+export const openRequestSchema = z.object({
+  id: z.uuid(),
+  status: z.enum(['pending', 'approved']),
+  url: z.url(),
+  expires_at: timestamp,
+})
+
 const problem = z
   .looseObject({
     type: z.string().meta({ description: '`urn:bailiwick:error:` and the code' }),
@@ -30,12 +38,9 @@ const problem = z
       .optional()
       .meta({ description: 'The reasons, when a policy decided' }),
     oldest: z.int().optional().meta({ description: 'For `gone`: the lowest `after` that the feed answers' }),
-    approval_request: z
-      .object({ id: z.uuid(), status: z.enum(['pending', 'approved']), url: z.url(), expires_at: timestamp })
-      .optional()
-      .meta({
-        description: 'For `approval_required`: the request to wait for, and to name in `Approval-Request`',
-      }),
+    approval_request: openRequestSchema.optional().meta({
+      description: 'For `approval_required`: the request to wait for, and to name in `Approval-Request`',
+    }),
   })
   .meta({
     id: 'Problem',

@@ -8,8 +8,9 @@ import {
 import { operationId } from '../platform/http/operation-id.ts'
 import { isRepeatable } from '../platform/http/repeatable-call.ts'
 import type { Route } from '../platform/http/route.ts'
+import { isStorable } from '../platform/http/stored-call.ts'
 import { actions } from '../policy-engine/catalogue/actions.ts'
-import { errorAnswersOf } from './error-answers.ts'
+import { errorAnswersOf, openRequestSchema } from './error-answers.ts'
 
 export type OpenApiDocument = ReturnType<typeof createDocument>
 
@@ -101,6 +102,7 @@ const operation = (route: Route): ZodOpenApiOperationObject => ({
   ...requestBodyOf(route),
   responses: {
     [route.status]: successOf(route),
+    ...(isAcceptable(route) && { 202: accepted }),
     ...(route.creates && { 201: successOf({ ...route, status: 201 }) }),
     ...errorAnswersOf(route),
   } as ZodOpenApiOperationObject['responses'],
@@ -116,14 +118,19 @@ function descriptionOf({ action, description, sessionOnly }: Route) {
   return text ? { description: text } : {}
 }
 
-/** All path parameters are ids. A malformed id is answered like an unknown one. */
+/** The names that applications give their resources. All other path parameters are ids: a malformed one is as an unknown one. */
+const namesInPaths = new Set(['resource_type', 'resource_id'])
+
 function parametersOf(route: Route) {
   const { path, query, method, versioned, action } = route
-  const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, z.guid()] as const)
+  const ids = [...path.matchAll(/:(\w+)/g)].map(
+    ([, name = '']) => [name, namesInPaths.has(name) ? z.string() : z.guid()] as const,
+  )
   const inPath = ids.length > 0 && { path: z.object(Object.fromEntries(ids)) }
   const named = action !== 'public' && actions[action].gate ? approvalRequest : z.object({})
   const conditional = versioned && method !== 'GET' ? named.extend(ifMatch.shape) : named
-  const headers = isRepeatable(route) ? conditional.extend(idempotencyKey.shape) : conditional
+  const stored = isAcceptable(route) ? conditional.extend(prefer.shape) : conditional
+  const headers = isRepeatable(route) ? stored.extend(idempotencyKey.shape) : stored
   const header = Object.keys(headers.shape).length > 0 && { header: headers }
   return { requestParams: { ...inPath, ...(query && { query }), ...header } }
 }
@@ -138,6 +145,13 @@ const ifMatch = z.object({
 const approvalRequest = z.object({
   'Approval-Request': z.uuid().optional().meta({
     description: 'The id of the approved request for exactly this call, if a policy asks for an approval',
+  }),
+})
+
+const prefer = z.object({
+  Prefer: z.string().optional().meta({
+    description:
+      '`respond-async`: if a policy asks for an approval, the call is stored, and carried out when it is approved',
   }),
 })
 
@@ -172,6 +186,20 @@ function acceptsNothing(body: ZodType): boolean {
     return false
   }
 }
+
+/** Whether a call can be answered 202: a policy can require an approval, and the call can be stored. */
+const isAcceptable = (route: Route) =>
+  route.action !== 'public' && actions[route.action].gate && isStorable(route)
+
+const accepted = {
+  description:
+    'With `Prefer: respond-async`: the call needs an approval, and is carried out when it is approved',
+  headers: {
+    Location: { schema: { type: 'string', format: 'uri' } },
+    'Preference-Applied': { schema: { const: 'respond-async' } },
+  },
+  content: { 'application/json': { schema: z.object({ approval_request: openRequestSchema }) } },
+} as const
 
 const successOf = ({ status, answer, secret, method, versioned }: Route) => ({
   description: status === 201 ? 'Created' : status === 204 ? 'Done; no content' : 'OK',

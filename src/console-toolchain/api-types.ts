@@ -56,7 +56,10 @@ function operationType(name: string, { parameters = [], requestBody, responses }
   const query = parameters.filter((parameter) => parameter.in === 'query')
   const members = query.map(({ name, required, schema = {} }) => memberType(name, schema, required === true))
   const body = requestBody?.content['application/json']?.schema
-  const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
+  // 202 answers only what the caller asked for with `Prefer`.
+  const success = Object.entries(responses).find(
+    ([status]) => status.startsWith('2') && status !== '202',
+  )?.[1]
   const answer = success?.content?.['application/json']?.schema
   return `  '${name}': { query: { ${members.join('; ')} }; body: ${body ? typeOf(body) : 'undefined'}; answer: ${answer ? typeOf(answer) : 'undefined'} }`
 }

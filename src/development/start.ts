@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
 import { readConfig, roleUrls } from '../config.ts'
+import type { Deps } from '../deps.ts'
 import { openEngine } from '../open-engine.ts'
 import { assertDatabaseIsSound } from '../platform/db/soundness.ts'
 import { createLogger } from '../platform/log.ts'
@@ -42,13 +43,18 @@ async function main() {
     cleanups.push(() => tracing.end())
     const metrics = createMetrics(version)
     const quiet = log.child({}, { level: values.json ? 'silent' : 'warn' })
-    const workerDeps = await openWorkerDeps(config, quiet, Date.now, metrics)
+    let served: Deps | undefined
+    const workerDeps = await openWorkerDeps(config, quiet, Date.now, metrics, () => {
+      if (!served) throw new Error('The API has not started')
+      return served
+    })
     cleanups.push(() => workerDeps.close())
     const actors = await startActors(workerDeps)
     cleanups.push(() => actors.stop())
     const engine = swappableEngine(await openEngine(config))
     const serving = await serveApi(config, log, { metrics, engine, listQueues: actors.listQueues })
     cleanups.push(() => serving.stop())
+    served = serving.deps
     // `npm run policies -- --watch` in another terminal builds the bundles that this takes.
     const say = (line: string, revision: string) => {
       metrics.policyRevision(revision)

@@ -133,7 +133,9 @@ export async function startService(
     hashing,
     engine: await (config.POLICIES_DIR ? openEngine(config) : sharedEngine()),
   })
-  const workerDeps = workers ? await openWorkerDeps(config, log, clock, metrics) : undefined
+  const workerDeps = workers
+    ? await openWorkerDeps(config, log, clock, metrics, () => serving.deps)
+    : undefined
   let actors: ReturnType<typeof startActors> | undefined
   const startOnce = async (names: string[]) => {
     if (workerDeps) actors ??= startActors(workerDeps, names)

@@ -74,6 +74,7 @@ for (const { kind, skip } of usualBackends)
         'approval-expiry',
         'email',
         'event-fanout',
+        'execution',
         'otp-expiry',
         'retention',
         'webhook',

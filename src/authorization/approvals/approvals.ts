@@ -8,15 +8,17 @@ import {
   type Presented,
 } from '../../platform/http/approvals.ts'
 import { rfc3339 } from '../../platform/http/schemas.ts'
+import { notifyRequester } from './notify.ts'
 import { contextOfCall, recordTransition } from './record-transition.ts'
 import { type ApprovalDeps, requestApproval } from './request-approval.ts'
 import { requestUrl } from './show-request.ts'
 import { findRequest, type OpenRow, type RequestRow } from './store.ts'
+import { deleteStoredCall } from './stored-call-store.ts'
 import { lockRequest, markExecuted } from './transition-store.ts'
 
 /** The approvals port of the request path. */
 export function createApprovals(deps: ApprovalDeps): Approvals {
-  const open = (row: OpenRow): OpenRequest => ({
+  const open = (row: Omit<OpenRow, 'is_stored'>): OpenRequest => ({
     id: row.id,
     status: row.status,
     url: requestUrl(deps, row.id),
@@ -30,12 +32,17 @@ export function createApprovals(deps: ApprovalDeps): Approvals {
     },
     async request(tx, call, gate) {
       const row = await requestApproval(tx, deps, { ...gate, call, digest: digestOf(call) })
-      return row && open(row)
+      return row && { open: open(row), isStored: row.is_stored }
     },
     async consume(tx, call, id) {
-      const { tenantId, decisionId, now } = call
-      if (!(await markExecuted(tx, tenantId, { id, decisionId, at: now }))) throw approvalInvalid()
+      const { tenantId, decisionId, now: at, httpStatus, requestInfo } = call
+      if (!(await markExecuted(tx, tenantId, { id, decisionId, at, httpStatus }))) throw approvalInvalid()
+      await deleteStoredCall(tx, tenantId, id)
       await recordTransition(tx, contextOfCall(call), { id, from: 'approved', to: 'executed' })
+      if (!call.later) return
+      const request = { id, requester_email: call.email, action: call.action }
+      const { requestId } = requestInfo
+      await notifyRequester(tx, deps, { request, tenantId, outcome: 'executed', requestId, at })
     },
   }
 }
@@ -47,9 +54,10 @@ const isFor = (call: GuardedCall, row: RequestRow): boolean =>
 const digestOf = ({ method, route, body }: GuardedCall): string =>
   createHash('sha256').update(canonicalJson({ method, route, body })).digest('hex')
 
-function presented(row: RequestRow, open: (row: OpenRow) => OpenRequest): Presented {
+function presented(row: RequestRow, open: (row: Omit<OpenRow, 'is_stored'>) => OpenRequest): Presented {
   const resource = { type: row.resource_type, id: row.resource_id }
-  if (row.status === 'pending') return { resource, pending: open({ ...row, status: 'pending' }) }
+  if (row.status === 'pending')
+    return { resource, pending: open({ id: row.id, status: 'pending', expires_at: row.expires_at }) }
   if (row.status !== 'approved') return null
   const approval = {
     id: row.id,

@@ -5,6 +5,7 @@ import type { Caller } from '../../platform/http/caller.ts'
 import { notifyRequester } from './notify.ts'
 import { contextOf, recordTransition } from './record-transition.ts'
 import { findRequest, type RequestRow } from './store.ts'
+import { deleteStoredCall } from './stored-call-store.ts'
 import { markCancelled } from './transition-store.ts'
 
 /**
@@ -22,6 +23,7 @@ export async function cancelRequest(
   const { id } = request
   if (!(await markCancelled(tx, { tenantId, userId }, id, at)))
     throw invalidState(`This request is ${request.status}.`, request.status)
+  await deleteStoredCall(tx, tenantId, id)
   await recordTransition(tx, contextOf(caller, at), { id, from: request.status, to: 'cancelled' })
   if (request.requester_id !== userId)
     await notifyRequester(tx, deps, {

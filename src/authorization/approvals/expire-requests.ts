@@ -1,5 +1,6 @@
 import { asWorker, type Databases } from '../../platform/db/transaction.ts'
 import { recordTransition } from './record-transition.ts'
+import { deleteStoredCall } from './stored-call-store.ts'
 import { expireOverdue } from './transition-store.ts'
 
 const batch = 500
@@ -19,6 +20,7 @@ export async function expireRequests(
       const expired = await expireOverdue(tx, now, batch)
       for (const { tenant_id: tenantId, id, was } of expired) {
         const context = { tenantId, person: null, requestInfo: { requestId, ip: '', userAgent: '' }, at: now }
+        await deleteStoredCall(tx, tenantId, id)
         await recordTransition(tx, context, { id, from: was, to: 'expired' })
       }
       return expired.length

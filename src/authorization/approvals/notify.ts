@@ -54,7 +54,13 @@ export async function notifyRequester(
     outcome,
     requestId,
     at,
-  }: { request: RequestRow; tenantId: string; outcome: Outcome; requestId: string; at: number },
+  }: {
+    request: Pick<RequestRow, 'id' | 'requester_email' | 'action'>
+    tenantId: string
+    outcome: Outcome
+    requestId: string
+    at: number
+  },
 ): Promise<void> {
   if (request.requester_email === '') return
   const tenantName = await findTenantName(tx, tenantId)
@@ -68,4 +74,5 @@ export async function notifyRequester(
   })
 }
 
-export type Outcome = 'approved' | 'rejected' | 'cancelled'
+/** `executed` and `failed`: of a stored call. */
+export type Outcome = 'approved' | 'rejected' | 'cancelled' | 'executed' | 'failed'

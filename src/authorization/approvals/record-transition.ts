@@ -50,12 +50,14 @@ const transitions = {
   cancelled: { event: 'authorization.approval_cancelled', action: 'approval_request:cancel' },
   expired: { event: 'authorization.approval_expired', action: 'approval_request:expire' },
   executed: { event: 'authorization.approval_executed', action: 'approval_request:execute' },
+  failed: { event: 'authorization.approval_failed', action: 'approval_request:execute' },
 } as const
 
 interface Transition {
   id: string
   from: Status | null
-  to: Status
+  /** `failed`: executed, because the stored call failed */
+  to: Status | 'failed'
 }
 
 /** Appends the event and the audit row of a transition, in the transaction of the transition. */
@@ -75,7 +77,10 @@ export async function recordTransition(
     traceparent: requestInfo.traceparent ?? undefined,
     at,
   })
-  await audit(tx, context, id, transitions[to].action, { status: { before: from, after: to } })
+  await audit(tx, context, id, transitions[to].action, {
+    status: { before: from, after: to === 'failed' ? 'executed' : to },
+    ...(to === 'failed' && { execution: { before: 'pending', after: to } }),
+  })
 }
 
 /** Audits an approving vote that does not reach the quorum yet. */
@@ -86,7 +91,7 @@ const audit = (
   tx: Tx,
   { tenantId, person, requestInfo, decisionId, at }: ChangeContext,
   id: string,
-  action: (typeof transitions)[Status]['action'],
+  action: (typeof transitions)[keyof typeof transitions]['action'],
   changes: Parameters<typeof appendAudit>[1]['changes'] & object,
 ) =>
   appendAudit(tx, {

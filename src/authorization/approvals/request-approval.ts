@@ -18,6 +18,7 @@ import {
   type OpenRow,
   retireStale,
 } from './store.ts'
+import { deleteStoredCall, storeCall } from './stored-call-store.ts'
 import { type Approver, listEligible } from './transition-store.ts'
 
 export type ApprovalDeps = Pick<Deps, 'config' | 'db' | 'sealer' | 'publicUrl'>
@@ -55,7 +56,7 @@ export async function requestApproval(tx: Tx, deps: ApprovalDeps, gated: GatedCa
     if (open?.status === 'approved') return open
     const approvers = await listEligible(tx, tenantId, eligibility)
     if (approvers.length < needed) return null
-    if (open) return open
+    if (open) return stored(tx, deps, call, open)
     await lockRequester(tx, key)
     await retire(tx, call, key, gates)
     if ((await countPendingOf(tx, key, now)) >= maxPending) throw tooMany()
@@ -71,9 +72,26 @@ export async function requestApproval(tx: Tx, deps: ApprovalDeps, gated: GatedCa
       approvers: mailed,
       requestId: call.requestInfo.requestId,
     })
-    return { id: request.id, status: 'pending', expires_at: request.expiresAt }
+    const created = {
+      id: request.id,
+      status: 'pending' as const,
+      expires_at: request.expiresAt,
+      is_stored: false,
+    }
+    return stored(tx, deps, call, created)
   }
   throw unavailable('overloaded', 'This approval request changes too often at the moment. Try again.', 1)
+}
+
+/** The open request, with its call stored if the caller prefers that. */
+async function stored(
+  tx: Tx,
+  { sealer }: ApprovalDeps,
+  { tenantId, stored: call, now: at }: GuardedCall,
+  open: OpenRow,
+): Promise<OpenRow> {
+  if (!call || open.is_stored) return open
+  return { ...open, is_stored: await storeCall(tx, sealer, { tenantId, id: open.id, call, at }) }
 }
 
 /**
@@ -140,8 +158,9 @@ function newRequest(
 /** Ends a pending request of this call that is expired or of other policies: only one can be pending. */
 async function retire(tx: Tx, call: GuardedCall, key: CallKey, gates: GateRef[]): Promise<void> {
   const stale = await retireStale(tx, key, gates, call.now)
-  if (stale)
-    await recordTransition(tx, contextOfCall(call), { id: stale.id, from: 'pending', to: stale.status })
+  if (!stale) return
+  await deleteStoredCall(tx, call.tenantId, stale.id)
+  await recordTransition(tx, contextOfCall(call), { id: stale.id, from: 'pending', to: stale.status })
 }
 
 // Approvers must be able to see the whole body.

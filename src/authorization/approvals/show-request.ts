@@ -40,6 +40,15 @@ export const requestSchema = z
     }),
     decided_at: timestamp.nullable(),
     executed_at: timestamp.nullable(),
+    execution: z
+      .object({
+        status: z.enum(['pending', 'succeeded', 'failed']),
+        http_status: z.int().nullable(),
+        problem: z.record(z.string(), z.unknown()).nullable(),
+        at: timestamp.nullable(),
+      })
+      .nullable()
+      .meta({ description: 'Of a call with `Prefer: respond-async`: what became of it' }),
     created_at: timestamp,
   })
   .meta({ id: 'ApprovalRequest' })
@@ -61,8 +70,21 @@ export const showRequest = (row: RequestRow): z.input<typeof requestSchema> => (
   expires_at: rfc3339(row.expires_at),
   decided_at: momentOf(row.decided_at),
   executed_at: momentOf(row.executed_at),
+  execution: executionOf(row),
   created_at: rfc3339(row.created_at),
 })
+
+function executionOf(row: RequestRow) {
+  const { execution_status: status, execution_http_status, execution_problem } = row
+  // A request that ended in another way is not carried out.
+  if (status === null || !['pending', 'approved', 'executed'].includes(row.status)) return null
+  return {
+    status,
+    http_status: execution_http_status,
+    problem: execution_problem,
+    at: momentOf(row.executed_at),
+  }
+}
 
 const momentOf = (ms: number | null) => (ms === null ? null : rfc3339(ms))
 

@@ -56,6 +56,9 @@ const requestRow = z.object({
   expires_at: z.number(),
   decided_at: z.number().nullable(),
   executed_at: z.number().nullable(),
+  execution_status: z.enum(['pending', 'succeeded', 'failed']).nullable(),
+  execution_http_status: z.number().nullable(),
+  execution_problem: z.record(z.string(), z.unknown()).nullable(),
   created_at: z.number(),
 })
 
@@ -68,14 +71,15 @@ const jsonb = (value: unknown) => sql.jsonb(value as never)
 const requests = (tenantId: string, now: number) => sql.fragment`(
   select r.tenant_id, r.id, r.requester_id, r.requester_email, r.action, r.resource_type, r.resource_id, r.digest,
          r.context, r.reason, r.gates, r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at,
-         r.created_at, r.status as stored_status,
+         r.execution_status, r.execution_http_status, r.execution_problem, r.created_at, r.status as stored_status,
          case when r.status in ('pending', 'approved') and r.expires_at <= ${moment(now)} then 'expired'
               else r.status end as status
   from approval_requests r where r.tenant_id = ${tenantId})`
 
 const columns = sql.fragment`
   r.id, r.status, r.requester_id, r.requester_email, r.action, r.resource_type, r.resource_id, r.digest, r.context,
-  r.reason, r.gates, r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at, r.created_at,
+  r.reason, r.gates, r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at,
+  r.execution_status, r.execution_http_status, r.execution_problem, r.created_at,
   (select coalesce(jsonb_agg(jsonb_build_object(
             'approver', jsonb_build_object('id', v.approver_id, 'email', v.approver_email),
             'decision', v.decision, 'comment', v.comment, 'at', floor(extract(epoch from v.at) * 1000))
@@ -183,7 +187,13 @@ const sameCall = (key: CallKey) => sql.fragment`
 const sameGates = (gates: readonly GateRef[]) =>
   sql.fragment`(gates @> ${jsonb(gates)} and gates <@ ${jsonb(gates)})`
 
-const openRow = z.object({ id: z.uuid(), status: z.enum(['pending', 'approved']), expires_at: z.number() })
+const openRow = z.object({
+  id: z.uuid(),
+  status: z.enum(['pending', 'approved']),
+  expires_at: z.number(),
+  /** a worker carries the call out */
+  is_stored: z.boolean(),
+})
 export type OpenRow = z.infer<typeof openRow>
 
 /** The pending or approved request for a call and its gates, approved ones first; or null. */
@@ -194,7 +204,7 @@ export function findOpen(
   now: number,
 ): Promise<OpenRow | null> {
   return tx.maybeOne(sql.type(openRow)`
-    select id, status, expires_at from approval_requests
+    select id, status, expires_at, execution_status is not null as is_stored from approval_requests
     where ${sameCall(key)} and ${sameGates(gates)} and status in ('pending', 'approved') and expires_at > ${moment(now)}
     order by status, created_at, id limit 1`)
 }

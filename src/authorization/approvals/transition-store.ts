@@ -112,12 +112,14 @@ export async function markCancelled(
 export async function markExecuted(
   tx: Tx,
   tenantId: string,
-  use: { id: string; decisionId: string; at: number },
+  use: { id: string; decisionId: string; at: number; httpStatus: number },
 ): Promise<boolean> {
   return changesRow(
     tx,
     sql.fragment`
-    update approval_requests set status = 'executed', executed_at = ${moment(use.at)}, executed_decision = ${use.decisionId}
+    update approval_requests set status = 'executed', executed_at = ${moment(use.at)}, executed_decision = ${use.decisionId},
+      execution_status = case when execution_status is not null then 'succeeded' end,
+      execution_http_status = case when execution_status is not null then ${use.httpStatus}::integer end
     where tenant_id = ${tenantId} and id = ${use.id} and status = 'approved' and expires_at > ${moment(use.at)}`,
   )
 }

@@ -2,10 +2,12 @@ import type { Deps } from '../../deps.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidState } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import { enqueue } from '../../platform/outbox/enqueue.ts'
 import { notifyRequester } from './notify.ts'
 import { readerOf } from './read-requests.ts'
 import { auditVote, contextOf, recordTransition } from './record-transition.ts'
 import { canDecide, findRequest, type RequestRow } from './store.ts'
+import { deleteStoredCall } from './stored-call-store.ts'
 import { insertVote, listEligible, markApproved, markRejected } from './transition-store.ts'
 
 const selfApproval = () =>
@@ -76,7 +78,12 @@ async function decide(
     decision === 'approve' ? ([markApproved, 'approved'] as const) : ([markRejected, 'rejected'] as const)
   if (!(await mark(tx, tenantId, id, at))) throw new Error('A locked request has changed')
   await recordTransition(tx, contextOf(caller, at), { id, from: 'pending', to: outcome })
-  await notifyRequester(tx, deps, { request, tenantId, outcome, requestId: caller.requestInfo.requestId, at })
+  const { requestId } = caller.requestInfo
+  if (outcome === 'rejected') await deleteStoredCall(tx, tenantId, id)
+  // The requester has nothing to do: a mail tells them what the worker did.
+  else if (request.execution_status === 'pending')
+    return enqueue(tx, 'execution', tenantId, { v: 1, approval_request_id: id, request_id: requestId }, at)
+  await notifyRequester(tx, deps, { request, tenantId, outcome, requestId, at })
 }
 
 /** Whether enough voters who approved, this one included, are still eligible. */

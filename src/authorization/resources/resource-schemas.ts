@@ -68,29 +68,34 @@ export const auditedResource = ({
   attributes,
 })
 
-interface Params {
-  type?: string
-  rid?: string
-}
+type Params = Readonly<Record<string, string>>
+
+const nameIn = ({ resource_type = '', resource_id = '' }: Params): ResourceName => ({
+  resource_type,
+  resource_id,
+})
 
 /** The name in a path, of a resource that may exist. Throws 404 for a name that none can have. */
-export function pathName({ type = '', rid = '' }: Params): ResourceName {
-  if (faultOf({ type, rid })) throw notFound()
-  return { resource_type: type, resource_id: rid }
+export function pathName(params: Params): ResourceName {
+  const name = nameIn(params)
+  if (faultOf(name)) throw notFound()
+  return name
 }
 
 /** The name in a path, of a resource to register. Throws 400 for a name that none can have. */
-export function newName({ type = '', rid = '' }: Params): ResourceName {
-  const fault = faultOf({ type, rid })
+export function newName(params: Params): ResourceName {
+  const name = nameIn(params)
+  const fault = faultOf(name)
   if (fault) throw invalidField(...fault)
-  return { resource_type: type, resource_id: rid }
+  return name
 }
 
-function faultOf({ type, rid }: Required<Params>): [field: string, detail: string] | null {
+function faultOf({ resource_type: type, resource_id: id }: ResourceName): [string, string] | null {
   if (!resourceType.safeParse(type).success)
-    return ['type', 'A resource type has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.']
-  if (serviceResources.has(type)) return ['type', `${type} is a type of the service. Choose another name.`]
-  if (rid.length === 0 || rid.length > 254 || rid.includes('\0') || !rid.isWellFormed())
-    return ['id', 'An id has 1 to 254 characters, without NUL and lone surrogates.']
+    return ['resource_type', 'A resource type has 1 to 63 of a-z, 0-9, _, . and -, and begins with a letter.']
+  if (serviceResources.has(type))
+    return ['resource_type', `${type} is a type of the service. Choose another name.`]
+  if (id.length === 0 || id.length > 254 || id.includes('\0') || !id.isWellFormed())
+    return ['resource_id', 'An id has 1 to 254 characters, without NUL and lone surrogates.']
   return null
 }

@@ -30,7 +30,7 @@ import {
 } from './store.ts'
 
 const tag = 'Resources'
-const one = '/api/v1/resources/:type/:rid'
+const one = '/api/v1/resources/:resource_type/:resource_id'
 
 const resources = (deps: Deps) =>
   listing(deps, {

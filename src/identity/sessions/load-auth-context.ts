@@ -1,11 +1,17 @@
 import type { Config } from '../../config.ts'
 import type { Deps } from '../../deps.ts'
+import type { Read } from '../../platform/db/read.ts'
 import type { AuthContext, LoadAuthContext } from '../../platform/http/caller.ts'
 import type { SubjectType } from '../../policy-engine/evaluate/query.ts'
 import { findKeyContext } from '../api-keys/find-key-context.ts'
 import { loadImpersonation } from '../impersonation/load-impersonation.ts'
 import { channelsOn } from '../otp/channels.ts'
-import { type AuthContextRow, findAuthContext, findPendingAuthContext } from './store.ts'
+import {
+  type AuthContextRow,
+  findAuthContext,
+  findPendingAuthContext,
+  findRequesterContext,
+} from './store.ts'
 
 /** Reads the context of a token's bearer. The scope of `read` is exactly that tenant and person. */
 export const authContextLoader =
@@ -51,6 +57,14 @@ const impersonationOf = (context: AuthContext, actor: AuthContextRow): AuthConte
     membership: membershipOf(actor, actor.membership_id!)!,
   },
 })
+
+/** Reads the context of the requester of a stored call. */
+export const requesterLoader =
+  ({ clock, config }: Pick<Deps, 'clock' | 'config'>) =>
+  async (read: Read, bearer: { userId: string; sessionId: string; tenantId: string }) => {
+    const row = await findRequesterContext(read, { ...bearer, now: clock() })
+    return row && authContextOf(row, config)
+  }
 
 /** If one-time passwords are off, MFA is off for every person: they have no way to show a second factor. */
 const authContextOf = (row: AuthContextRow, config: Config): AuthContext => ({

@@ -70,18 +70,19 @@ const authContextRow = z.object({
 
 export type AuthContextRow = z.infer<typeof authContextRow>
 
-interface BearerKey {
-  userId: string
-  sessionId: string
-  tenantId: string
-  now: number
-}
+type BearerKey = { userId: string; sessionId: string; tenantId: string; now: number }
 
 /** Everything that a request needs to know about its bearer, in one query: session, person, tenant, membership, roles. */
-export function findAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
+export const findAuthContext = (tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> =>
+  withSession(tx, bearer, sql.fragment`ended_at is not null or expires_at <= ${moment(bearer.now)}`)
+
+/** The same for the requester of a stored call. Only a session that was revoked is over, not one that has ended. */
+export const findRequesterContext = (tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> =>
+  withSession(tx, bearer, sql.fragment`ended_at is not null and end_reason is distinct from 'logout'`)
+
+const withSession = (tx: Read, bearer: BearerKey, over: FragmentSqlToken) => {
   const session = sql.fragment`
-    select acr, amr, auth_time, second_factor_at, created_at as begun_at,
-           ended_at is not null or expires_at <= ${moment(bearer.now)} as over
+    select acr, amr, auth_time, second_factor_at, created_at as begun_at, ${over} as over
     from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`
   return authContextWith(tx, bearer, session)
 }

@@ -13,6 +13,7 @@ export type Purpose =
   | 'email-code'
   | 'magic-link'
   | 'idempotency'
+  | 'stored-call'
 
 /** Encrypts and computes keyed hashes with keys derived from SECRET_KEYS. The first key encrypts; all keys decrypt. */
 export interface Sealer {

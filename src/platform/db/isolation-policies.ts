@@ -94,6 +94,7 @@ export const frozenPolicies = [
   'sign_in_places system_all: all to bailiwick_system using true check true',
   'sign_in_places worker_all: all to bailiwick_worker using true check true',
   'signing_keys system_all: all to bailiwick_system using true check true',
+  'stored_calls worker_all: all to bailiwick_worker using true check true',
   'tenants system_erases: update to bailiwick_system using true check true',
   'tenants system_reads: select to bailiwick_system using true',
   'tenants worker_purges: delete to bailiwick_worker using (deleted_at IS NOT NULL)',
@@ -152,6 +153,8 @@ export const secretReaders: Record<string, string[]> = {
   'refresh_families.jti_hash': ['bailiwick_system'],
   'signing_keys.private_jwk_sealed': ['bailiwick_system'],
   'users.password_hash': ['bailiwick_system'],
+  // The API stores calls; a worker process with the API's role carries them out, and every worker seals them again.
+  'stored_calls.call_sealed': ['bailiwick_api', 'bailiwick_worker'],
   'webhooks.previous_secret_sealed': ['bailiwick_worker'],
   // The API copies it to previous_secret_sealed, and decrypts neither.
   'webhooks.secret_sealed': ['bailiwick_api', 'bailiwick_worker'],

@@ -65,6 +65,15 @@ export const sealedColumns: readonly SealedColumn[] = [
       context: ([application, key]) => `manifest.${application}.${key}`,
     }),
   ),
+  {
+    table: 'stored_calls',
+    key: ['tenant_id', 'id'],
+    keyType: 'uuid',
+    column: 'call_sealed',
+    purpose: 'stored-call',
+    role: 'worker',
+    context: ([tenantId, id]) => `${tenantId}.${id}`,
+  },
   ...['secret_sealed', 'previous_secret_sealed'].map(
     (column): SealedColumn => ({
       table: 'webhooks',

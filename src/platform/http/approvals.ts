@@ -5,6 +5,7 @@ import type { Tx } from '../db/transaction.ts'
 import { ApiError } from '../errors.ts'
 import { refusal } from './refusal.ts'
 import type { RequestInfo } from './request-info.ts'
+import type { StoredCall } from './stored-call.ts'
 
 /** The call that an approval is bound to. `body` is the validated body; null for a route without one. */
 export interface GuardedCall {
@@ -27,6 +28,12 @@ export interface GuardedCall {
   decisionId: string
   /** ms since 1970 */
   now: number
+  /** The status of a successful answer. */
+  httpStatus: number
+  /** The call to store, so that a worker carries it out when it is approved; null: the caller repeats it. */
+  stored: StoredCall | null
+  /** A worker carries out a stored call. */
+  later: boolean
 }
 
 /** The approval request for a refused call, as the caller sees it. */
@@ -35,6 +42,20 @@ export interface OpenRequest {
   status: 'pending' | 'approved'
   url: string
   expires_at: string
+}
+
+/** `isStored`: a worker carries the call out when the request is approved. */
+export interface OpenedRequest {
+  open: OpenRequest
+  isStored: boolean
+}
+
+/** 202: the call is stored, and carried out when it is approved. */
+export class Accepted {
+  readonly request: OpenRequest
+  constructor(request: OpenRequest) {
+    this.request = request
+  }
 }
 
 /** What the presented approval request means for this call, if the resource is the same. Null: it does not count. */
@@ -58,7 +79,7 @@ export interface Approvals {
    * Opens a request for the call, or gives the open one. Null when too few approvers are eligible: the call needs one,
    * or with `ownerRecovery` as many as the policy's quorum.
    */
-  request(tx: Tx, call: GuardedCall, gate: GatedDecision): Promise<OpenRequest | null>
+  request(tx: Tx, call: GuardedCall, gate: GatedDecision): Promise<OpenedRequest | null>
   /**
    * Consumes an approval in the transaction of its effect. Throws 403 `approval_invalid` when it was consumed before.
    */

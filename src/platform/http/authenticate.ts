@@ -7,6 +7,7 @@ import type { AuthContext, Caller, Claims } from './caller.ts'
 import { evaluate, resourceIn } from './decide.ts'
 import type { Loading } from './load-request.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
+import type { RequestInfo } from './request-info.ts'
 import type { Route } from './route.ts'
 import { viewRows } from './row-view.ts'
 import { spenderOf } from './verify-token.ts'
@@ -33,9 +34,22 @@ export async function authenticate(
   const auth = await loading
   assertAlive(claims.token, auth)
   if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo(route, claims, tenantId)
-  if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
+  assertNotEndedHere(auth, claims, tenantId)
   // Count only now: the token of an ended session must not use up its owner's calls.
   http.set(deps.budget.spend(spenderOf(claims)))
+  return enter(deps, http, route, { claims, tenantId, auth })
+}
+
+/**
+ * Enters the tenant of a request with a live auth context, and gives it with the tenant's policies. Throws 401, and for
+ * the path of another tenant 403 `tenant_mismatch` or 404.
+ */
+export async function enter(
+  deps: PathDeps,
+  http: RequestContext['http'],
+  route: DecidedRoute,
+  { claims, tenantId, auth }: { claims: Claims; tenantId: string; auth: AuthContext },
+): Promise<RequestContext> {
   if (route.scope !== 'token') assertInside(route, claims.tenantId, tenantId, auth)
   if (tenantId !== claims.tenantId) assertAllowedFromOutside(route, auth)
 
@@ -44,7 +58,7 @@ export async function authenticate(
   Object.assign(http.state, { userId: claims.userId, impersonatorId: impersonator?.id, tenantId, decisionId })
   const may: Caller['may'] = (resource) =>
     evaluate(deps, request, 'resource', resourceIn(request, resource)).decision.effect === 'allow'
-  const { requestInfo } = http.state
+  const requestInfo = http.state.requestInfo as RequestInfo
   const viewOfRows = () => viewRows(deps, request)
   const caller: Caller = {
     ...claims,
@@ -64,8 +78,13 @@ export async function authenticate(
   return request
 }
 
+/** 401: the session was ended in the tenant of the token. */
+export function assertNotEndedHere(auth: AuthContext, claims: Claims, tenantId: string): void {
+  if (auth.session.overHere && tenantId === claims.tenantId) throw sessionRevoked()
+}
+
 /** A temporary token is invalid after it was used, or when the sessions of its user ended. */
-function assertAlive(token: Caller['token'], auth: AuthContext | null): asserts auth is AuthContext {
+export function assertAlive(token: Caller['token'], auth: AuthContext | null): asserts auth is AuthContext {
   if (auth && !auth.user.isActive) throw token === 'key' ? tokenNotValid() : sessionRevoked()
   if (auth && !auth.session.over) return
   throw token === 'access' ? sessionRevoked() : tokenNotValid()

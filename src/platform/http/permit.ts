@@ -3,7 +3,14 @@ import type { Decision } from '../../policy-engine/evaluate/decision.ts'
 import type { Resource } from '../../policy-engine/evaluate/query.ts'
 import type { Tx } from '../db/transaction.ts'
 import type { ApiError } from '../errors.ts'
-import { approvalInvalid, approvalRequired, type GuardedCall, type Presented } from './approvals.ts'
+import {
+  Accepted,
+  approvalInvalid,
+  approvalRequired,
+  type GuardedCall,
+  type OpenedRequest,
+  type Presented,
+} from './approvals.ts'
 import { decide } from './decide.ts'
 import { type StepUp, stepUpDue, stepUpRequired } from './obligations.ts'
 import { deniedBecause, refusal } from './refusal.ts'
@@ -14,7 +21,7 @@ import { traceDecision } from './trace-requests.ts'
 export type Permit =
   | { effect: 'allow' /** the approval that is consumed with the change */; approvalId: string | null }
   | { effect: 'deny'; refusal: ApiError }
-  | { effect: 'require_approval'; refusal: ApiError }
+  | { effect: 'require_approval'; refusal: ApiError; accepted?: Accepted }
 
 export type Allowed = Permit & { effect: 'allow' }
 
@@ -68,8 +75,8 @@ export async function permitChange(
   if (decision.effect === 'allow') return withApproval(permit(request, decision), named)
 
   const ownerRecovery = isOwnerRecovery(request)
-  const open = await deps.approvals.request(tx, call, { resource, decision, ownerRecovery })
-  if (open) return { effect: 'require_approval', refusal: approvalRequired(decision, decisionId, open) }
+  const opened = await deps.approvals.request(tx, call, { resource, decision, ownerRecovery })
+  if (opened) return waiting(opened, call, approvalRequired(decision, decisionId, opened.open))
   if (!ownerRecovery) return denyBecause(request, 'no_eligible_approver', decision)
   // A lone owner could otherwise never repair policies that require an approval for repairing policies.
   const withoutOthers = decide(deps, request, 'resource', resource, { approval, othersCanApprove: false })
@@ -77,6 +84,17 @@ export async function permitChange(
     ? denyBecause(request, 'no_eligible_approver', withoutOthers)
     : permit(request, withoutOthers)
 }
+
+/** A stored call is accepted; when a worker carries one out, it is refused as any other. */
+const waiting = (
+  { open, isStored }: OpenedRequest,
+  { stored, later }: GuardedCall,
+  refusal: ApiError,
+): Permit => ({
+  effect: 'require_approval',
+  refusal,
+  ...(stored && isStored && !later && { accepted: new Accepted(open) }),
+})
 
 const isAbout = (presented: NonNullable<Presented>, { type, id }: Resource) =>
   presented.resource.type === type && presented.resource.id === id

@@ -64,6 +64,11 @@ function parse(bytes: Buffer): unknown {
   } catch {
     throw parseError('The body is not valid UTF-8.')
   }
+  return parseText(text)
+}
+
+/** The value of a JSON body; `{}` for an empty one. Throws 400 `parse_error`. */
+export function parseText(text: string): unknown {
   if (text.trim() === '') return {}
   if (nesting(text) > maxDepth) throw parseError(`The body can be nested ${maxDepth} levels deep at most.`)
   let value: unknown

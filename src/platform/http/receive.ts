@@ -27,6 +27,7 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
       const ifMatch = precondition(http, route)
       const approvalId = namedApproval(http, route)
       const idempotencyKey = readKey(http, route)
+      const respondAsync = prefersAsync(http)
       const { params } = http
       const text = () => bodyText(http)
       const bearer = () => bearerToken(http)
@@ -38,6 +39,7 @@ export function receiver(route: Route): (http: Context) => Promise<Received> {
           ifMatch,
           approvalId,
           idempotencyKey,
+          respondAsync,
           text,
           bearer,
           requestInfo: http.state.requestInfo,
@@ -56,7 +58,8 @@ export function validInput(received: Received): Input {
   return received.input
 }
 
-function parsed(schema: ZodType | undefined, value: unknown): unknown {
+/** Validates a value. Throws 400 with its faults. */
+export function parsed(schema: ZodType | undefined, value: unknown): unknown {
   if (!schema) return value
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -91,6 +94,13 @@ function precondition(http: Context, { method, versioned }: Route): Versions {
   if (versions !== null && !versioned) throw preconditionFailed()
   return versions
 }
+
+/** Whether `Prefer` has `respond-async` (RFC 7240 §4.1). Other preferences are ignored. */
+const prefersAsync = (http: Context): boolean =>
+  http
+    .get('prefer')
+    .split(',')
+    .some((preference) => /^\s*respond-async\s*(;|=|$)/i.test(preference))
 
 /** Reads `Approval-Request` for actions that can require an approval. Throws 400 when it is not an id. */
 function namedApproval(http: Context, { action }: Route): string | null {

@@ -23,11 +23,13 @@ export type Input = Omit<RouteInput<unknown, unknown, Caller>, 'caller'> & {
   approvalId: string | null
   /** From `Idempotency-Key`; null where the route does not honour it. */
   idempotencyKey: string | null
+  /** From `Prefer: respond-async` (RFC 7240): a call that needs an approval is stored, and carried out when it is approved. */
+  respondAsync: boolean
 }
 
 /** A request with a known caller. The steps of request-path.ts work on it. */
 export interface RequestContext {
-  readonly http: Context
+  readonly http: Pick<Context, 'path' | 'set'> & { state: Record<string, unknown> }
   readonly route: DecidedRoute
   readonly caller: Caller
   /** The tenant's policies at the revision that was read with the caller; null outside any tenant. */

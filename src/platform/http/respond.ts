@@ -1,9 +1,14 @@
 import type { Context } from 'koa'
+import { Accepted } from './approvals.ts'
 import { entityTag, Versioned } from './etag.ts'
 import type { Route } from './route.ts'
 
 /** Writes the answer: status, ETag, caching, JSON. The answer to a PUT has no ETag (RFC 9110 §9.3.4). */
 export function respond(http: Context, route: Route, answer: unknown): void {
+  if (answer instanceof Accepted) {
+    accept(http, answer)
+    return
+  }
   const versioned = answer instanceof Versioned
   if (versioned && route.method !== 'PUT') http.set('ETag', entityTag(answer.version))
   else if (route.versioned && route.method === 'GET')
@@ -13,6 +18,13 @@ export function respond(http: Context, route: Route, answer: unknown): void {
   if (route.status === 204) return
   http.type = 'application/json; charset=utf-8'
   http.body = JSON.stringify(versioned ? answer.body : answer)
+}
+
+function accept(http: Context, { request }: Accepted): void {
+  http.status = 202
+  http.set({ Location: request.url, 'Preference-Applied': 'respond-async', 'Cache-Control': 'no-store' })
+  http.type = 'application/json; charset=utf-8'
+  http.body = JSON.stringify({ approval_request: request })
 }
 
 /** The answer with a changed body and the same version. */

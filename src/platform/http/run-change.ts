@@ -8,6 +8,7 @@ import { type Allowed, assertAllowed, permit, permitChange } from './permit.ts'
 import type { RepeatableCall } from './repeatable-call.ts'
 import type { PathDeps, RequestContext } from './request-context.ts'
 import { type AnyInput, type Changing, overtaken } from './route.ts'
+import type { StoredCall } from './stored-call.ts'
 
 interface Change {
   route: Changing
@@ -16,6 +17,10 @@ interface Change {
   approvalId: string | null
   /** From `Idempotency-Key`; null without one. */
   repeatable: RepeatableCall | null
+  /** The call to store, if it needs an approval; null where the caller does not prefer it, or it cannot be stored. */
+  stored: StoredCall | null
+  /** It is a stored call that is carried out. */
+  later: boolean
 }
 
 const maxTries = 5
@@ -36,6 +41,7 @@ async function decideAndChange(deps: PathDeps, request: RequestContext, change: 
     if (first) return { permitted, answer: repeated(request, first) }
     return { permitted, answer: await actAndConsume(tx, deps, request, change, { loaded, permitted }) }
   })
+  if ('accepted' in done.permitted && done.permitted.accepted) return done.permitted.accepted
   assertAllowed(done.permitted)
   return done.answer
 }
@@ -48,6 +54,7 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, change:
     const { first, loaded, permitted } = await inTenant(deps.db, caller, (tx) =>
       loadAndDecide(tx, deps, request, change),
     )
+    if ('accepted' in permitted && permitted.accepted) return permitted.accepted
     assertAllowed(permitted)
     if (first) return repeated(request, first)
     const prepared = await route.prepare?.(loaded, input)
@@ -72,14 +79,10 @@ function repeated({ http }: RequestContext, first: { answer: unknown }): unknown
 }
 
 /** Also gives the answer of the first call, if this one repeats it: the caller needs the permission still. */
-async function loadAndDecide(
-  tx: Tx,
-  deps: PathDeps,
-  request: RequestContext,
-  { route, input, approvalId, repeatable }: Change,
-) {
+async function loadAndDecide(tx: Tx, deps: PathDeps, request: RequestContext, change: Change) {
+  const { route, input, approvalId, repeatable } = change
   const first = repeatable ? await repeatable.find(tx) : null
-  const call = guardedCall(request, input)
+  const call = guardedCall(request, change)
   // Lock the approval first: of two calls with the same approval, the second waits here and then finds it used.
   const presented = approvalId === null || first ? null : await deps.approvals.find(tx, call, approvalId)
   const loaded = route.load ? await route.load(tx, input) : undefined
@@ -106,19 +109,23 @@ async function actAndConsume(
   tx: Tx,
   deps: PathDeps,
   request: RequestContext,
-  { route, input, repeatable }: Change,
+  change: Change,
   decided: { loaded: unknown; permitted: Allowed; prepared?: unknown },
 ): Promise<unknown> {
+  const { route, input, repeatable } = change
   const answer = await route.act(tx, input, decided.loaded, decided.prepared)
   const { approvalId } = decided.permitted
   if (answer === overtaken) return answer
-  if (approvalId !== null) await deps.approvals.consume(tx, guardedCall(request, input), approvalId)
+  if (approvalId !== null) await deps.approvals.consume(tx, guardedCall(request, change), approvalId)
   repeatable?.store(tx, answer)
   return answer
 }
 
 /** The call that an approval is bound to. */
-function guardedCall({ http, route, caller, now }: RequestContext, { body }: AnyInput): GuardedCall {
+function guardedCall(
+  { http, route, caller, now }: RequestContext,
+  { input: { body }, stored, later }: Change,
+): GuardedCall {
   const { tenantId, userId, auth, requestInfo, decisionId } = caller
   return {
     tenantId,
@@ -136,5 +143,8 @@ function guardedCall({ http, route, caller, now }: RequestContext, { body }: Any
     shownBody: route.body ? (route.shownBody?.(body) ?? body) : null,
     decisionId,
     now,
+    httpStatus: route.status,
+    stored,
+    later,
   }
 }

@@ -6,6 +6,7 @@ import { repeatableCall } from './repeatable-call.ts'
 import type { Input, PathDeps, RequestContext } from './request-context.ts'
 import type { AnyInput } from './route.ts'
 import { runChange } from './run-change.ts'
+import { storedCallOf } from './stored-call.ts'
 
 /**
  * Runs the functions of a route, each after the decision it needs, and gives their answer. Throws the decision's
@@ -38,6 +39,8 @@ export async function runRoute(
         route,
         input: routeInput,
         approvalId: input.approvalId,
+        stored: storedCallOf(request, input),
+        later: false,
         repeatable:
           input.idempotencyKey === null
             ? null

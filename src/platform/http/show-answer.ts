@@ -1,3 +1,4 @@
+import { Accepted } from './approvals.ts'
 import { decide, shownResource } from './decide.ts'
 import { DecidedPage } from './lists.ts'
 import { applyObligations } from './obligations.ts'
@@ -9,6 +10,7 @@ import { viewRows } from './row-view.ts'
 /** The part of an answer that the caller can see: denied rows are left out, masked fields are null. Throws 401, 403. */
 export async function showAnswer(deps: PathDeps, request: RequestContext, answer: unknown): Promise<unknown> {
   if (answer instanceof DecidedPage) return answer.body
+  if (answer instanceof Accepted) return answer
   if (isPage(answer)) return { ...answer, results: await shownRows(deps, request, answer.results) }
   return mapBody(answer, (body) => shownObject(deps, request, body))
 }

@@ -40,7 +40,11 @@ function setOutcome(ctx: Context, span: Span, method: string) {
 }
 
 /** Adds a decision, with its phase and reasons, to the request's span, if there is one. */
-export function traceDecision(ctx: Context, phase: string, { effect, reasons }: Decision): void {
+export function traceDecision(
+  ctx: { state: Record<string, unknown> },
+  phase: string,
+  { effect, reasons }: Decision,
+): void {
   const span = ctx.state.span as Span | undefined
   span?.addEvent('decision', {
     'bailiwick.phase': phase,

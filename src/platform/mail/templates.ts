@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { approvalOutcomes as outcomes } from './approval-outcomes.ts'
 import { message, name } from './free-text.ts'
 import { keyTemplates } from './key-templates.ts'
 import { type Letter, letter } from './letter.ts'
@@ -196,19 +197,17 @@ export const templates = {
   ),
   approval_decided: template(
     {
-      outcome: z.enum(['approved', 'rejected', 'cancelled']),
+      outcome: z.enum(['approved', 'rejected', 'cancelled', 'executed', 'failed']),
       action: z.string(),
       tenantName: name,
       link: z.url(),
     },
     ({ outcome, action, tenantName, link }) =>
-      letter(`Your request was ${outcome}`, [
+      letter(`Your request ${outcomes[outcome].was}`, [
         'Hello,',
-        `Your request in “${tenantName}” (${action}) was ${outcome}:`,
+        `Your request in “${tenantName}” (${action}) ${outcomes[outcome].was}:`,
         { link },
-        outcome === 'approved'
-          ? 'Repeat exactly the same call with the id of the request in the header Approval-Request. It works once.'
-          : 'Nothing was changed.',
+        outcomes[outcome].next,
       ]),
   ),
   impersonated: template(

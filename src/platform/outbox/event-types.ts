@@ -84,7 +84,7 @@ export const eventTypes = {
   ),
   ...family(
     'authorization.approval',
-    ['requested', 'approved', 'rejected', 'cancelled', 'expired', 'executed'],
+    ['requested', 'approved', 'rejected', 'cancelled', 'expired', 'executed', 'failed'],
     z.strictObject({ approval_request_id: id }),
   ),
 }

@@ -61,4 +61,5 @@ export const eventTypes = [
   'authorization.approval_cancelled',
   'authorization.approval_expired',
   'authorization.approval_executed',
+  'authorization.approval_failed',
 ] as const

@@ -1,0 +1,89 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { readInTenant } from '../../platform/db/read.ts'
+import { inTenant } from '../../platform/db/transaction.ts'
+import { ApiError, notFound } from '../../platform/errors.ts'
+import { problemBody } from '../../platform/http/problem.ts'
+import type { Route } from '../../platform/http/route.ts'
+import {
+  isStorable,
+  runStoredCall,
+  type StoredCall,
+  type StoredDeps,
+} from '../../platform/http/stored-call.ts'
+import { nilUuid } from '../../platform/uuid.ts'
+import { notifyRequester } from './notify.ts'
+import { recordTransition } from './record-transition.ts'
+import type { ApprovalDeps } from './request-approval.ts'
+import { findRequest, type RequestRow } from './store.ts'
+import { deleteStoredCall, findStoredCall, markFailed } from './stored-call-store.ts'
+
+interface Approved {
+  tenantId: string
+  /** of the approval request */
+  id: string
+}
+
+/**
+ * Carries out the stored call of an approved request, as its requester. Does nothing for a request that is no longer
+ * approved, so running it twice has one effect: the approval is consumed in the transaction of the effect. A refusal is
+ * recorded with the request; any other error is thrown, to try again.
+ */
+export async function carryOut(
+  deps: StoredDeps & ApprovalDeps,
+  routes: readonly Route[],
+  approved: Approved,
+): Promise<void> {
+  const { tenantId, id } = approved
+  // The API role reads requests in the scope of their tenant.
+  const scope = { tenantId, userId: nilUuid }
+  const { request, call } = await readInTenant(deps.db, scope, async (read) => {
+    const [request, call] = await Promise.all([
+      findRequest(read, tenantId, id, deps.clock()),
+      findStoredCall(read, deps.sealer, approved),
+    ])
+    return { request, call }
+  })
+  if (request?.status !== 'approved' || request.execution_status !== 'pending' || !call) return
+  try {
+    await runStoredCall(deps, routeOf(routes, call), call, { tenantId, approvalId: id })
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    await recordFailure(deps, { ...approved, request, call, error })
+  }
+}
+
+/** The route of a stored call. 404 if this release does not have it. */
+function routeOf(routes: readonly Route[], call: StoredCall): Route {
+  const route = routes.find(({ method, path }) => method === call.method && path === call.route)
+  if (!route || !isStorable(route)) throw notFound()
+  return route
+}
+
+const isRefusal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.status < 500 && error.status !== 429
+
+interface Failure extends Approved {
+  request: RequestRow
+  call: StoredCall
+  error: ApiError
+}
+
+async function recordFailure(
+  deps: StoredDeps & ApprovalDeps,
+  { tenantId, id, request, call, error }: Failure,
+): Promise<void> {
+  const { requestInfo } = call
+  const { requestId } = requestInfo
+  const at = deps.clock()
+  const decisionId = randomUUIDv7()
+  const { requester_id: userId, requester_email: email } = request
+  await inTenant(deps.db, { tenantId, userId }, async (tx) => {
+    const problem = problemBody(error, requestId)
+    if (!(await markFailed(tx, tenantId, { id, decisionId, at, problem, httpStatus: error.status }))) return
+    await deleteStoredCall(tx, tenantId, id)
+    const person = { id: userId, email: email || null, type: 'user' as const }
+    const context = { tenantId, person, requestInfo, at }
+    await recordTransition(tx, context, { id, from: 'approved', to: 'failed' })
+    await notifyRequester(tx, deps, { request, tenantId, outcome: 'failed', requestId, at })
+  })
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import type { Sealer } from '../../platform/crypto/seal.ts'
+import type { Read } from '../../platform/db/read.ts'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+import type { StoredCall } from '../../platform/http/stored-call.ts'
+
+const idRow = z.object({ id: z.uuid() })
+const contextOf = (tenantId: string, id: string) => `${tenantId}.${id}`
+
+interface NewStoredCall {
+  tenantId: string
+  /** of the approval request */
+  id: string
+  call: StoredCall
+  at: number
+}
+
+/** Stores the call of a pending request, for a worker to carry out. False if the request is no longer pending. */
+export async function storeCall(
+  tx: Tx,
+  sealer: Sealer,
+  { tenantId, id, call, at }: NewStoredCall,
+): Promise<boolean> {
+  const marked = await tx.maybeOne(sql.type(idRow)`
+    update approval_requests set execution_status = 'pending'
+    where tenant_id = ${tenantId} and id = ${id} and status = 'pending' returning id`)
+  if (!marked) return false
+  const sealed = sealer.seal('stored-call', JSON.stringify(call), contextOf(tenantId, id))
+  tx.later(sql.unsafe`
+    insert into stored_calls (tenant_id, id, call_sealed, created_at)
+    values (${tenantId}, ${id}, ${sql.binary(sealed)}, ${sql.timestamp(new Date(at))})
+    on conflict do nothing`)
+  return true
+}
+
+/** The stored call of a request, or null. */
+export async function findStoredCall(
+  read: Read,
+  sealer: Sealer,
+  { tenantId, id }: Pick<NewStoredCall, 'tenantId' | 'id'>,
+): Promise<StoredCall | null> {
+  const row = await read.maybeOne(sql.type(z.object({ call_sealed: z.instanceof(Buffer) }))`
+    select call_sealed from stored_calls where tenant_id = ${tenantId} and id = ${id}`)
+  return row && JSON.parse(sealer.open('stored-call', row.call_sealed, contextOf(tenantId, id)))
+}
+
+/** Deletes the stored call of a request that ends, if there is one. */
+export async function deleteStoredCall(tx: Tx, tenantId: string, id: string): Promise<void> {
+  tx.later(sql.unsafe`delete from stored_calls where tenant_id = ${tenantId} and id = ${id}`)
+}
+
+/** approved → executed, because the stored call failed; false if it was carried out, or is no longer approved. */
+export async function markFailed(
+  tx: Tx,
+  tenantId: string,
+  failed: {
+    id: string
+    decisionId: string
+    at: number
+    problem: Record<string, unknown>
+    httpStatus: number
+  },
+): Promise<boolean> {
+  const at = sql.timestamp(new Date(failed.at))
+  const row = await tx.maybeOne(sql.type(idRow)`
+    update approval_requests set status = 'executed', executed_at = ${at}, executed_decision = ${failed.decisionId},
+      execution_status = 'failed', execution_http_status = ${failed.httpStatus},
+      execution_problem = ${sql.jsonb(failed.problem as never)}
+    where tenant_id = ${tenantId} and id = ${failed.id} and status = 'approved' and execution_status = 'pending'
+      and expires_at > ${at}
+    returning id`)
+  return row !== null
+}

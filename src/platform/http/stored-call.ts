@@ -1,0 +1,95 @@
+import type { Read } from '../db/read.ts'
+import { readInTenant } from '../db/read.ts'
+import type { Versions } from '../db/version.ts'
+import { assertAlive, assertNotEndedHere, enter } from './authenticate.ts'
+import type { AuthContext, Claims } from './caller.ts'
+import { decideRoute, logDecision } from './decide.ts'
+import { parseText } from './read-body.ts'
+import { parsed } from './receive.ts'
+import type { DecidedRoute, Input, PathDeps, RequestContext } from './request-context.ts'
+import type { RequestInfo } from './request-info.ts'
+import type { Route } from './route.ts'
+import { runChange } from './run-change.ts'
+
+/** A call as it was sent, to be carried out later. Sealed when it is stored. */
+export interface StoredCall {
+  method: string
+  /** The path of the route, with parameters as `:id`. */
+  route: string
+  path: string
+  params: Record<string, string>
+  /** The text of the body; empty without one. */
+  body: string
+  ifMatch: Versions
+  claims: Claims
+  requestInfo: RequestInfo
+}
+
+/**
+ * Whether a call of this route can be stored: a change inside one tenant, without secrets in its body or its answer.
+ * A stored body is read again by the same schema.
+ */
+export const isStorable = ({ kind, secret, shownBody, query, ...route }: Route): boolean =>
+  kind === 'change' && !secret && !shownBody && !query && !('into' in route && route.into)
+
+/** The call of a request, to be stored. Null if its route or its credentials cannot be used later. */
+export function storedCallOf({ http, route, caller }: RequestContext, input: Input): StoredCall | null {
+  const { userId, sessionId, familyId, tokenTenantId: tenantId, jti, token, subjectType } = caller
+  if (!input.respondAsync || token !== 'access' || caller.impersonator || !isStorable(route)) return null
+  const claims = { userId, sessionId, familyId, tenantId, jti, token, subjectType }
+  const { method, path } = route
+  const { params, ifMatch, requestInfo } = input
+  return { method, route: path, path: http.path, params, body: input.text(), ifMatch, claims, requestInfo }
+}
+
+/** What carrying out needs from the process. */
+export interface StoredDeps extends PathDeps {
+  /** As `loadAuthContext`; a session that its person or time has ended is enough, because the person asked before. */
+  loadRequester(
+    read: Read,
+    bearer: { userId: string; sessionId: string; tenantId: string },
+  ): Promise<AuthContext | null>
+}
+
+/**
+ * Carries out a stored call as its requester, decided anew by the policies of this moment. The approval is consumed in
+ * the transaction of the effect. Throws what the call would answer.
+ */
+export async function runStoredCall(
+  deps: StoredDeps,
+  route: Route,
+  call: StoredCall,
+  { tenantId, approvalId }: { tenantId: string; approvalId: string },
+): Promise<void> {
+  const { claims, requestInfo, params, ifMatch } = call
+  const scope = { ...claims, tenantId }
+  const auth = await readInTenant(deps.db, scope, (read) => deps.loadRequester(read, scope))
+  assertAlive(claims.token, auth)
+  assertNotEndedHere(auth, claims, tenantId)
+  const http = { path: call.path, state: { requestInfo }, set: () => undefined }
+  const request = await enter(deps, http, route as DecidedRoute, { claims, tenantId, auth })
+  try {
+    decideRoute(deps, request)
+    const input = {
+      params,
+      body: route.method === 'GET' ? undefined : parsed(route.body, parseText(call.body)),
+      query: undefined,
+      ifMatch,
+      approvalId,
+      idempotencyKey: null,
+      respondAsync: true,
+      text: () => call.body,
+      bearer: noBearer,
+      requestInfo,
+      caller: request.caller,
+    }
+    if (route.kind !== 'change') throw new Error('A stored call changes nothing')
+    await runChange(deps, request, { route, input, approvalId, repeatable: null, stored: call, later: true })
+  } finally {
+    await logDecision(deps, request)
+  }
+}
+
+function noBearer(): never {
+  throw new Error('A stored call has no token')
+}

@@ -1,0 +1,27 @@
+import { carryOut } from '../src/authorization/approvals/carry-out.ts'
+import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
+import { defineActor } from './actor.ts'
+import { limitPerTenant } from './tenant-concurrency.ts'
+
+const maxPerTenant = 2
+
+/**
+ * Carries out the stored calls of approved requests, as their requesters. It needs what the API needs: the databases of
+ * its roles. A request whose call cannot be carried out expires.
+ */
+export const execution = defineActor({
+  name: 'execution',
+  queue: 'execution',
+  concurrency: 4,
+  attempts: 20,
+  backoff: { first: 1_000, longest: 60_000 },
+  lockDuration: 30_000,
+  handler(deps) {
+    const limited = limitPerTenant(maxPerTenant)
+    return async ({ id, tenantId, message: { approval_request_id } }) => {
+      const { routes, ...service } = await deps.service()
+      await limited({ id, tenantId }, () => carryOut(service, routes, { tenantId, id: approval_request_id }))
+      await acknowledge(deps.db, { id, tenantId }, async () => undefined)
+    }
+  },
+})

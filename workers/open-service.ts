@@ -1,0 +1,52 @@
+import type { Logger } from 'pino'
+import { listRoutes } from '../src/app.ts'
+import type { ApprovalDeps } from '../src/authorization/approvals/request-approval.ts'
+import type { Config } from '../src/config.ts'
+import type { Deps } from '../src/deps.ts'
+import { authContextLoader, requesterLoader } from '../src/identity/sessions/load-auth-context.ts'
+import { openDeps } from '../src/open-deps.ts'
+import type { Route } from '../src/platform/http/route.ts'
+import type { StoredDeps } from '../src/platform/http/stored-call.ts'
+import { createMetrics } from '../src/platform/metrics/metrics.ts'
+import { version } from '../src/version.ts'
+
+/** The service inside a worker process: what carries out calls of the API without HTTP. */
+export type Service = StoredDeps & ApprovalDeps & { routes: readonly Route[] }
+
+/** Makes the service of a process from what the API has opened. */
+export function serviceOf(deps: Deps): Service {
+  const routes = listRoutes(deps, { ready: async () => undefined, drain: () => undefined })
+  return { ...deps, routes, loadAuthContext: authContextLoader(deps), loadRequester: requesterLoader(deps) }
+}
+
+/**
+ * Opens the service at its first use, because most worker processes never need it. The pools need DATABASE_API_URL and
+ * DATABASE_SYSTEM_URL.
+ */
+export function lazyService(config: Config, log: Logger, clock: () => number) {
+  let opening: ReturnType<typeof openDeps> | undefined
+  let made: Promise<Service> | undefined
+  const open = () => {
+    const publicUrl = () => config.PUBLIC_URL ?? ''
+    // Its pools have the names of the API's, so its metrics are apart from those of the process.
+    opening = openDeps({ config, log, publicUrl, clock, metrics: createMetrics(version) })
+    return opening.then(serviceOf)
+  }
+  return {
+    service(): Promise<Service> {
+      made ??= open().catch((error) => {
+        made = undefined
+        throw error
+      })
+      return made
+    },
+    async close(): Promise<void> {
+      const opened = await opening?.catch(() => undefined)
+      await opened?.close()
+    },
+  }
+}
+
+/** Whether the settings name the databases that carrying out calls needs. */
+export const canServe = ({ DATABASE_API_URL: api, DATABASE_SYSTEM_URL: system }: Config): boolean =>
+  Boolean(api && system)
