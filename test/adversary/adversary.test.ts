@@ -1,15 +1,19 @@
 import t from 'tap'
 import { attacks } from './attacks.ts'
+import { crossSite } from './cross-site.ts'
 import { crossTenant } from './cross-tenant.ts'
+import { expiry } from './expiry.ts'
 import { malformed } from './malformed.ts'
 import { mutated } from './mutation-run.ts'
 import { mutations } from './mutations.ts'
+import { privileges } from './privileges.ts'
 import { runAttack } from './run-attack.ts'
+import { secondFactors } from './second-factors.ts'
 
 // The part of `npm run adversary` that runs with every test. The other attacks repeat what single tests show, on every
 // route.
 
-for (const attack of [crossTenant, malformed])
+for (const attack of [crossTenant, malformed, crossSite, expiry, privileges, secondFactors])
   t.test(`${attack.about}: nothing is found`, async (t) => {
     const { attempts, findings } = await runAttack(attack, 'ci')
     t.same(findings, [])

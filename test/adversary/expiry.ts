@@ -1,5 +1,5 @@
 import type { Answer, Service } from '../helpers/service.ts'
-import { attemptLogin } from '../identity/otp/authenticator.ts'
+import { attemptLogin, changeRows } from '../identity/otp/authenticator.ts'
 import { type Attack, type Tally, unauthorized } from './attack.ts'
 import { collectCredentials } from './credentials.ts'
 
@@ -101,6 +101,20 @@ async function afterEnd(tally: Tally, service: Service) {
     )
   }
   const ada = await service.signUp()
+  await changeRows(service, `update users set is_active = false where id = '${ada.id}'`)
+  const refresh = { refresh: ada.refresh }
+  await tally.refuse(
+    'a deactivated person',
+    () => ada.get('/api/v1/users/me/'),
+    unauthorized('session_revoked'),
+  )
+  await tally.refuse(
+    'refresh of a deactivated person',
+    () => service.call('POST', '/api/v1/auth/refresh/', { body: refresh }),
+    [401],
+  )
+  await tally.refuse('login of a deactivated person', () => attemptLogin(service, ada), [401])
+  await changeRows(service, `update users set is_active = true where id = '${ada.id}'`)
   const { status } = await attemptLogin(service, { ...ada, password: `${ada.password} ` })
   tally.check(status === 401, 'a password is compared exactly as sent')
 }

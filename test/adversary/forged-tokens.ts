@@ -171,6 +171,7 @@ export async function forgeTokens(service: Service, ada: Client): Promise<Forger
     'no iss': await ours(without('iss')),
     'iss an array': await ours({ ...good, iss: [good.iss] }),
     'wrong aud': await ours({ ...good, aud: 'another' }),
+    'aud the service itself': await ours({ ...good, aud: good.iss }),
     'no aud': await ours(without('aud')),
     'aud an empty array': await ours({ ...good, aud: [] }),
     'duplicate exp, the later one past': await raw(`${JSON.stringify(good).slice(0, -1)},"exp":1}`),

@@ -12,9 +12,9 @@ const managers = `tenant:update member:create member:update service_account:crea
   service_account:delete role:create role:update role:delete department:create department:update department:delete
   invitation:create invitation:resend policy:create policy:update policy:delete attribute_definition:create
   attribute_definition:delete webhook:list webhook:create webhook:update webhook:delete webhook:test webhook:rotate
-  webhook:replay api_key:create api_key:rotate api_key:delete`
+  webhook:replay registered_resource:update registered_resource:delete api_key:create api_key:rotate api_key:delete`
 const readers = `service_account:list service_account:read invitation:list policy:list policy:read policy:test
-  attribute_definition:list event:list audit:list`
+  attribute_definition:list registered_resource:list event:list audit:list`
 const readersAndMembers = `decision:list decision:read decision:explain`
 const managersAndMembers = `invitation:cancel access:evaluate`
 const owners = `tenant:suspend tenant:activate tenant:archive tenant:delete member:impersonate`

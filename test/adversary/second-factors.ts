@@ -113,6 +113,11 @@ async function temporaryToken(tally: Tally, service: Service) {
     () => verify(service, half, codeAt(secret, service.now(), 1)),
     [401],
   )
+  await tally.refuse(
+    'a mailed code for a used temporary token',
+    () => service.call('POST', `${api}/auth/otp/email/send/`, { token: half, body: {} }),
+    [401],
+  )
   const next = (await attemptLogin(service, ada)).body.temporary_token
   await tally.refuse('a used code', () => verify(service, next, code), [400])
   await tally.refuse(
