@@ -30,9 +30,7 @@ export async function brokenBytes(
     const [what, bytes] = shapes[n % shapes.length]!
     const sent = n < shapes.length ? bytes : damage(bytes, next)
     const { answers } = await exchange(service.url, [sent], { ms: 250 })
-    const fault = answers.find(
-      ({ status, body }) => status >= 500 || body.includes('"current_tenant":{"id":'),
-    )
+    const fault = answers.find(({ status, body }) => status >= 500 || body.includes(email))
     if (fault && fault.status >= 500) tally.serverErrors++
     tally.count(`${what}, number ${n}`, fault ? `${fault.status} ${fault.body.slice(0, 200)}` : null)
   }

@@ -28,7 +28,6 @@ export async function collectCredentials(service: Service): Promise<Credentials>
   await enrol(service, young)
   const caller = await service.signUp()
   const { codes } = await expect(200, caller.post('/api/v1/auth/otp/static/generate/'))
-  await expect(200, caller.post('/api/v1/auth/otp/email/send/'))
   const enrolled = await service.signUp()
   const { secret } = await enrol(service, enrolled)
   await post(service, 'password/reset', { email: caller.email })
@@ -41,6 +40,7 @@ export async function collectCredentials(service: Service): Promise<Credentials>
     ? await expect(200, post(service, 'magic-link', { email: magic.email }))
     : undefined
   const fresh = await service.logIn(caller)
+  await expect(200, fresh.post('/api/v1/auth/otp/email/send/')) // its code works in this session only
   const [browser, waiting] = [openBrowser(service), openBrowser(service)]
   await browser.signIn(caller)
   await waiting.signIn(enrolled)

@@ -1,5 +1,6 @@
 import { type Answer, type Client, claimsOf, type Service, tokenIn } from '../helpers/service.ts'
 import { attemptLogin, codeAt, codeIn, enrol, longProven, requireMfa } from '../identity/otp/authenticator.ts'
+import { attemptPasskey, registerPasskey } from '../identity/passkeys/software-passkey.ts'
 import { expect } from '../tenancy/staff.ts'
 import { type Attack, type Tally, unauthorized } from './attack.ts'
 
@@ -19,6 +20,8 @@ export const secondFactors: Attack = {
       oldSession,
       removedFactor,
       strictTenantFromOutside,
+      demandAfterTheSignIn,
+      youngPasskey,
       codesAfterAReset,
     ])
       await attempt(tally, service)
@@ -203,6 +206,25 @@ async function strictTenantFromOutside(tally: Tally, service: Service) {
   await tally.refuse('enter a strict tenant by password', enter(thief, strict), factorDue)
   const login = await attemptLogin(service, owner, { tenant_id: strict })
   tally.check(login.body.access === undefined, 'log in to a strict tenant by password')
+}
+
+/** A tenant that begins to require a second factor: the next refresh asks for it. */
+async function demandAfterTheSignIn(tally: Tally, service: Service) {
+  const ada = await service.signUp()
+  await requireMfa(service, ada.tenantId)
+  const use = () => service.call('POST', `${api}/auth/refresh/`, { body: { refresh: ada.refresh } })
+  await tally.refuse('a refresh into a tenant that now is strict', use, factorDue)
+}
+
+async function youngPasskey(tally: Tally, service: Service) {
+  const { owner, strict } = await strictOwner(service)
+  const thief = await service.logIn(owner)
+  const { authenticator } = await registerPasskey(service, thief)
+  const { body } = await attemptPasskey(service, authenticator, { tenant_id: strict })
+  tally.check(body.access === undefined, 'a young passkey completes no sign-in to a strict tenant')
+  const elsewhere = await attemptPasskey(service, authenticator)
+  const weak = elsewhere.body.access === undefined || claimsOf(elsewhere.body.access).acr === 'aal1'
+  tally.check(weak, 'a young passkey signs in to aal1 only')
 }
 
 /** Whoever reads the mailbox resets the password: a code to the same mailbox is no second factor then. */
