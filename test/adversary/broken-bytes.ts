@@ -15,7 +15,7 @@ const login = '/api/v1/auth/login/'
 export async function brokenBytes(
   tally: Tally,
   service: Service,
-  { access }: Client,
+  { access, email }: Client,
   count: number,
 ): Promise<void> {
   const bearer = `Authorization: Bearer ${access}${crlf}`
