@@ -12,7 +12,8 @@ export const secondFactors: Attack = {
   name: 'factors',
   about: 'a thief with the password, a session or a mailbox against the rules of second factors',
   async run(stage, tally) {
-    const service = await stage.fresh({ env: { RATE_LIMIT_ENABLED: 'false' } })
+    const env = { RATE_LIMIT_ENABLED: 'false', MAGIC_LINK_ENABLED: 'true' }
+    const service = await stage.fresh({ env })
     for (const attempt of [
       thiefEnrolsAFactor,
       codeOfAnotherSignIn,
@@ -22,6 +23,7 @@ export const secondFactors: Attack = {
       strictTenantFromOutside,
       demandAfterTheSignIn,
       youngPasskey,
+      magicLinkOfAnother,
       codesAfterAReset,
     ])
       await attempt(tally, service)
@@ -225,6 +227,19 @@ async function youngPasskey(tally: Tally, service: Service) {
   const elsewhere = await attemptPasskey(service, authenticator)
   const weak = elsewhere.body.access === undefined || claimsOf(elsewhere.body.access).acr === 'aal1'
   tally.check(weak, 'a young passkey signs in to aal1 only')
+}
+
+/** A link that somebody else asked for, or that is read by somebody else, logs nobody in. */
+async function magicLinkOfAnother(tally: Tally, service: Service) {
+  const { email } = await service.register()
+  const ask = () => service.call('POST', `${api}/auth/magic-link/`, { body: { email } })
+  const { nonce } = await expect(200, ask())
+  const token = tokenIn(await service.mailTo(email, 'log in'))
+  const confirm = (other: string) => () =>
+    service.call('POST', `${api}/auth/magic-link/confirm/`, { body: { token, nonce: other } })
+  const forged = nonce.startsWith('A') ? `B${nonce.slice(1)}` : `A${nonce.slice(1)}`
+  await tally.refuse('a magic link with a wrong nonce', confirm(forged), [400])
+  await tally.refuse('the link after a wrong nonce', confirm(nonce), [400])
 }
 
 /** Whoever reads the mailbox resets the password: a code to the same mailbox is no second factor then. */
