@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Attack } from './attack.ts'
-import type { Mutation } from './mutation.ts'
+import type { Edit, Mutation } from './mutation.ts'
 import { mutations } from './mutations.ts'
 
 // npm run adversary -- --mutations: makes one mistake after the other in a copy of the checkout, and runs the attacks that
@@ -45,18 +45,20 @@ export async function applyMutations(
 }
 
 /** The text of a file with the mistake in it; null if the file does not contain what is to be replaced exactly once. */
-export async function mutated({ file, find, replace }: Mutation): Promise<string | null> {
+export async function mutated({ file, find, replace }: Edit): Promise<string | null> {
   const text = await readFile(join(root, file), 'utf8').catch(() => '')
   return text.split(find).length === 2 ? text.replace(find, () => replace) : null
 }
 
 /** The first finding of the attacks; null if there is none. */
 async function tryMutation(copy: string, mutation: Mutation): Promise<string | null> {
-  const text = await mutated(mutation)
-  if (text === null)
-    throw new Error(`"${mutation.find}" is not exactly once in ${mutation.file}: correct mutations.ts`)
-  const path = join(copy, mutation.file)
-  await writeFile(path, text)
+  const edits = [mutation, ...(mutation.also ? [mutation.also] : [])]
+  for (const edit of edits) {
+    const text = await mutated(edit)
+    if (text === null)
+      throw new Error(`"${edit.find}" is not exactly once in ${edit.file}: correct mutations.ts`)
+    await writeFile(join(copy, edit.file), text)
+  }
   try {
     const args = ['src/entry.cjs', 'adversary', '--part', '--first', '--only', mutation.attacks.join()]
     const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -69,6 +71,6 @@ async function tryMutation(copy: string, mutation: Mutation): Promise<string | n
     if (code === 0) return null
     return (/FOUND (.*)/.exec(output)?.[1] ?? output.trim()).split('\n')[0]!.slice(0, 150)
   } finally {
-    await cp(join(root, mutation.file), path)
+    for (const { file } of edits) await cp(join(root, file), join(copy, file))
   }
 }

@@ -17,6 +17,11 @@ export const tenantsMutations: readonly Mutation[] = [
     find: `  if (offer.status === 'expired' || offer.expires_at <= clock()) throw invitationExpired()
 `,
     replace: '',
+    also: {
+      file: 'src/tenancy/invitations/store.ts',
+      find: "and id = ${accepted.id} and status = 'pending' and expires_at > ${at}",
+      replace: "and id = ${accepted.id} and status = 'pending'",
+    },
   },
   {
     what: 'admins change owners',
