@@ -7,6 +7,7 @@ import { expiry } from './expiry.ts'
 import { extraFields } from './extra-fields.ts'
 import { guessing } from './guessing.ts'
 import { jwtMatrix } from './jwt-matrix.ts'
+import { keys } from './keys.ts'
 import { malformed } from './malformed.ts'
 import { privileges } from './privileges.ts'
 import { races } from './races.ts'
@@ -26,6 +27,7 @@ export const attacks: readonly Attack[] = [
   verbSweep,
   jwtMatrix,
   credentialKinds,
+  keys,
   crossSite,
   secondFactors,
   expiry,

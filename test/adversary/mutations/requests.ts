@@ -39,20 +39,6 @@ export const requestsMutations: readonly Mutation[] = [
     replace: '`Path=/; SameSite=Strict',
   },
   {
-    what: 'a waiting cookie opens the account',
-    attacks: ['cross-site'],
-    file: 'src/console/credentials.ts',
-    find: "token: 'otp_pending' }",
-    replace: "token: 'access' }",
-  },
-  {
-    what: 'a sign-out leaves the cookie',
-    attacks: ['cross-site'],
-    file: 'src/console/routes.ts',
-    find: "if (hash) await asSystem(deps.db, 'a cookie names its person and tenant', (tx) => deleteHeld(tx, hash))",
-    replace: '',
-  },
-  {
     what: 'NUL is passed to the database',
     attacks: ['malformed'],
     file: 'src/platform/http/read-body.ts',
