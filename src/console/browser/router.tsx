@@ -4,8 +4,7 @@ import { Crashed, Missing, Root } from './frame/root.tsx'
 
 // The pages of an area come in one file: fewer, larger files compress better, and the next page is there at once.
 const loadAccount = () => import('./pages/account.ts')
-const loadPeople = () => import('./pages/people.ts')
-const loadOversight = () => import('./pages/oversight.ts')
+const loadOrganisation = () => import('./pages/organisation.ts')
 const loadRules = () => import('./pages/rules.ts')
 
 const root = createRootRoute({ component: Root, notFoundComponent: Missing })
@@ -14,7 +13,7 @@ const getParentRoute = () => root
 const home = createRoute({
   getParentRoute,
   path: '/',
-  component: lazyRouteComponent(() => import('./overview/home.tsx'), 'Home'),
+  component: lazyRouteComponent(loadOrganisation, 'Home'),
 })
 
 const account = createRoute({
@@ -42,48 +41,48 @@ const members = createRoute({
   getParentRoute,
   path: '/members',
   validateSearch: strings,
-  component: lazyRouteComponent(loadPeople, 'MembersPage'),
+  component: lazyRouteComponent(loadOrganisation, 'MembersPage'),
 })
 
 const invitations = createRoute({
   getParentRoute,
   path: '/invitations',
   validateSearch: strings,
-  component: lazyRouteComponent(loadPeople, 'InvitationsPage'),
+  component: lazyRouteComponent(loadOrganisation, 'InvitationsPage'),
 })
 
 const roles = createRoute({
   getParentRoute,
   path: '/roles',
   validateSearch: strings,
-  component: lazyRouteComponent(loadPeople, 'RolesPage'),
+  component: lazyRouteComponent(loadOrganisation, 'RolesPage'),
 })
 
 const departments = createRoute({
   getParentRoute,
   path: '/departments',
-  component: lazyRouteComponent(loadPeople, 'DepartmentsPage'),
+  component: lazyRouteComponent(loadOrganisation, 'DepartmentsPage'),
 })
 
 const audit = createRoute({
   getParentRoute,
   path: '/audit',
   validateSearch: strings,
-  component: lazyRouteComponent(loadOversight, 'AuditPage'),
+  component: lazyRouteComponent(loadOrganisation, 'AuditPage'),
 })
 
 const approvals = createRoute({
   getParentRoute,
   path: '/approvals',
   validateSearch: strings,
-  component: lazyRouteComponent(loadOversight, 'ApprovalsPage'),
+  component: lazyRouteComponent(loadOrganisation, 'ApprovalsPage'),
 })
 
 const request = createRoute({
   getParentRoute,
   path: '/approvals/$id',
   validateSearch: strings,
-  component: lazyRouteComponent(loadOversight, 'RequestPage'),
+  component: lazyRouteComponent(loadOrganisation, 'RequestPage'),
 })
 
 const policies = createRoute({
@@ -138,27 +137,27 @@ const webhooks = createRoute({
   getParentRoute,
   path: '/webhooks',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+  component: lazyRouteComponent(loadOrganisation, 'WebhooksPage'),
 })
 
 const webhook = createRoute({
   getParentRoute,
   path: '/webhooks/$id',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
+  component: lazyRouteComponent(loadOrganisation, 'WebhookPage'),
 })
 
 const events = createRoute({
   getParentRoute,
   path: '/events',
   validateSearch: strings,
-  component: lazyRouteComponent(() => import('./events/events-page.tsx'), 'EventsPage'),
+  component: lazyRouteComponent(loadOrganisation, 'EventsPage'),
 })
 
 const organisation = createRoute({
   getParentRoute,
   path: '/organisation',
-  component: lazyRouteComponent(() => import('./organisation/organisation-page.tsx'), 'OrganisationPage'),
+  component: lazyRouteComponent(loadOrganisation, 'OrganisationPage'),
 })
 
 export const router = createRouter({

@@ -1,1 +1,0 @@
-import{j as o}from"./part-S4EGQZMU.js";import{f as a,q as r}from"./part-7X5PCGEB.js";async function m(t,p){try{return await t(),o(p),!0}catch(e){if(a(e).code!=="approval_required")throw e;return o(r.approvalAsked,r.approvalAskedAbout),!1}}export{m as a};

@@ -1,1 +1,0 @@
-import{b as l}from"./part-7X5PCGEB.js";import{c as a}from"./part-AYHZPDM5.js";var e=a(l(),1);function s({label:t,value:o,options:i,onChange:r}){return(0,e.jsxs)("select",{className:"input","aria-label":t,value:o??"",onChange:n=>r(n.target.value),children:[(0,e.jsx)("option",{value:"",children:t}),i.map(([n,u])=>(0,e.jsx)("option",{value:n,children:u},n))]})}export{s as a};
