@@ -29,6 +29,8 @@ export function JsonEditor({
 }: Shown) {
   const host = useRef<HTMLDivElement>(null)
   const plain = useRef<HTMLTextAreaElement>(null)
+  /** What the editor told, and did not get back yet. */
+  const sent = useRef<string[]>([])
   const [editor, setEditor] = useState<Editor | null>(null)
   const latest = useRef({ text, onChange, complete, onReady })
   latest.current = { text, onChange, complete, onReady }
@@ -45,7 +47,10 @@ export function JsonEditor({
         label,
         listLabel: texts.suggestions,
         isReadOnly,
-        onChange: (next) => latest.current.onChange(next),
+        onChange: (next) => {
+          sent.current.push(next)
+          latest.current.onChange(next)
+        },
         complete: () => latest.current.complete,
       })
       host.current.hidden = false // an element that is hidden cannot be focused
@@ -61,7 +66,12 @@ export function JsonEditor({
       setEditor(null)
     }
   }, [label, isReadOnly])
-  useEffect(() => editor?.setText(text), [editor, text])
+  useEffect(() => {
+    // A text that comes back late must not replace what was typed since.
+    const at = sent.current.lastIndexOf(text)
+    sent.current.splice(0, at < 0 ? Number.POSITIVE_INFINITY : at)
+    if (at < 0) editor?.setText(text)
+  }, [editor, text])
   useEffect(() => editor?.setRemarks(remarks), [editor, remarks])
   return (
     <div className="code">
