@@ -24,6 +24,7 @@ await created(`${tenant}/roles/`, { name: 'Reader', permissions: [] })
 await created(`${tenant}/invitations/`, { email: 'guest@example.com', roles: ['member'] })
 await created('/api/v1/attribute-definitions/', { key: 'level', category: 'subject', data_type: 'integer' })
 const policy = await created('/api/v1/policies/', { name: 'Readers', effect: 'deny', actions: ['note:read'] })
+const program = await created('/api/v1/service-accounts/', { name: 'Billing' })
 const webhook = await created('/api/v1/webhooks/', { url: 'https://hooks.example.com/' })
 const people = await crowd(service.databases.superuser, { id: ada.tenantId, size: big, since: service.now() })
 await fillTenant(service, ada.tenantId, 10_000)
@@ -57,7 +58,7 @@ const samples: Record<string, string> = {
 interface Parameter {
   name: string
   in: string
-  schema: { enum?: string[] }
+  schema: { enum?: string[]; type?: string; format?: string }
 }
 const { paths } = (await service.call('GET', '/openapi.json')).body
 const lists = Object.entries<{ get?: { parameters?: Parameter[] } }>(paths).flatMap(([path, { get }]) => {
@@ -72,12 +73,16 @@ const addressOf = (path: string) =>
     .replace('/tenants/{id}', `/tenants/${ada.tenantId}`)
     .replace('/policies/{id}', `/policies/${policy}`)
     .replace('/webhooks/{id}', `/webhooks/${webhook}`)
+    .replace('/service-accounts/{id}', `/service-accounts/${program}`)
+
+const sampleOf = ({ type, format }: Parameter['schema']) =>
+  format === 'uuid' ? someone : type === 'boolean' ? 'true' : undefined
 
 function* queriesOf(parameters: Parameter[]): Generator<string> {
   yield ''
   for (const { name, schema } of parameters) {
     if (name === 'page_size' || name === 'cursor') continue
-    for (const value of schema.enum ?? [samples[name]]) {
+    for (const value of schema.enum ?? [samples[name] ?? sampleOf(schema)]) {
       if (value === undefined) throw new Error(`Give a sample of the parameter ${name}`)
       yield `?${name}=${encodeURIComponent(value)}`
     }
