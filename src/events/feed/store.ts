@@ -26,8 +26,9 @@ export async function listEventsAfter(
 ): Promise<FeedPage> {
   const above =
     after === 'newest'
-      ? sql.fragment`greatest(k.deleted_up_to, (
-          select coalesce(max(sequence), 0) from events where tenant_id = ${tenantId}) - ${limit - 1}::bigint)`
+      ? sql.fragment`greatest(k.deleted_up_to, coalesce((
+          select sequence from events where tenant_id = ${tenantId} and sequence is not null
+          order by sequence desc limit 1), 0) - ${limit - 1}::bigint)`
       : sql.fragment`coalesce(${after}, k.deleted_up_to)`
   const rows = await read.any(sql.type(row)`
     select k.deleted_up_to, ${eventColumns}
