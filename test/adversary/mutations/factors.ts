@@ -276,7 +276,7 @@ export const factorsMutations: readonly Mutation[] = [
   },
   {
     what: 'a magic link needs no nonce',
-    attacks: ['kinds'],
+    attacks: ['factors'],
     file: 'src/identity/magic-links/confirm-magic-link.ts',
     find: 'const right = isNonceOf(deps, token, nonce)',
     replace: 'const right = isNonceOf(deps, token, nonce) || true',
