@@ -24,17 +24,20 @@ export async function listEventsAfter(
   after: number | 'newest' | null,
   limit: number,
 ): Promise<FeedPage> {
-  const above =
+  const lastBefore =
     after === 'newest'
-      ? sql.fragment`greatest(k.deleted_up_to, coalesce((
+      ? sql.fragment`greatest(d.deleted_up_to, coalesce((
           select sequence from events where tenant_id = ${tenantId} and sequence is not null
           order by sequence desc limit 1), 0) - ${limit - 1}::bigint)`
-      : sql.fragment`coalesce(${after}, k.deleted_up_to)`
+      : sql.fragment`coalesce(${after}, d.deleted_up_to)`
+  // The position is a column of its own: compared with an expression, the index on sequence would only be walked.
   const rows = await read.any(sql.type(row)`
+    with k as materialized (
+      select d.deleted_up_to, ${lastBefore} as above
+      from (select coalesce((select deleted_up_to from event_sequences where tenant_id = ${tenantId}), 0) as deleted_up_to) d)
     select k.deleted_up_to, ${eventColumns}
-    from (select coalesce((select deleted_up_to from event_sequences where tenant_id = ${tenantId}), 0) as deleted_up_to) k
-    left join lateral (
-      select * from events where tenant_id = ${tenantId} and sequence > ${above}
+    from k left join lateral (
+      select * from events where tenant_id = ${tenantId} and sequence > k.above
       order by sequence limit ${limit}) e on true`)
   const events = rows.filter((row): row is z.infer<typeof withEvent> => row.id !== null)
   return {
