@@ -116,7 +116,8 @@ async function keepTokens(deps: Deps, http: Context, answer: unknown): Promise<u
     const { userId, until } = await actingOf(deps, access)
     const held = heldBefore(http)
     if (!held) throw new Error('Only a session can act as a member')
-    await asSystem(deps.db, reason, (tx) => recordImpersonation(tx, held.id, { userId, until }))
+    const noted = await asSystem(deps.db, reason, (tx) => recordImpersonation(tx, held, { userId, until }))
+    if (!noted) throw sessionMoved()
     return rest
   }
   if (typeof temporary !== 'string') return answer
@@ -124,6 +125,10 @@ async function keepTokens(deps: Deps, http: Context, answer: unknown): Promise<u
   await keepPending(deps, http, { pendingId, methods: rest.methods as string[] })
   return { ...rest, authenticated: false }
 }
+
+/** The cookie was moved to another tenant while the request was on its way. */
+const sessionMoved = () =>
+  new ApiError(409, 'invalid_state', 'This session entered another tenant in the meantime. Try again there.')
 
 /** Whom the token of an impersonation lets its person act as, and until when (ms since 1970). */
 async function actingOf({ signer, clock }: Deps, access: string): Promise<{ userId: string; until: number }> {

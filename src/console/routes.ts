@@ -118,7 +118,7 @@ const showState =
 const orAsSelf =
   (
     deps: Deps,
-    { id, impersonated_id: acting }: HeldRow,
+    { id, family_id, impersonated_id: acting }: HeldRow,
     read: Middleware,
     readSelf: Middleware,
   ): Middleware =>
@@ -128,7 +128,7 @@ const orAsSelf =
     } catch (error) {
       if (acting === null || !(error instanceof ApiError && [401, 403].includes(error.status))) throw error
       await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
-        recordImpersonation(tx, id, null),
+        recordImpersonation(tx, { id, family_id }, null),
       )
       return readSelf(ctx, next)
     }
@@ -141,7 +141,7 @@ const endImpersonation =
     const held = await heldBy(deps, ctx)
     if (held)
       await asSystem(deps.db, 'a cookie names its person and tenant', (tx) =>
-        recordImpersonation(tx, held.id, null),
+        recordImpersonation(tx, held, null),
       )
     return readSelf(ctx, next)
   }

@@ -64,16 +64,20 @@ export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise
     where id = ${id}`)
 }
 
-/** Notes whom the person of a cookie acts as, and until when (ms since 1970); null: nobody. As the system role. */
+/**
+ * Notes whom the person of a cookie acts as, and until when (ms since 1970); null: nobody. False, and nothing is noted,
+ * when the cookie stands for another chain by now, such as one of another tenant. As the system role.
+ */
 export async function recordImpersonation(
   tx: Tx,
-  id: string,
+  { id, family_id: familyId }: Pick<HeldRow, 'id' | 'family_id'>,
   acting: { userId: string; until: number } | null,
-): Promise<void> {
-  tx.later(sql.unsafe`
+): Promise<boolean> {
+  const noted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update console_sessions set impersonated_id = ${acting?.userId ?? null},
       impersonated_until = ${acting ? moment(acting.until) : null}
-    where id = ${id}`)
+    where id = ${id} and family_id = ${familyId} returning id`)
+  return noted !== null
 }
 
 /** Notes that the session of a cookie was checked. As the system role. */

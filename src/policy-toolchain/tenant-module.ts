@@ -29,7 +29,16 @@ export function textFault(text: string): ModuleFault | undefined {
   if (bytes > maxModuleBytes)
     return fault(1, 1, `A module can have at most 64 KiB; this one has ${bytes} bytes.`)
   if (!text.isWellFormed() || text.includes('\0')) return fault(1, 1, 'A module is UTF-8 text without NUL.')
-  return depthFault(text)
+  return annotationFault(text) ?? depthFault(text)
+}
+
+/**
+ * OPA reads the schemas that an annotation names, from the network and from files of the machine, and its messages quote
+ * them. No annotation reaches it: not a comment that could be one, wherever it stands.
+ */
+function annotationFault(text: string): ModuleFault | undefined {
+  const line = text.split('\n').findIndex((line) => /#.*METADATA/su.test(line))
+  return line < 0 ? undefined : fault(line + 1, 1, 'A module has no annotations: leave out "# METADATA".')
 }
 
 const fault = (line: number, column: number, detail: string): ModuleFault => ({ line, column, detail })

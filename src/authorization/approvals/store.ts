@@ -42,6 +42,8 @@ const requestRow = z.object({
   id: z.uuid(),
   status: z.enum(statuses),
   requester_id: z.uuid(),
+  /** Who made keys of the service account that asks: they hold its keys, so they must not decide. */
+  requester_keepers: z.array(z.uuid()),
   requester_email: z.string(),
   action: z.string(),
   resource_type: z.string(),
@@ -80,6 +82,8 @@ const columns = sql.fragment`
   r.id, r.status, r.requester_id, r.requester_email, r.action, r.resource_type, r.resource_id, r.digest, r.context,
   r.reason, r.gates, r.approvers, r.required_approvals, r.expires_at, r.decided_at, r.executed_at,
   r.execution_status, r.execution_http_status, r.execution_problem, r.created_at,
+  array(select distinct k.created_by from api_keys k
+        where k.tenant_id = r.tenant_id and k.account_id = r.requester_id) as requester_keepers,
   (select coalesce(jsonb_agg(jsonb_build_object(
             'approver', jsonb_build_object('id', v.approver_id, 'email', v.approver_email),
             'decision', v.decision, 'comment', v.comment, 'at', floor(extract(epoch from v.at) * 1000))
@@ -119,9 +123,12 @@ export interface Reader {
   roleIds: readonly string[]
 }
 
-// The reader has a role of each list, and is not the requester.
+// The reader has a role of each list, is not the requester, and made no key of it.
 const decidable = ({ userId, roleIds }: Reader) => sql.fragment`
   r.requester_id <> ${userId} and not exists (
+    select from api_keys k
+    where k.tenant_id = r.tenant_id and k.account_id = r.requester_id and k.created_by = ${userId})
+  and not exists (
     select from jsonb_array_elements(r.approvers) needed
     where not needed ?| ${sql.array(roleIds, 'text')})`
 
@@ -165,9 +172,16 @@ export function findRequest(tx: Read, tenantId: string, id: string, now: number)
     select ${columns} from ${requests(tenantId, now)} r where r.id = ${id}`)
 }
 
+/** Whether the person is the requester, or holds keys of the service account that is. */
+export const isRequester = (
+  { requester_id, requester_keepers }: Pick<RequestRow, 'requester_id' | 'requester_keepers'>,
+  userId: string,
+): boolean => requester_id === userId || requester_keepers.includes(userId)
+
 /** Whether the reader has the roles to decide the request and is not its requester. As {@link decidable}. */
-export const canDecide = ({ requester_id, approvers }: RequestRow, { userId, roleIds }: Reader): boolean =>
-  requester_id !== userId && approvers.every((needed) => needed.some((role) => roleIds.includes(role)))
+export const canDecide = (request: RequestRow, { userId, roleIds }: Reader): boolean =>
+  !isRequester(request, userId) &&
+  request.approvers.every((needed) => needed.some((role) => roleIds.includes(role)))
 
 /** Two calls with the same key are the same call. */
 export interface CallKey {

@@ -18,7 +18,10 @@ interface Eligibility {
   limit: number
 }
 
-/** Members who can approve now: active, with a role of each list, and not the requester; at most `limit`. */
+/**
+ * Members who can approve now: active, with a role of each list, not the requester, and without having made a key of
+ * it; at most `limit`.
+ */
 export function listEligible(
   tx: Tx,
   tenantId: string,
@@ -29,6 +32,8 @@ export function listEligible(
   return tx.any(sql.type(approver)`
     select m.user_id as id, m.email from memberships m join users u on u.id = m.user_id and u.is_active
     where m.tenant_id = ${tenantId} and m.status = 'active' and m.user_id <> ${requesterId}
+      and not exists (select from api_keys k where k.tenant_id = m.tenant_id and k.account_id = ${requesterId}
+                      and k.created_by = m.user_id)
       and m.id in (select mr.membership_id from membership_roles mr
                    where mr.tenant_id = ${tenantId} and mr.role_id = any(${sql.array(first, 'uuid')}))
       ${among}

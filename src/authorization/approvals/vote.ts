@@ -6,7 +6,7 @@ import { enqueue } from '../../platform/outbox/enqueue.ts'
 import { notifyRequester } from './notify.ts'
 import { readerOf } from './read-requests.ts'
 import { auditVote, contextOf, recordTransition } from './record-transition.ts'
-import { canDecide, findRequest, type RequestRow } from './store.ts'
+import { canDecide, findRequest, isRequester, type RequestRow } from './store.ts'
 import { deleteStoredCall } from './stored-call-store.ts'
 import { insertVote, listEligible, markApproved, markRejected } from './transition-store.ts'
 
@@ -46,7 +46,7 @@ export async function vote(
 }
 
 function assertCanVote(caller: Caller, request: RequestRow): void {
-  if (request.requester_id === caller.userId) throw selfApproval()
+  if (isRequester(request, caller.userId)) throw selfApproval()
   if (!canDecide(request, readerOf(caller))) throw notEligible()
 }
 

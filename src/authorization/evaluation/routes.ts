@@ -70,6 +70,7 @@ export const evaluationRoutes = (deps: Deps, objects: ObjectFinders): Route[] =>
       description:
         'AuthZEN 1.0, in the tenant of the token. A denial is 200 with `decision: false`. A subject of type `user` is a member, named by id or verified e-mail address; others are denied. Any other type belongs to your application: it has no roles, and only policies about everyone apply. Objects of this service are looked up in the tenant.',
       body: questionSchema,
+      loadsByKeys: true,
       status: 200,
       answer,
       load: (read, { caller, body }) => partsOf(read, caller, [body]),

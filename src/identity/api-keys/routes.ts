@@ -17,6 +17,7 @@ import { type AccountRow, findAccount } from '../../tenancy/members/account-stor
 import { assertGrantable, holderOf } from '../../tenancy/roles/grantable-roles.ts'
 import { lockRolesNamed } from '../../tenancy/roles/store.ts'
 import { accountResource } from '../../tenancy/service-accounts/account-schemas.ts'
+import { assertMayDescribe } from '../../tenancy/service-accounts/create-account.ts'
 import { lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
 import { createKey, keysWanted } from './create-key.ts'
@@ -69,8 +70,9 @@ const account: Owner = {
 }
 
 /** A key does what its account may do, so it takes all of that to make one. Throws 403. */
-async function assertHolds(tx: Tx, caller: Caller, { roles }: AccountRow): Promise<void> {
-  assertGrantable(holderOf(caller), await lockRolesNamed(tx, caller.tenantId, roles))
+async function assertHolds(tx: Tx, caller: Caller, account: AccountRow): Promise<void> {
+  assertGrantable(holderOf(caller), await lockRolesNamed(tx, caller.tenantId, account.roles))
+  assertMayDescribe(caller, account)
 }
 
 const keys = (deps: Deps, path: string, { wanted }: Owner) =>

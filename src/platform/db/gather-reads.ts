@@ -22,6 +22,8 @@ export function gatherReads(forRead: ForRead): Pool['readShared'] {
   const send = async (): Promise<void> => {
     const group = gathered
     gathered = []
+    // A full group went out before the end of its turn.
+    if (group.length === 0) return
     try {
       await forRead(async (connection) => {
         const outcomes = connection.sendAll(group.map(({ statements }) => statements))

@@ -181,6 +181,7 @@ function connectionOf(client: pg.PoolClient, answerMs: number): Connection {
     return { answers, error: lostConnection(error) }
   }
   const sendAll: Connection['sendAll'] = (lists) => {
+    if (lists.length === 0) return []
     for (const statements of lists) flushes.publish(statements)
     let late = false
     const timer = setTimeout(() => {

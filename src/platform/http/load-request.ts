@@ -32,15 +32,16 @@ export function loadRequest(
   // Keys and impersonations act in their own tenant alone: authenticate() refuses the path of another one.
   const isBound = claims.token === 'key' || claims.token === 'impersonation'
   const bearer = { ...claims, tenantId: isBound ? claims.tenantId : tenantId }
-  const by = 'input' in received && searches(received.input.query) ? 'read' : 'readShared'
-  const batch = new Batch(deps.db.api, { scope: bearer, by })
-  const auth = deps.loadAuthContext(batch, bearer)
   const load =
     'input' in received && 'load' in route && route.kind !== 'change'
       ? loadOf(route, { ...received.input, caller: bearer })
       : null
   const fromReplica = route.fromReplica && deps.db.replica !== undefined
-  const together = load && tenantId === claims.tenantId && !fromReplica ? load(batch) : null
+  const loadsAtOnce = load !== null && tenantId === claims.tenantId && !fromReplica
+  const canBeSlow = loadsAtOnce && 'input' in received && !loadsByKeys(route, received.input.query)
+  const batch = new Batch(deps.db.api, { scope: bearer, by: canBeSlow ? 'read' : 'readShared' })
+  const auth = deps.loadAuthContext(batch, bearer)
+  const together = loadsAtOnce ? load(batch) : null
   batch.send()
   // The route's rows are asked for before the caller is known. If they fail first, nothing awaits them yet.
   together?.catch(() => undefined)
@@ -74,9 +75,10 @@ type Params = Record<string, string>
 /** The parameters of a page: it is found by the key of its list. */
 const paging: ReadonlySet<string> = new Set(['page_size', 'cursor'])
 
-/** Whether a query has parameters that can make its read slow, such as a search. */
-const searches = (query: unknown) =>
-  Object.entries(query ?? {}).some(([name, value]) => value !== undefined && !paging.has(name))
+/** Whether a load finds a few rows by their keys: not with a search or a filter, nor with what a body can ask for. */
+const loadsByKeys = ({ method, loadsByKeys: said }: Route, query: unknown): boolean =>
+  (method === 'GET' || said === true) &&
+  Object.entries(query ?? {}).every(([name, value]) => value === undefined || paging.has(name))
 
 /** A load that rejects where it throws. */
 const loadOf =

@@ -66,6 +66,8 @@ interface Common<B extends ZodType, Q extends ZodObject, R extends ZodType> {
   applicationToken?: boolean
   /** What it loads is read from DATABASE_READ_URL, if that is set: it may be a moment old. Only for what is never changed. */
   fromReplica?: boolean
+  /** A POST loads a few rows by their keys, as a GET without a filter does: see `Pool.readShared`. */
+  loadsByKeys?: boolean
   /** The answer contains a token, code or secret. */
   secret?: boolean
   /**

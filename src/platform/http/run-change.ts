@@ -56,8 +56,10 @@ async function decideThenChange(deps: PathDeps, request: RequestContext, change:
     )
     if ('accepted' in permitted && permitted.accepted) return permitted.accepted
     assertAllowed(permitted)
-    if (first) return repeated(request, first)
+    if (first && !request.route.secret) return repeated(request, first)
     const prepared = await route.prepare?.(loaded, input)
+    // A secret is shown again only to a caller who could make one now.
+    if (first) return repeated(request, first)
     const scope = route.into ? { ...caller, tenantId: route.into(prepared) } : caller
     const act = () =>
       inTenant(deps.db, scope, async (tx) => {

@@ -19,7 +19,14 @@ export interface TenantModule {
 /** What came of an evaluation: findings, or `late` (time, memory) or `failed` (any other fault, or an input too long). */
 export type ModuleOutcome =
   | { findings: readonly string[] }
-  | { fault: 'late' | 'failed'; why: string /** a thread was terminated for it */; killed: boolean }
+  | {
+      fault: 'late' | 'failed'
+      why: string
+      /** The module ran too long, and its thread was terminated for it. */
+      killed: boolean
+      /** The thread was terminated for no fault of the module. */
+      isStuck?: boolean
+    }
 
 /** Evaluates modules of tenants in threads. */
 export interface ModulePool {
@@ -37,7 +44,7 @@ export interface ModulePool {
 const deadlineMs = 5
 // A thread that gets no CPU is not late. But a decision does not wait longer than this.
 const maxWaitMs = 100
-const maxStartMs = 2_000
+const maxStartMs = 500
 const maxLoadMs = 500
 const spares = 2
 const pauseMs = 100
@@ -65,10 +72,13 @@ export function createModulePool(): ModulePool {
   const fill = () => {
     while (threads.length <= spares) threads.push(startThread())
   }
-  const kill = (tenantId: string) => {
-    void threads.shift()?.worker.terminate()
+  const replace = (thread: Thread) => {
+    threads = threads.filter((one) => one !== thread)
+    void thread.worker.terminate()
     // Later, so that the request that found the thread late does not wait for the start of another one.
     setImmediate(fill)
+  }
+  const charge = (tenantId: string) => {
     const now = performance.now()
     const recent = [...(kills.get(tenantId) ?? []).filter((at) => now - at < longPauseMs), now]
     if (kills.size >= maxPaused) for (const each of [kills, pausedUntil]) each.clear()
@@ -81,8 +91,12 @@ export function createModulePool(): ModulePool {
       if (Buffer.byteLength(input) > maxInputBytes) return failed('the input is too long')
       if ((pausedUntil.get(tenantId) ?? 0) > performance.now()) return { ...late('paused'), killed: false }
       if (threads.length === 0) fill()
-      const outcome = evaluateIn(threads[0]!, module, input)
-      if ('fault' in outcome && outcome.killed) kill(tenantId)
+      const thread = threads.find(isReady) ?? threads[0]!
+      const outcome = evaluateIn(thread, module, input)
+      if (!('fault' in outcome)) return outcome
+      // A thread that does not start is nobody's fault, least of all that of the tenant who waits for it.
+      if (outcome.killed || outcome.isStuck) replace(thread)
+      if (outcome.killed) charge(tenantId)
       return outcome
     },
     async warm() {
@@ -114,12 +128,12 @@ function startThread(): Thread {
 function evaluateIn(thread: Thread, module: TenantModule, input: string): ModuleOutcome {
   const { worker, exchange, sent } = thread
   const { control } = exchange
-  if (!hasLeft(control, state.starting, maxStartMs)) return late('the thread did not start')
+  if (!hasLeft(control, state.starting, maxStartMs)) return stuck('the thread did not start')
   const next: NextModule = sent.has(module.key) ? { key: module.key } : module
   worker.postMessage(next)
   sent.add(module.key)
   exchange.post(input)
-  if (!hasLeft(control, state.posted, maxLoadMs)) return late('the module did not load')
+  if (!hasLeft(control, state.posted, maxLoadMs)) return stuck('the module did not load')
   if (!hasLeft(control, state.running, deadlineMs) && !isDoneInTime(exchange)) return late('it took too long')
   const answer = exchange.read()
   if (!('dropped' in answer)) return outcomeOf(answer)
@@ -127,6 +141,9 @@ function evaluateIn(thread: Thread, module: TenantModule, input: string): Module
   return evaluateIn(thread, module, input)
 }
 
+const isReady = ({ exchange: { control } }: Thread) => Atomics.load(control, 0) !== state.starting
+
+const stuck = (why: string) => ({ fault: 'late', why, killed: false, isStuck: true }) as const
 const late = (why: string) => ({ fault: 'late', why, killed: true }) as const
 const failed = (why: string) => ({ fault: 'failed', why, killed: false }) as const
 

@@ -113,3 +113,11 @@ export async function changeAccount(
     returning m.id`)
   return changed !== null
 }
+
+/** Whether a person made a key of a service account, which may be over by now. */
+export const hasMadeKeyOf = (
+  tx: Read,
+  { tenantId, accountId, userId }: { tenantId: string; accountId: string; userId: string },
+): Promise<boolean> =>
+  tx.exists(sql.unsafe`
+    select from api_keys where tenant_id = ${tenantId} and account_id = ${accountId} and created_by = ${userId}`)

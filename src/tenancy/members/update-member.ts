@@ -9,6 +9,7 @@ import { assertAmong } from '../../platform/http/etag.ts'
 import { requireDepartment } from '../departments/create-department.ts'
 import { assertGrantable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
 import type { RoleRow } from '../roles/store.ts'
+import { hasMadeKeyOf } from './account-store.ts'
 import { findRequestedRoles, requireManager } from './add-member.ts'
 import { checkAttributes } from './check-attributes.ts'
 import { assertCanChange, assertOwnerRemains } from './keep-owners.ts'
@@ -34,7 +35,7 @@ export async function updateMember(
   assertCanChange(caller, member)
   const roles = change.roles && (await findRequestedRoles(tx, tenantId, change.roles))
   if (member.kind === 'service_account') assertNoOwner(roles ?? [])
-  assertCanGrant(caller, member, roles ?? [], change)
+  assertCanGrant(caller, member, roles ?? [], change, await isKeptBy(tx, caller, member))
   if (change.attributes) await checkAttributes(tx, tenantId, change.attributes)
   if (!(await apply(tx, tenantId, member, roles, change, at))) return member
   if (member.roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
@@ -44,28 +45,39 @@ export async function updateMember(
   return changed
 }
 
+/** Whether the caller is a service account, and the member made a key of it: what it does for them, they do. */
+const isKeptBy = async (tx: Tx, { tenantId, userId, subjectType }: Caller, { user_id }: MemberRow) =>
+  subjectType === 'service_account' &&
+  user_id !== null &&
+  hasMadeKeyOf(tx, { tenantId, accountId: userId, userId: user_id })
+
 /**
  * Callers cannot grant permissions that they lack, nor raise their own. Policies read roles, department, manager and
  * attributes, so callers can add roles to themselves, or change their own department, manager or attributes, only with
- * the permission `policy:update`. Giving up own roles is always allowed.
+ * the permission `policy:update`. The same holds for the member whom they act as, for the maker of a key (`isKept`), and
+ * for department and attributes of service accounts, whose keys they can hold. Giving up own roles is always allowed.
  */
 export function assertCanGrant(
   caller: Caller,
   member: Pick<MemberRow, 'id' | 'user_id' | 'roles' | 'department_id' | 'manager_id' | 'attributes'>,
   roles: readonly RoleRow[],
   change: Pick<MemberChange, 'department_id' | 'manager_id' | 'attributes'>,
+  isKept = false,
 ): void {
   const giver = holderOf(caller)
   const added = roles.filter((role) => !member.roles.includes(role.name))
   assertGrantable(giver, added)
   const { department_id = member.department_id, attributes = member.attributes } = change
   const { manager_id = member.manager_id } = change
-  const raises =
-    added.length > 0 ||
+  const moves =
     department_id !== member.department_id ||
     manager_id !== member.manager_id ||
     !isDeepStrictEqual({ ...attributes }, { ...member.attributes })
-  if ((member.user_id ?? member.id) === caller.userId && raises && !holds(giver, 'policy:update'))
+  const holder = member.user_id ?? member.id
+  const isOwn = isKept || holder === caller.userId || holder === caller.impersonator?.id
+  const isAccount = member.user_id === null
+  const raises = (isOwn && (moves || added.length > 0)) || (isAccount && moves)
+  if (raises && !holds(giver, 'policy:update'))
     throw refused('You cannot change your own department, manager or attributes, or give yourself a role.')
 }
 

@@ -33,9 +33,14 @@ export interface GrantedRole {
   permissions: readonly string[]
 }
 
-/** Whether these roles have permissions that the giver lacks. Only owners can grant the role of an owner. */
+/**
+ * Whether these roles have permissions that the giver lacks. Only owners can grant the role of an owner, and only owners
+ * and admins that of an admin, which includes every permission of the applications; a key with scopes can grant neither.
+ */
 export function permitsMoreThan(giver: Holder, roles: readonly GrantedRole[]): boolean {
-  if (!isOwner(giver) && roles.some(({ is_system, name }) => is_system && name === 'owner')) return true
+  const grants = (role: SystemRole) => roles.some(({ is_system, name }) => is_system && name === role)
+  if (grants('owner') && !isOwner(giver)) return true
+  if ((grants('owner') || grants('admin')) && (!isManager(giver) || giver.scopes)) return true
   return lackedOf(giver, roles.flatMap(permissionsIn)).length > 0
 }
 

@@ -44,6 +44,7 @@ t.test('an event is in the feed as a CloudEvent with all its fields', async (t) 
         tenantid: owner.tenantId,
         sequence,
         actorid: owner.id,
+        impersonatorid: null,
         traceparent: headers.traceparent,
         data: { department_id: id },
       },
@@ -58,7 +59,17 @@ t.test('an event without actor and trace has null in these fields', async (t) =>
   const { results } = await page(owner)
   const created = results.find(({ type }: Event) => type === 'identity.user_created')
   t.strictSame(Object.keys(created).sort(), [
-    ...['actorid', 'data', 'datacontenttype', 'event_type', 'id', 'sequence', 'source', 'specversion'],
+    ...[
+      'actorid',
+      'data',
+      'datacontenttype',
+      'event_type',
+      'id',
+      'impersonatorid',
+      'sequence',
+      'source',
+      'specversion',
+    ],
     ...['subject', 'tenantid', 'time', 'traceparent', 'type'],
   ])
   t.equal(created.traceparent, null)

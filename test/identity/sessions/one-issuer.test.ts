@@ -15,14 +15,18 @@ const filesWith = (pattern: RegExp) =>
   [...sources].filter(([, text]) => pattern.test(text)).map(([name]) => name)
 const sessions = (name: string) => `src/identity/sessions/${name}.ts`
 
-t.test('one function signs access and refresh tokens, and one other signs temporary tokens', async (t) => {
+t.test('one file signs access and refresh tokens, and one other signs temporary tokens', async (t) => {
   t.strictSame(
     filesWith(/(?<!Math)\.sign\(/).sort(),
     ['src/platform/crypto/token-signer.ts', sessions('issue-tokens'), sessions('second-factor')].sort(),
   )
   const signed = (name: string) =>
     [...sources.get(sessions(name))!.matchAll(/\.sign\(\s*'(\w+)'/g)].map(([, kind]) => kind)
-  t.strictSame(signed('issue-tokens'), ['access', 'refresh'])
+  t.strictSame(signed('issue-tokens'), ['access', 'refresh', 'access'], 'the last one is of an impersonation')
+  t.strictSame(filesWith(/\bissueImpersonation\(/).sort(), [
+    'src/identity/impersonation/impersonate.ts',
+    sessions('issue-tokens'),
+  ])
   t.strictSame(signed('second-factor'), ['otp_pending'])
   t.strictSame(filesWith(/new SignJWT\b/), ['src/platform/crypto/token-signer.ts'])
 })

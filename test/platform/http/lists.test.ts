@@ -263,6 +263,7 @@ const asking: Record<string, { action: string; fields: Record<string, string[]> 
     fields: {
       action: ['action=tenant:read'],
       actor: [`actor_id=${ada.id}`],
+      'impersonator.id': [`impersonator_id=${ada.id}`],
       'target.id': [`target_id=${ada.id}`],
       at: ['created_at__gte=2026-01-01T00:00:00Z', 'created_at__lte=2026-01-01T00:00:00Z'],
     },
