@@ -149,6 +149,10 @@ t.test('what is no module of a sandbox is refused with its place', { skip }, asy
     [deny(`x := ${'['.repeat(40)}1${']'.repeat(40)}; x`), /nested 10 deep/],
     [`package policy\n#${'x'.repeat(64 * 1024)}`, /at most 64 KiB/],
     ['package policy\n\0', /NUL/],
+    [
+      `# METADATA\n# scope: package\n# schemas:\n#   - input: {"$ref": "file:///etc/passwd"}\n${deny('true')}`,
+      /has no annotations/,
+    ],
     ['}{', /unexpected/],
     ['', /empty module/],
   ]

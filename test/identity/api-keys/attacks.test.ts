@@ -1,5 +1,6 @@
 import t from 'tap'
 import { listRoutes } from '../../../src/app.ts'
+import { permissionsOf } from '../../../src/policy-engine/catalogue/actions.ts'
 import { rounds } from '../../helpers/rounds.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 import { expect, foundFirm } from '../../tenancy/staff.ts'
@@ -180,6 +181,23 @@ t.test('nobody makes a key that can do more than they can', async (t) => {
   await createOwnKey(service, plain)
 })
 
+t.test('a role with every permission of an admin grants no admin, and describes no program', async (t) => {
+  const { owner, path, hire, role } = await foundFirm(service)
+  const almost = await hire(await role(...permissionsOf('admin')))
+  const member = await hire('member')
+  const patched = await almost.patch(`${path}/members/${member.memberId}/`, { roles: ['member', 'admin'] })
+  t.match(patched, { status: 403, body: { code: 'permission_denied' } })
+
+  const { id: department } = await expect(201, owner.post(`${path}/departments/`, { name: 'Sales' }))
+  const clerks = await role('service_account:create', 'service_account:read', 'api_key:create')
+  const clerk = await hire(clerks)
+  const described = { name: 'Program', roles: [clerks], department_id: department }
+  t.match(await clerk.post('/api/v1/service-accounts/', described), {
+    status: 403,
+    body: { code: 'permission_denied', detail: /policy:update/ },
+  })
+})
+
 t.test('a policy may deny or gate keys, and gates the calls of a program', async (t) => {
   const { owner, path, hire } = await foundFirm(service)
   const approver = await hire('admin')
@@ -192,6 +210,9 @@ t.test('a policy may deny or gate keys, and gates the calls of a program', async
   const request = `/api/v1/approval-requests/${gated.body.approval_request.id}/`
   t.match((await expect(200, owner.get(request))).requester, { id: program.accountId, email: '' })
   t.match(await program.post(`${request}approve/`), notAllowed)
+  // The owner made its key, and could have asked with it.
+  t.match(await owner.post(`${request}approve/`), { status: 403, body: { code: 'self_approval_forbidden' } })
+  t.equal((await owner.get('/api/v1/approval-requests/pending/')).body.results.length, 0)
   await expect(200, approver.post(`${request}approve/`))
   const headers = { 'Approval-Request': gated.body.approval_request.id }
   t.equal(

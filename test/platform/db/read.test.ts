@@ -170,6 +170,14 @@ t.test(
   },
 )
 
+t.test('full groups of reads leave nothing behind that ends a later connection', async (t) => {
+  const pool = open(1)
+  const rows = await Promise.all(Array.from({ length: 64 }, () => readShared({ api: pool }, a, listRoles)))
+  t.equal(rows.flat().length, 64 * 3)
+  // Longer than a read may take.
+  await inTenant({ api: pool }, a, (tx) => tx.any(sql.unsafe`select pg_sleep(2.2)`))
+})
+
 t.test('a pool never opens more connections than its size, however many reads wait', async (t) => {
   const pool = open(2)
   const pid = sql.type(z.object({ pid: z.number() }))`select pg_backend_pid() as pid, pg_sleep(0.02)`
