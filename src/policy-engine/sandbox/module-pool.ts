@@ -44,7 +44,7 @@ export interface ModulePool {
 const deadlineMs = 5
 // A thread that gets no CPU is not late. But a decision does not wait longer than this.
 const maxWaitMs = 100
-const maxStartMs = 500
+const maxStartMs = 1_000
 const maxLoadMs = 500
 const spares = 2
 const pauseMs = 100
@@ -101,7 +101,7 @@ export function createModulePool(): ModulePool {
     },
     async warm() {
       fill()
-      await threads[0]?.started
+      await Promise.race(threads.map(({ started }) => started))
     },
     async close() {
       const ended = threads
