@@ -7,12 +7,12 @@ const self = `profile:read profile:update profile:delete password:change email_v
   otp_device:list otp_device:delete otp:send otp:verify passkey:list passkey:create passkey:update passkey:delete
   passkey:verify tenant:list tenant:create member:delete invitation:accept invitation:list_own
   approval_request:list approval_request:read approval_request:list_pending approval_request:approve
-  approval_request:reject approval_request:cancel`
+  approval_request:reject approval_request:cancel api_key:create api_key:rotate api_key:delete`
 const managers = `tenant:update member:create member:update service_account:create service_account:update
   service_account:delete role:create role:update role:delete department:create department:update department:delete
   invitation:create invitation:resend policy:create policy:update policy:delete attribute_definition:create
   attribute_definition:delete webhook:list webhook:create webhook:update webhook:delete webhook:test webhook:rotate
-  webhook:replay registered_resource:update registered_resource:delete api_key:create api_key:rotate api_key:delete`
+  webhook:replay registered_resource:update registered_resource:delete`
 const readers = `service_account:list service_account:read invitation:list policy:list policy:read policy:test
   attribute_definition:list registered_resource:list event:list audit:list`
 const readersAndMembers = `decision:list decision:read decision:explain`

@@ -150,10 +150,8 @@ export const sessionsMutations: readonly Mutation[] = [
     what: 'an ended session is not over',
     attacks: ['roles'],
     file: 'src/identity/sessions/store.ts',
-    find: `           ended_at is not null or expires_at <= \${moment(bearer.now)} as over
-`,
-    replace: `           expires_at <= \${moment(bearer.now)} as over
-`,
+    find: 'created_at as begun_at, ${over} as over',
+    replace: 'created_at as begun_at, false as over',
   },
   {
     what: 'a session is not that of the person',
