@@ -134,16 +134,20 @@ async function startProcess(
     spawned()
     if (name === 'api') await answering(url)
   }
-  const kill = async (signal: NodeJS.Signals) => {
+  const kill = (signal: NodeJS.Signals) => {
     isWanted = false
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exit = once(child, 'exit')
-    child.kill(signal)
-    await exit
+    return killed(child, signal)
   }
   ends.push(() => kill('SIGKILL'))
   await start()
   return { name, url, pid: () => child.pid!, kill, start }
+}
+
+async function killed(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill(signal)
+  await exit
 }
 
 async function answering(url: string): Promise<void> {
@@ -169,12 +173,7 @@ async function startRedis(ends: (() => Promise<unknown>)[]): Promise<Restartable
     child = spawn('redis-server', args, { stdio: 'ignore' })
     await sleep(500)
   }
-  const kill = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exit = once(child, 'exit')
-    child.kill(signal)
-    await exit
-  }
+  const kill = (signal: NodeJS.Signals) => killed(child, signal)
   ends.push(() => kill('SIGKILL'))
   await start()
   return { name: 'redis', url: `redis://127.0.0.1:${port}`, pid: () => child.pid!, kill, start }
