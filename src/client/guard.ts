@@ -52,7 +52,7 @@ export function createGuard({
       action: { name: access.action },
       resource: access.resource,
     }
-    // With the token of the caller: the service notices a session that has ended, and answers about nobody else.
+    // With the token of the caller: the service notices a session that has ended, and answers about no other person.
     const isAllowed = await client.as(bearer(token)).authorize(question, { deadlineMs })
     return isAllowed
       ? { caller: known }

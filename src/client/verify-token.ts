@@ -15,7 +15,7 @@ export interface AccessClaims extends JWTPayload {
   acr: 'aal1' | 'aal2'
   amr: string[]
   auth_time: number
-  /** Who acts as this person, if somebody does. Show it, and leave out what only the person may do. */
+  /** Who acts as this person, if anyone does. Show it, and leave out what only the person may do. */
   act?: { sub: string }
   exp: number
 }

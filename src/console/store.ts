@@ -65,7 +65,7 @@ export async function replaceHeld(tx: Tx, id: string, holding: Holding): Promise
 }
 
 /**
- * Notes whom the person of a cookie acts as, and until when (ms since 1970); null: nobody. False, and nothing is noted,
+ * Notes whom the person of a cookie acts as, and until when (ms since 1970); null: no one. False, and nothing is noted,
  * when the cookie stands for another chain by now, such as one of another tenant. As the system role.
  */
 export async function recordImpersonation(

@@ -78,7 +78,7 @@ export async function makeAndRecord(
   return { ...row, key }
 }
 
-/** A session that somebody stole could make a key, so the person hears of each. */
+/** A stolen session could make a key, so the person hears of each. */
 async function mailPerson(
   tx: Tx,
   { sealer }: Deps,

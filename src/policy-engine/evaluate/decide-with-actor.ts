@@ -14,7 +14,7 @@ const mirrored: ReadonlySet<ActionName | ApplicationAction> = new Set([
 ] as const)
 
 /**
- * Decides a query, and if somebody acts as its subject, the same query about them. The stricter effect counts, and the
+ * Decides a query, and if another member acts as its subject, the same query about them. The stricter effect counts, and the
  * obligations of both. An actor cannot do more than each of both, whatever changed since the impersonation began.
  */
 export function decideWithActor(decide: (query: AnyQuery) => Decision, query: AnyQuery): Decision {

@@ -94,7 +94,7 @@ export function createModulePool(): ModulePool {
       const thread = threads.find(isReady) ?? threads[0]!
       const outcome = evaluateIn(thread, module, input)
       if (!('fault' in outcome)) return outcome
-      // A thread that does not start is nobody's fault, least of all that of the tenant who waits for it.
+      // A thread that does not start is no fault of the tenant that waits for it.
       if (outcome.killed || outcome.isStuck) replace(thread)
       if (outcome.killed) charge(tenantId)
       return outcome
