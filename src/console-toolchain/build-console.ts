@@ -46,6 +46,8 @@ async function bundledFiles(): Promise<Map<string, string>> {
     format: 'esm',
     target: ['chrome111', 'firefox113', 'safari16.4'],
     jsx: 'automatic',
+    // For `base-ui/*` in tsconfig.json: the parts that are used, where the entry of a package keeps all of them.
+    resolveExtensions: ['.mjs', '.js'],
     minify: true,
     legalComments: 'none',
     charset: 'utf8',

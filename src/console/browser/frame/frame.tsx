@@ -1,5 +1,5 @@
-import { Dialog } from '@base-ui/react/dialog'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import * as Dialog from 'base-ui/dialog'
 import { useEffect, useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Confirmations } from '../parts/confirmation.tsx'

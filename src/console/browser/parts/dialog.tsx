@@ -1,4 +1,4 @@
-import { Dialog as Base } from '@base-ui/react/dialog'
+import * as Base from 'base-ui/dialog'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { asProblem, type Problem } from '../api/problem.ts'
 import { Button } from './button.tsx'

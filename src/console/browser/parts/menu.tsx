@@ -1,4 +1,4 @@
-import { Menu as Base } from '@base-ui/react/menu'
+import * as Base from 'base-ui/menu'
 import type { ComponentProps, ReactNode } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 

@@ -1,4 +1,4 @@
-import { Toast } from '@base-ui/react/toast'
+import * as Toast from 'base-ui/toast'
 import { asProblem } from '../api/problem.ts'
 import { Icon } from './icon.tsx'
 import { texts } from './texts.ts'
