@@ -117,7 +117,9 @@ async function inspectLogin(client: pg.ClientBase, role: string): Promise<Inspec
     ...(roles.includes(role) ? [] : [`is not a member of ${role}`]),
     ...(unexpected.length > 0 ? [`is a member of ${unexpected.join(', ')}`] : []),
     ...(owned > 0 ? [`owns ${owned} objects`] : []),
-    ...(scope === '' ? [] : ['starts with a scope: app.tenant_id or app.user_id is set for it']),
+    ...(scope === ''
+      ? []
+      : ['starts with a scope: app.tenant_id, app.user_id or app.purged_tenant_id is set for it']),
   ]
   const found = details.map((detail) => ({ object: login, detail }))
   return report('login', `${login} has only the rights of ${role}`, found)
@@ -133,7 +135,7 @@ const loginQuery = `
       where held order by power) as powers,
     (select count(*)::int from pg_shdepend where refclassid = 'pg_authid'::regclass and deptype = 'o'
       and dbid in (0, (select oid from pg_database where datname = current_database())) and refobjid in (select oid from reach)) as owned,
-    concat(current_setting('app.tenant_id', true), current_setting('app.user_id', true)) as scope`
+    concat(current_setting('app.tenant_id', true), current_setting('app.user_id', true), current_setting('app.purged_tenant_id', true)) as scope`
 
 interface Policy {
   table: string
@@ -175,7 +177,7 @@ function formOf({ table, line, columns }: Policy): string | undefined {
 /** The tenant form for tables of tenants, the user form for tables of users, as pg_get_expr prints them. */
 function scopeExpression(table: string, columns: string[]): string {
   const is = (column: string, setting: string) =>
-    `(${column} = ( SELECT (NULLIF(current_setting('${setting}'::text, true), ''::text))::uuid AS "nullif"))`
+    `(${column} = (NULLIF(current_setting('${setting}'::text, true), ''::text))::uuid)`
   if (table === 'tenants') return is('id', 'app.tenant_id')
   if (table === 'users') return is('id', 'app.user_id')
   const ofPerson = table in tablesOfPeople || !columns.includes('tenant_id')

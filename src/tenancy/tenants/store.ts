@@ -194,10 +194,16 @@ export function listPurgeable(tx: Tx, before: number, limit: number): Promise<re
     select id from tenants where deleted_at <= ${sql.timestamp(new Date(before))} order by deleted_at, id limit ${limit}`)
 }
 
-/** Locks a tenant for its purge until the transaction ends; false when another process did. As the worker role. */
-export function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
-  return tx.oneFirst(sql.type(z.object({ locked: z.boolean() }))`
-    select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked`)
+/**
+ * Locks a deleted tenant for its purge until the transaction ends, and lets the transaction see its rows; false when
+ * another process has the lock, or the tenant is not deleted. As the worker role.
+ */
+export async function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
+  const locked = await tx.maybeOneFirst(sql.type(z.object({ locked: z.boolean() }))`
+    select case when l.locked then set_config('app.purged_tenant_id', ${tenantId}, true) is not null else false end as locked
+    from (select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked from tenants
+          where id = ${tenantId} and deleted_at is not null offset 0) l`)
+  return locked ?? false
 }
 
 /** Deletes the row of a deleted tenant whose other rows are gone; returns the number of rows. As the worker role. */

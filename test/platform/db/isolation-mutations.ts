@@ -1,4 +1,4 @@
-const scope = "(select nullif(current_setting('app.tenant_id', true), '')::uuid)"
+const scope = "nullif(current_setting('app.tenant_id', true), '')::uuid"
 
 /** Ways to break isolation: the change to the database, the check that must find it, and what it must name. */
 export const mutations: [title: string, check: string, named: RegExp, sql: string][] = [
@@ -67,13 +67,13 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'a setting with another name',
     'policy',
     /^roles: .*app\.tenant'/,
-    `alter policy tenant_isolation on roles using (tenant_id = (select nullif(current_setting('app.tenant', true), '')::uuid))`,
+    `alter policy tenant_isolation on roles using (tenant_id = nullif(current_setting('app.tenant', true), '')::uuid)`,
   ],
   [
     'the user form on a table of a tenant',
     'policy',
     /^memberships: .*app\.user_id/,
-    `drop policy tenant_isolation on memberships; create policy tenant_isolation on memberships for all to bailiwick_api using (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid)) with check (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid))`,
+    `drop policy tenant_isolation on memberships; create policy tenant_isolation on memberships for all to bailiwick_api using (user_id = nullif(current_setting('app.user_id', true), '')::uuid) with check (user_id = nullif(current_setting('app.user_id', true), '')::uuid)`,
   ],
   [
     'the tenant form on a table of people',

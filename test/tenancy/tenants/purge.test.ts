@@ -2,7 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { readConfig } from '../../../src/config.ts'
+import { deleteTenantRows, listTenantTables } from '../../../src/platform/db/tenant-tables.ts'
+import { asWorker } from '../../../src/platform/db/transaction.ts'
 import { createLogger } from '../../../src/platform/log.ts'
+import { tryPurgeLock } from '../../../src/tenancy/tenants/store.ts'
 import { openWorkerDeps } from '../../../workers/deps.ts'
 import { purgeDeletedTenants } from '../../../workers/tenant-purge.ts'
 import { type DatabaseUrls, disposableDatabase } from '../../helpers/database.ts'
@@ -88,6 +91,21 @@ t.test('no table with a tenant_id keeps a row of an erased tenant, or loses one 
     await client.end()
     await drop()
   })
+
+  const roles = (await asWorker(worker.db, listTenantTables)).find(({ name }) => name === 'roles')!
+  for (const tenantId of [alive, gone])
+    t.equal(
+      await asWorker(worker.db, (tx) => deleteTenantRows(tx, roles, tenantId, 10)),
+      0,
+      'not locked for a purge',
+    )
+  const lockedRows = (tenantId: string, other: string) =>
+    asWorker(worker.db, async (tx) => [
+      await tryPurgeLock(tx, tenantId),
+      await deleteTenantRows(tx, roles, other, 10),
+    ])
+  t.same(await lockedRows(alive, alive), [false, 0], 'a tenant that is not deleted cannot be purged')
+  t.same(await lockedRows(gone, alive), [true, 0], 'nor in the purge of another one')
 
   const both = await Promise.all([purgeDeletedTenants(worker), purgeDeletedTenants(worker)])
   t.same([...new Set(both.flat())], [gone], 'also with two processes at once')
