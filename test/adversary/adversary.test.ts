@@ -4,7 +4,7 @@ import { crossSite } from './cross-site.ts'
 import { crossTenant } from './cross-tenant.ts'
 import { expiry } from './expiry.ts'
 import { malformed } from './malformed.ts'
-import { mutated } from './mutation-run.ts'
+import { filesOf, judge } from './mutation-run.ts'
 import { mutations } from './mutations.ts'
 import { privileges } from './privileges.ts'
 import { runAttack } from './run-attack.ts'
@@ -20,10 +20,19 @@ for (const attack of [crossTenant, malformed, crossSite, expiry, privileges, sec
     t.comment(`${attempts} attempts`)
   })
 
+t.test('a mistake is found by a finding only, not by an attack that breaks off', async (t) => {
+  t.same(judge(0, ''), { found: false, note: '' })
+  t.same(judge(1, '  FOUND a used code: 200 '), { found: true, note: 'a used code: 200 ' })
+  const gone = 'connect ECONNREFUSED 127.0.0.1:5432'
+  t.equal(judge(1, `  FOUND the attack broke off: Error: ${gone}`), 'broken off')
+  t.equal(judge(1, gone), 'broken off')
+  t.equal(judge(null, ''), 'broken off')
+})
+
 t.test('the mistakes that the attacks have to find are still possible', async (t) => {
   const gone: string[] = []
   for (const mutation of mutations)
-    if ((await mutated(mutation)) === null) gone.push(`${mutation.what}: ${mutation.file}`)
+    if ((await filesOf(mutation)).stale) gone.push(`${mutation.what}: ${mutation.file}`)
   t.comment(`out of date in test/adversary/mutations: ${gone.join('; ') || 'none'}`)
   t.ok(mutations.length - gone.length >= 60, `${mutations.length - gone.length} mistakes`)
   const unknown = mutations

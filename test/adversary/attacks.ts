@@ -1,11 +1,13 @@
 import type { Attack } from './attack.ts'
 import { canaries } from './canaries.ts'
+import { consolePages } from './console-pages.ts'
 import { credentialKinds } from './credential-kinds.ts'
 import { crossSite } from './cross-site.ts'
 import { crossTenant } from './cross-tenant.ts'
 import { expiry } from './expiry.ts'
 import { extraFields } from './extra-fields.ts'
 import { guessing } from './guessing.ts'
+import { impersonations } from './impersonations.ts'
 import { jwtMatrix } from './jwt-matrix.ts'
 import { keys } from './keys.ts'
 import { malformed } from './malformed.ts'
@@ -28,6 +30,7 @@ export const attacks: readonly Attack[] = [
   jwtMatrix,
   credentialKinds,
   keys,
+  impersonations,
   crossSite,
   secondFactors,
   expiry,
@@ -36,6 +39,7 @@ export const attacks: readonly Attack[] = [
   timing,
   extraFields,
   canaries,
+  consolePages,
   stateMachines,
   malformed,
 ]

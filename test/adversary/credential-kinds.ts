@@ -8,7 +8,7 @@ type Consumer = (secret: string) => Promise<Answer>
 
 /** Which kinds each consumer takes. Everything else has to be refused. */
 const taken: Record<string, RegExp> = {
-  'Bearer of an API route': /^access$/,
+  'Bearer of an API route': /^(access|impersonation|API key|key of a service account)$/,
   'Bearer of a sign-in': /^(access|temporary)$/,
   'Bearer of an application': /^$/,
   'cookie of the console': /^cookie$/,
@@ -49,6 +49,8 @@ export const credentialKinds: Attack = {
 
 const genuine: [place: string, kind: string][] = [
   ['Bearer of an API route', 'access'],
+  ['Bearer of an API route', 'impersonation'],
+  ['Bearer of an API route', 'API key'],
   ['Bearer of a sign-in', 'temporary'],
   ['cookie of the console', 'cookie'],
   ['POST /api/v1/auth/refresh', 'refresh'],

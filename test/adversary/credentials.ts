@@ -1,7 +1,9 @@
 import { openBrowser } from '../console/browser-client.ts'
 import { type Client, type Service, tokenIn } from '../helpers/service.ts'
+import { createProgram } from '../identity/api-keys/holders.ts'
 import { attemptLogin, codeAt, codeIn, enrol, longProven } from '../identity/otp/authenticator.ts'
 import { expect, foundFirm } from '../tenancy/staff.ts'
+import { beginImpersonation, showFactor } from './impersonations.ts'
 
 /** Every kind of secret that the service issues, each unused and valid, and the people that they belong to. */
 export interface Credentials {
@@ -39,6 +41,11 @@ export async function collectCredentials(service: Service): Promise<Credentials>
   const asked = MAGIC_LINK_ENABLED
     ? await expect(200, post(service, 'magic-link', { email: magic.email }))
     : undefined
+  const { key } = await expect(201, caller.post('/api/v1/users/me/keys/', { name: 'Attacked' }))
+  const { key: accountKey } = await createProgram(service, firm.owner, ['member'])
+  const member = await firm.hire('member')
+  await showFactor(service, firm.owner)
+  const { access: impersonation } = await expect(200, beginImpersonation(firm, firm.owner, member))
   const fresh = await service.logIn(caller)
   await expect(200, fresh.post('/api/v1/auth/otp/email/send/')) // its code works in this session only
   const [browser, waiting] = [openBrowser(service), openBrowser(service)]
@@ -53,6 +60,9 @@ export async function collectCredentials(service: Service): Promise<Credentials>
     secrets: {
       access: fresh.access,
       refresh: fresh.refresh,
+      impersonation,
+      'API key': key,
+      'key of a service account': accountKey,
       temporary: (await attemptLogin(service, enrolled)).body.temporary_token,
       verification: await linkTo(caller.email, 'Confirm'),
       reset: await linkTo(caller.email, 'Reset'),

@@ -44,7 +44,7 @@ async function afterTheirTime(tally: Tally, service: Service) {
     [72 * hour, 'address undo', link('auth/email/undo', 'address undo')],
     [72 * hour, 'factor undo', link('auth/otp/undo', 'factor undo')],
     [168 * hour, 'invitation', link('invitations/accept', 'invitation', words)],
-    [168 * hour + 6 * second, 'refresh token', () => post('auth/refresh', { refresh: caller.refresh })],
+    [168 * hour + 1 * second, 'refresh token', () => post('auth/refresh', { refresh: caller.refresh })],
   ]
   const { status } = await caller.get('/api/v1/users/me/')
   tally.check(status === 200, 'the access token works before its end')

@@ -3,8 +3,8 @@ export interface Mutation extends Edit {
   what: string
   /** The attacks that can see it. */
   attacks: readonly string[]
-  /** A second guard that goes too: with it, the first alone would not be missed. */
-  also?: Edit
+  /** Other guards that go too: with one of them, the first alone would not be missed. */
+  also?: readonly Edit[]
 }
 
 /** A text of a file and what stands there instead. */

@@ -1,5 +1,6 @@
 import type { Mutation } from './mutation.ts'
 import { factorsMutations } from './mutations/factors.ts'
+import { impersonationsMutations } from './mutations/impersonations.ts'
 import { requestsMutations } from './mutations/requests.ts'
 import { sessionsMutations } from './mutations/sessions.ts'
 import { tenantsMutations } from './mutations/tenants.ts'
@@ -8,6 +9,7 @@ import { tenantsMutations } from './mutations/tenants.ts'
 export const mutations: readonly Mutation[] = [
   ...sessionsMutations,
   ...factorsMutations,
+  ...impersonationsMutations,
   ...tenantsMutations,
   ...requestsMutations,
 ]

@@ -1,5 +1,5 @@
-import { approve, ask, newBody, openOffice, repeat } from '../authorization/approvals/office.ts'
-import type { Answer, Client, Service } from '../helpers/service.ts'
+import { approve, ask, newBody, openOffice, reject, repeat } from '../authorization/approvals/office.ts'
+import { type Answer, type Client, type Service, tokenIn } from '../helpers/service.ts'
 import { expect, foundFirm } from '../tenancy/staff.ts'
 import type { Attack, Tally } from './attack.ts'
 
@@ -11,6 +11,8 @@ export const privileges: Attack = {
     await admins(tally, service)
     await customRoles(tally, service)
     await approvals(tally, service)
+    await changedVotes(tally, service)
+    await usedInvitation(tally, service)
     await preconditions(tally, service)
     await otherPeople(tally, service)
   },
@@ -125,6 +127,34 @@ async function approvals(tally: Tally, service: Service) {
   const again = await service.logIn(asker)
   await again.switchTo(owner.tenantId)
   await tally.refuse('an approval after its time', () => repeat(office, again, second, late), isInvalid)
+}
+
+/** A vote is final: an approver who approved cannot reject any more, nor the other way. */
+async function changedVotes(tally: Tally, service: Service) {
+  const office = await openOffice(service, { quorum: 2 })
+  const id = await ask(office, office.asker, newBody())
+  await expect(200, approve(office.approver, id))
+  const isFinal = ({ status, body }: Answer) => status === 409 && body.code === 'invalid_state'
+  await tally.refuse('a vote is turned round', () => reject(office.approver, id), isFinal)
+  const { body } = await approve(office.approver, id)
+  tally.check(body.votes.length === 1 && body.status === 'pending', 'a repeated vote counts once')
+}
+
+/** Who was removed does not come back by the invitation that they accepted. */
+async function usedInvitation(tally: Tally, service: Service) {
+  const { owner, path } = await foundFirm(service)
+  const person = await service.signUp()
+  await expect(201, owner.post(`${path}/invitations/`, { email: person.email }))
+  const token = tokenIn(await service.mailTo(person.email, 'invited'))
+  const accept = () => person.post('/api/v1/invitations/accept/', { token })
+  await expect(200, accept())
+  const { body } = await owner.get(`${path}/members/?user_id=${person.id}`)
+  await expect(204, owner.delete(`${path}/members/${body.results[0].id}/`))
+  await tally.refuse(
+    'an accepted invitation',
+    accept,
+    ({ status, body }) => status === 400 && body.code === 'invitation_invalid',
+  )
 }
 
 async function preconditions(tally: Tally, service: Service) {

@@ -9,7 +9,7 @@ import { addressOf, decidedRoutes, nameOf, ownIds, visit } from './route-address
 
 export const roleMatrix: Attack = {
   name: 'roles',
-  about: 'every route as nobody, with each role, and by people whose membership or session ended',
+  about: 'every route without a caller, with each role, and by people whose membership or session ended',
   async run(stage, tally) {
     const service = await stage.shared()
     const firm = await furnish(service)

@@ -9,14 +9,14 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const rules = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 /** A real browser for the tests of a file. Without Chromium it opens nothing: the tests are skipped. */
-export async function openChromium(t: Test, service: Service) {
+export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) {
   const args = ['--no-sandbox', '--disable-dev-shm-usage']
   const browser = chromiumPath ? await chromium.launch({ executablePath: chromiumPath, args }) : null
   t.teardown(() => browser?.close())
 
   /** A page whose faults fail the test: what the console logs, a policy refuses, or a script throws. */
   async function openPage(
-    t: Test,
+    t: Pick<Test, 'teardown'>,
     { context, width = 1280 }: { context?: BrowserContext; width?: number } = {},
   ) {
     const own = context ?? (await browser!.newContext({ viewport: { width, height: 800 } }))

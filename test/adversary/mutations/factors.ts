@@ -27,11 +27,13 @@ export const factorsMutations: readonly Mutation[] = [
     find: `    session.over ||
 `,
     replace: '',
-    also: {
-      file: 'src/identity/sessions/store.ts',
-      find: '    where id = ${session.id} and ended_at is null and expires_at > ${moment(session.at)}\n',
-      replace: '    where id = ${session.id}\n',
-    },
+    also: [
+      {
+        file: 'src/identity/sessions/store.ts',
+        find: '    where id = ${session.id} and ended_at is null and expires_at > ${moment(session.at)}\n',
+        replace: '    where id = ${session.id}\n',
+      },
+    ],
   },
   {
     what: 'refreshing a chain past its end',
@@ -268,11 +270,13 @@ export const factorsMutations: readonly Mutation[] = [
     find: `  if (found.expired) throw expiredLink()
 `,
     replace: '',
-    also: {
-      file: 'src/platform/links/link-store.ts',
-      find: 'and used_at is null and expires_at > ${moment(at)} returning id`)',
-      replace: 'and used_at is null returning id`)',
-    },
+    also: [
+      {
+        file: 'src/platform/links/link-store.ts',
+        find: 'and used_at is null and expires_at > ${moment(at)} returning id`)',
+        replace: 'and used_at is null returning id`)',
+      },
+    ],
   },
   {
     what: 'a magic link needs no nonce',

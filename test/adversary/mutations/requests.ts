@@ -83,6 +83,13 @@ export const requestsMutations: readonly Mutation[] = [
   const right = await`,
   },
   {
+    what: 'mails do not escape markup',
+    attacks: ['pages'],
+    file: 'src/platform/mail/html.ts',
+    find: "'<': '&lt;'",
+    replace: "'<': '<'",
+  },
+  {
     what: 'query strings are logged',
     attacks: ['secrets'],
     file: 'src/platform/http/request-log.ts',

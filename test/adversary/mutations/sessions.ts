@@ -159,6 +159,17 @@ export const sessionsMutations: readonly Mutation[] = [
     file: 'src/identity/sessions/store.ts',
     find: 'from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`',
     replace: 'from sessions where id = ${bearer.sessionId}`',
+    also: [
+      {
+        file: 'src/platform/db/migrations/0001-tenants-users-sessions.sql',
+        find: `create policy own_rows on sessions for all to bailiwick_api
+  using (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid))
+  with check (user_id = (select nullif(current_setting('app.user_id', true), '')::uuid));
+`,
+        replace: `create policy own_rows on sessions for all to bailiwick_api using (true);
+`,
+      },
+    ],
   },
   {
     what: 'a waiting sign-in never ends',
@@ -175,6 +186,13 @@ export const sessionsMutations: readonly Mutation[] = [
   return locked !== null`,
     replace: `    \`)
   return locked !== null`,
+    also: [
+      {
+        file: 'src/identity/sessions/issue-tokens.ts',
+        find: 'const jti = jtiOf(deps, familyId, generation + 1)',
+        replace: 'const jti = timeOrderedId(now)',
+      },
+    ],
   },
   {
     what: 'switching asks for no membership',
@@ -219,6 +237,27 @@ export const sessionsMutations: readonly Mutation[] = [
     attacks: ['keys'],
     file: 'src/identity/api-keys/key-text.ts',
     find: ' || text.slice(secretEnd) !== checksum(text.slice(0, secretEnd))',
+    replace: '',
+    also: [
+      {
+        file: 'src/identity/api-keys/api-keys.ts',
+        find: '!found || !timingSafeEqual(found.key_hash, read.hash)',
+        replace: '!found',
+      },
+    ],
+  },
+  {
+    what: 'the hash of a key is not compared',
+    attacks: ['keys'],
+    file: 'src/identity/api-keys/api-keys.ts',
+    find: '!found || !timingSafeEqual(found.key_hash, read.hash)',
+    replace: '!found',
+  },
+  {
+    what: 'keys read the keys of a service account',
+    attacks: ['keys'],
+    file: 'src/platform/http/authenticate.ts',
+    find: '  if (sessionOnly) throw new ApiError(403, code, reasonSentence(code))\n',
     replace: '',
   },
 ]

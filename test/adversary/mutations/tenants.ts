@@ -5,10 +5,18 @@ import type { Mutation } from '../mutation.ts'
 export const tenantsMutations: readonly Mutation[] = [
   {
     what: 'an invitation is accepted twice',
-    attacks: ['races'],
+    attacks: ['privileges'],
     file: 'src/tenancy/invitations/store.ts',
     find: "and id = ${accepted.id} and status = 'pending' and expires_at > ${at}",
     replace: 'and id = ${accepted.id} and expires_at > ${at}',
+    also: [
+      {
+        file: 'src/tenancy/invitations/join-by-invitation.ts',
+        find: `  if (offer.status === 'accepted' || offer.status === 'cancelled') throw invitationInvalid()
+`,
+        replace: '',
+      },
+    ],
   },
   {
     what: 'an invitation does not expire',
@@ -17,11 +25,13 @@ export const tenantsMutations: readonly Mutation[] = [
     find: `  if (offer.status === 'expired' || offer.expires_at <= clock()) throw invitationExpired()
 `,
     replace: '',
-    also: {
-      file: 'src/tenancy/invitations/store.ts',
-      find: "and id = ${accepted.id} and status = 'pending' and expires_at > ${at}",
-      replace: "and id = ${accepted.id} and status = 'pending'",
-    },
+    also: [
+      {
+        file: 'src/tenancy/invitations/store.ts',
+        find: "and id = ${accepted.id} and status = 'pending' and expires_at > ${at}",
+        replace: "and id = ${accepted.id} and status = 'pending'",
+      },
+    ],
   },
   {
     what: 'admins change owners',
@@ -43,9 +53,10 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'anybody grants the role of an owner',
     attacks: ['privileges'],
     file: 'src/tenancy/roles/grantable-roles.ts',
-    find: `  if (!isOwner(giver) && roles.some(({ is_system, name }) => is_system && name === 'owner')) return true
+    find: `  if (grants('owner') && !isOwner(giver)) return true
+  if ((grants('owner') || grants('admin')) && (!isManager(giver) || giver.scopes)) return true
   return lackedOf(giver, roles.flatMap(permissionsIn)).length > 0`,
-    replace: '  return roles.length > 0 && lackedOf(giver, []).length > 0',
+    replace: "  return grants('auditor') && lackedOf(giver, roles.flatMap(permissionsIn)).length > 0",
   },
   {
     what: 'roles grant what their maker lacks',
@@ -58,20 +69,28 @@ export const tenantsMutations: readonly Mutation[] = [
     what: 'members raise themselves',
     attacks: ['privileges'],
     file: 'src/tenancy/members/update-member.ts',
-    find: 'if ((member.user_id ?? member.id) === caller.userId && raises && ',
-    replace: "if ((member.user_id ?? member.id) === '' && raises && ",
+    find: 'const isOwn = isKept || holder === caller.userId || holder === caller.impersonator?.id',
+    replace: "const isOwn = isKept || holder === ''",
   },
   {
     what: 'requesters approve their own requests',
     attacks: ['privileges'],
     file: 'src/authorization/approvals/vote.ts',
-    find: `  if (request.requester_id === caller.userId) throw selfApproval()
+    find: `  if (isRequester(request, caller.userId)) throw selfApproval()
 `,
     replace: '',
+    also: [
+      {
+        file: 'src/authorization/approvals/store.ts',
+        find: `  !isRequester(request, userId) &&
+`,
+        replace: '',
+      },
+    ],
   },
   {
     what: 'one approver votes twice',
-    attacks: ['races'],
+    attacks: ['privileges'],
     file: 'src/authorization/approvals/vote.ts',
     find: `  if (repeats(request, caller, cast)) return request
 `,
@@ -90,6 +109,13 @@ export const tenantsMutations: readonly Mutation[] = [
     file: 'src/authorization/approvals/approvals.ts',
     find: '  row.requester_id === call.userId && row.action',
     replace: '  row.action',
+    also: [
+      {
+        file: 'src/authorization/approvals/approvals.ts',
+        find: '? presented(row, open) : null',
+        replace: '? presented({ ...row, requester_id: call.userId }, open) : null',
+      },
+    ],
   },
   {
     what: 'an approval is used twice',
@@ -97,6 +123,14 @@ export const tenantsMutations: readonly Mutation[] = [
     file: 'src/authorization/approvals/transition-store.ts',
     find: "and id = ${use.id} and status = 'approved' and expires_at",
     replace: 'and id = ${use.id} and expires_at',
+    also: [
+      {
+        file: 'src/authorization/approvals/approvals.ts',
+        find: `  if (row.status !== 'approved') return null
+`,
+        replace: '',
+      },
+    ],
   },
   {
     what: 'a cancelled request is approved',
@@ -106,6 +140,14 @@ export const tenantsMutations: readonly Mutation[] = [
     where tenant_id = \${tenantId} and id = \${id} and status = 'pending' and`,
     replace: `    update approval_requests set status = 'rejected', decided_at = \${moment(at)}
     where tenant_id = \${tenantId} and id = \${id} and`,
+    also: [
+      {
+        file: 'src/authorization/approvals/vote.ts',
+        find: `  if (request.status !== 'pending') throw invalidState(\`This request is \${request.status}.\`, request.status)
+`,
+        replace: '',
+      },
+    ],
   },
   {
     what: 'a cursor works for anybody',

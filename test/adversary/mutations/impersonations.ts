@@ -1,0 +1,57 @@
+import type { Mutation } from '../mutation.ts'
+
+/** Mistakes in the code of acting as another member. */
+export const impersonationsMutations: readonly Mutation[] = [
+  {
+    what: 'acting as a member asks for no fresh factor',
+    attacks: ['impersonation'],
+    file: 'src/identity/impersonation/impersonate.ts',
+    find: `  assertPossibleSecondFactor(caller, at)
+`,
+    replace: '',
+  },
+  {
+    what: 'owners can be acted as',
+    attacks: ['impersonation'],
+    file: 'src/identity/impersonation/check-impersonation.ts',
+    find: `  if (isOwner(member)) throw impersonationRefused('Nobody can act as an owner.')
+  if (exceeds(actor, member))`,
+    replace: '  if (!isOwner(member) && exceeds(actor, member))',
+  },
+  {
+    what: 'stronger members can be acted as',
+    attacks: ['impersonation'],
+    file: 'src/identity/impersonation/check-impersonation.ts',
+    find: '  if (exceeds(actor, member))',
+    replace: '  if (isOwner(member) && exceeds(actor, member))',
+  },
+  {
+    what: 'an impersonation outlives the permission',
+    attacks: ['impersonation'],
+    file: 'src/identity/impersonation/load-impersonation.ts',
+    find: `  assertCanImpersonate(holderOf(actor), holderOf(member))
+`,
+    replace: '',
+  },
+  {
+    what: 'an impersonation outlives the session of the actor',
+    attacks: ['impersonation'],
+    file: 'src/identity/impersonation/load-impersonation.ts',
+    find: '|| actor.over || actor.over_here',
+    replace: '|| actor.over_here',
+  },
+  {
+    what: 'an impersonation does what takes a session',
+    attacks: ['impersonation'],
+    file: 'src/platform/http/authenticate.ts',
+    find: "if (claims.token === 'key' || claims.token === 'impersonation') assertOpenTo",
+    replace: "if (claims.token === 'key') assertOpenTo",
+  },
+  {
+    what: 'nothing is decided about the actor',
+    attacks: ['impersonation'],
+    file: 'src/policy-engine/evaluate/decide-with-actor.ts',
+    find: '  const own = decide(aboutActor(query))\n',
+    replace: '  const own = decision\n',
+  },
+]
