@@ -70,7 +70,21 @@ const ownParsers = new Map<number, Parse>(
     return [[oid, parse as Parse] as const, [arrayOids[name]!, items as Parse] as const]
   }),
 )
-const parserOf = (oid: number): Parse => ownParsers.get(oid) ?? pg.types.getTypeParser(oid, 'text')
+/** The OIDs of text[] and uuid[] (pg_type.dat of Postgres). */
+const textArrays: ReadonlySet<number> = new Set([1009, 2951])
+
+/** Most arrays of texts have only plain items. pg reads them letter by letter, which took 4 % of a request's memory. */
+const readTexts = (read: Parse) => (text: string) => {
+  if (text === '{}') return []
+  return plainItems.test(text) && !/null/i.test(text) ? text.slice(1, -1).split(',') : read(text)
+}
+
+const plainItems = /^\{[^"\\{}]+\}$/
+
+function parserOf(oid: number): Parse {
+  const read: Parse = ownParsers.get(oid) ?? pg.types.getTypeParser(oid, 'text')
+  return textArrays.has(oid) ? readTexts(read) : read
+}
 
 /** The parsers of a statement's columns. A flush gives the same array for the same statement of a connection. */
 const columnParsers = new WeakMap<readonly Column[], (readonly [string, Parse])[]>()
