@@ -1,4 +1,3 @@
-import { Router } from '@koa/router'
 import Koa from 'koa'
 import { openapiDocument } from './api-description/openapi.ts'
 import { approvalRoutes } from './authorization/approvals/routes.ts'
@@ -93,16 +92,17 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   const routes = listRoutes(deps, readiness)
   assertDecided(routes)
 
-  const router = new Router()
   const path = { ...deps, loadAuthContext: authContextLoader(deps) }
-  for (const route of routes) router.register(route.path, [route.method], requestPath(path, route) as never)
   const pages = {
     ...docsPages(() => openapiDocument(routes, { publicUrl: config.PUBLIC_URL ?? '/', version })),
     ...linkPages({ consoleEnabled: config.CONSOLE_ENABLED }),
     ...welcomePage({ version, publicUrl: deps.publicUrl, consoleEnabled: config.CONSOLE_ENABLED }),
     ...(config.production ? {} : { ...mailboxPages(deps), '/metrics': metricsPage(deps.metrics) }),
   }
-  for (const [path, page] of Object.entries(pages)) router.get(path, page as never)
+  const served = [
+    ...routes.map((route) => ({ method: route.method, path: route.path, handle: requestPath(path, route) })),
+    ...Object.entries(pages).map(([path, handle]) => ({ method: 'GET' as const, path, handle })),
+  ]
 
   const app = new Koa()
   app.on('error', logUnanswered(log))
@@ -119,6 +119,6 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
   if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes)).use(consolePages(deps.publicUrl))
-  for (const step of dispatch(router)) app.use(step)
+  app.use(dispatch(served))
   return app
 }

@@ -1,10 +1,9 @@
-import { Router } from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { asSystem } from '../platform/db/transaction.ts'
 import { ApiError } from '../platform/errors.ts'
 import { Versioned } from '../platform/http/etag.ts'
-import { dispatch } from '../platform/http/registry.ts'
+import { dispatch, type Served } from '../platform/http/registry.ts'
 import type { PathDeps } from '../platform/http/request-context.ts'
 import { requestPath } from '../platform/http/request-path.ts'
 import type { AnyInput, Method, Route } from '../platform/http/route.ts'
@@ -27,7 +26,7 @@ const consolePath = (path: string) =>
  * `/api/v1/` (and, below `access/`, `/access/v1/`) through the same pipeline with the console's cookie in place of a token. The pages are those of `page`.
  */
 export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): Middleware {
-  const router = new Router()
+  const served: Served[] = []
   const session = cookieCredentials(deps, 'session')
   const pending = cookieCredentials(deps, 'pending')
   const named = (method: Method, path: string): Route => {
@@ -35,8 +34,7 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
     if (!found) throw new Error(`The console needs ${method} /api/v1/${path}`)
     return found
   }
-  const serve = (method: Method, path: string, handler: Middleware) =>
-    router.register(path, [method], handler as never)
+  const serve = (method: Method, path: string, handle: Middleware) => served.push({ method, path, handle })
 
   for (const route of routes)
     if (isServed(route.path)) serve(route.method, consolePath(route.path), requestPath(deps, route, session))
@@ -63,17 +61,17 @@ export function consoleRoutes(deps: Deps & PathDeps, routes: readonly Route[]): 
   serve('DELETE', '/console/session/impersonation', endImpersonation(deps, readSelf))
   serve('DELETE', '/console/session', signOut(deps, logOut))
 
-  return inFolder(deps, dispatch(router), refuseCrossSite(deps.publicUrl))
+  return inFolder(deps, dispatch(served), refuseCrossSite(deps.publicUrl))
 }
 
 /** Paths whose requests the cookie authenticates. */
 const folder = /^\/console\/(api|session)(\/|$)/
 
-function inFolder(deps: Deps, [serve, refuse]: Middleware[], refuseForeign: Middleware): Middleware {
+function inFolder(deps: Deps, serve: Middleware, refuseForeign: Middleware): Middleware {
   return async (ctx, next) => {
     if (!folder.test(ctx.path)) return next()
     try {
-      await refuseForeign(ctx, () => serve!(ctx, () => refuse!(ctx, next)))
+      await refuseForeign(ctx, () => serve(ctx, next))
       // Also where the API allows a private cache: nothing of a session may show after it has ended.
       ctx.set('Cache-Control', 'no-store')
     } catch (error) {

@@ -1,8 +1,8 @@
-import type { Router } from '@koa/router'
-import type { Middleware } from 'koa'
+import { Router } from '@koa/router'
+import type { Context, Middleware } from 'koa'
 import { actions } from '../../policy-engine/catalogue/actions.ts'
 import { ApiError, notFound } from '../errors.ts'
-import type { Route } from './route.ts'
+import type { Method, Route } from './route.ts'
 
 /** The routes that need no token. Every other route must have an action. */
 const withoutToken: ReadonlySet<string> = new Set([
@@ -50,21 +50,53 @@ export function assertDecided(routes: readonly Route[]): void {
   }
 }
 
-/** Serves the routes of the router; answers 404, 405 with Allow, or OPTIONS for other requests. */
-export function dispatch(router: Router): Middleware[] {
-  const refuse: Middleware = async (ctx) => {
-    const allowed = new Set(
-      router.stack.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods),
-    )
-    if (allowed.size === 0) throw notFound()
-    const allow = [...allowed, 'OPTIONS'].join(', ')
-    if (ctx.method !== 'OPTIONS')
-      throw new ApiError(405, 'method_not_allowed', `This address answers ${allow}.`, {
-        headers: { Allow: allow },
-      })
-    ctx.set('Allow', allow)
-    if (ctx.response.get('Access-Control-Allow-Origin')) ctx.set('Access-Control-Allow-Methods', allow)
-    ctx.status = 204
+/** A handler of requests, at a path as @koa/router writes it. */
+export interface Served {
+  method: Method
+  path: string
+  handle: Middleware
+}
+
+/**
+ * Serves requests; answers 404, 405 with Allow, or OPTIONS where there is no handler. A router tries one path after the
+ * other, so the paths that begin alike have a router of their own. Throws for a path that has a parameter where it begins.
+ */
+export function dispatch(served: readonly Served[]): Middleware {
+  const routers = new Map<string, Router>()
+  for (const { method, path, handle } of served) {
+    const key = beginningOf(path)
+    if (key.includes(':')) throw new Error(`${path} has a parameter in its first three segments`)
+    const router = routers.get(key) ?? new Router()
+    router.register(path, [method], handle as never)
+    routers.set(key, router)
   }
-  return [router.routes() as unknown as Middleware, refuse]
+  const serving = new Map([...routers].map(([key, router]) => [key, serveOrRefuse(router)]))
+  return async (ctx, next) => {
+    const serve = serving.get(beginningOf(ctx.path))
+    if (!serve) throw notFound()
+    await serve(ctx, next)
+  }
+}
+
+/** The first three segments of a path. Routers ignore case, and a slash at the end. */
+const beginningOf = (path: string): string => path.toLowerCase().split('/', 4).filter(Boolean).join('/')
+
+function serveOrRefuse(router: Router): Middleware {
+  const serve = router.routes() as unknown as Middleware
+  return (ctx) => serve(ctx, async () => refuse(router, ctx))
+}
+
+function refuse(router: Router, ctx: Context): void {
+  const allowed = new Set(
+    router.stack.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods),
+  )
+  if (allowed.size === 0) throw notFound()
+  const allow = [...allowed, 'OPTIONS'].join(', ')
+  if (ctx.method !== 'OPTIONS')
+    throw new ApiError(405, 'method_not_allowed', `This address answers ${allow}.`, {
+      headers: { Allow: allow },
+    })
+  ctx.set('Allow', allow)
+  if (ctx.response.get('Access-Control-Allow-Origin')) ctx.set('Access-Control-Allow-Methods', allow)
+  ctx.status = 204
 }

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { Router } from '@koa/router'
 import Koa from 'koa'
 import { pino } from 'pino'
 import t from 'tap'
@@ -25,11 +24,11 @@ const confirm = publicRoute({
 })
 const document = openapiDocument([confirm], { publicUrl: 'https://id.example.com', version: '1.2.3' })
 
-const router = new Router()
-for (const [path, page] of Object.entries({ ...docsPages(() => document), ...linkPages() }))
-  router.get(path, page)
-const app = new Koa().use(securityHeaders(false)).use(answerErrors(pino({ level: 'silent' })))
-for (const part of dispatch(router)) app.use(part)
+const pages = Object.entries({ ...docsPages(() => document), ...linkPages() })
+const app = new Koa()
+  .use(securityHeaders(false))
+  .use(answerErrors(pino({ level: 'silent' })))
+  .use(dispatch(pages.map(([path, handle]) => ({ method: 'GET', path, handle }))))
 const server = app.listen(0, '127.0.0.1')
 await once(server, 'listening')
 t.teardown(() => server.close())
