@@ -144,11 +144,11 @@ export async function serve(args: string[], env: Record<string, string>, path: s
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const size = process.env.UV_THREADPOOL_SIZE ?? ''
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, ['--max-semi-space-size=16', ...args], {
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: size,
-      // As src/entry.cjs sets them: every server that is measured has the same.
+      // As src/entry.cjs sets them and the size of the young generation: every server that is measured has the same.
       MALLOC_ARENA_MAX: '1',
       MALLOC_MMAP_THRESHOLD_: '33554432',
       MALLOC_TRIM_THRESHOLD_: '67108864',

@@ -71,14 +71,20 @@ const malloc = {
   MALLOC_TRIM_THRESHOLD_: '67108864',
 }
 
+// New objects get 2 × 16 MiB, as in Node 22. Node 24 takes 2 × 64: more memory and no less CPU, since that is no longer in
+// the cache.
+const youngGeneration = '--max-semi-space-size=16'
+
 /**
- * Gives a service the settings of malloc. glibc reads them before Node runs, so the process replaces itself, with the same
- * pid and no wrapper. If the environment has all three, or the process was given open files, it runs as it is.
+ * Gives a service its settings of malloc and of V8. Both are read before Node runs, so the process replaces itself, with the
+ * same pid and no wrapper. Settings of the operator win. A process that was given open files runs as it is.
  */
-function setMalloc() {
-  const isSet = Object.keys(malloc).every((setting) => setting in process.env)
+function setMemory() {
+  const options = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ')
+  const flags = options.includes('semi-space') ? [] : [youngGeneration]
+  const isSet = flags.length === 0 && Object.keys(malloc).every((setting) => setting in process.env)
   if (isSet || process.platform !== 'linux' || !['api', 'worker'].includes(name) || hasOpenFiles()) return
-  const args = [process.argv0, ...process.execArgv, ...process.argv.slice(1)]
+  const args = [process.argv0, ...flags, ...process.execArgv, ...process.argv.slice(1)]
   process.execve(process.execPath, args, { ...malloc, ...process.env })
 }
 
@@ -95,7 +101,7 @@ if (usages[name] && rest.includes('--help')) {
   console.log(usages[name])
   process.exit(0)
 }
-setMalloc()
+setMemory()
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 3)
 process.argv.splice(1, 2, join(__dirname, files[name]))
 import(files[name])

@@ -110,14 +110,20 @@ const api = `import { fstatSync } from 'node:fs'
   console.log(JSON.stringify(started))`
 
 t.test(
-  'a service starts with the settings of malloc, and remains the same process',
+  'a service starts with the settings of malloc and V8, and remains the same process',
   { skip: process.platform !== 'linux' && 'glibc reads them' },
   async (t) => {
     const folder = await checkout(t)
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
     await writeFile(join(folder, 'src', 'main.ts'), api)
-    const { MALLOC_ARENA_MAX, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, LISTEN_FDS, ...env } =
-      process.env
+    const {
+      MALLOC_ARENA_MAX,
+      MALLOC_MMAP_THRESHOLD_,
+      MALLOC_TRIM_THRESHOLD_,
+      LISTEN_FDS,
+      NODE_OPTIONS,
+      ...env
+    } = process.env
     const start = async (more: Record<string, string>, fourth: 'pipe' | 'ipc' = 'pipe') => {
       const args = ['--no-deprecation', join(folder, 'src', 'entry.cjs'), 'api', '--a', 'b']
       const child = spawn(process.execPath, args, {
@@ -130,10 +136,21 @@ t.test(
       const { pid, ...started } = JSON.parse(printed || '{}')
       return { code, samePid: pid === child.pid, ...started }
     }
-    const all = { code: 0, samePid: true, args: ['--a', 'b'], options: ['--no-deprecation'] }
+    const asGiven = { code: 0, samePid: true, args: ['--a', 'b'], options: ['--no-deprecation'] }
+    const all = { ...asGiven, options: ['--max-semi-space-size=16', '--no-deprecation'] }
     t.match(await start({}), { ...all, arenas: '1', trim: '67108864' })
     t.match(await start({ MALLOC_ARENA_MAX: '4' }), { ...all, arenas: '4', trim: '67108864' })
-    t.match(await start({ LISTEN_FDS: '1' }), { ...all, arenas: undefined }, 'execve would close the socket')
-    t.match(await start({}, 'ipc'), { ...all, arenas: undefined }, 'and also the channel to a parent process')
+    const own = { NODE_OPTIONS: '--max-semi-space-size=32' }
+    t.match(await start(own), { ...asGiven, arenas: '1' }, 'the operator has chosen another size')
+    t.match(
+      await start({ LISTEN_FDS: '1' }),
+      { ...asGiven, arenas: undefined },
+      'execve would close the socket',
+    )
+    t.match(
+      await start({}, 'ipc'),
+      { ...asGiven, arenas: undefined },
+      'and also the channel to a parent process',
+    )
   },
 )
