@@ -1,24 +1,45 @@
+import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import type { Bearer } from '../../platform/http/route.ts'
-import { type AuthContextRow, authContextWith } from '../sessions/store.ts'
+import { authContextRow, persons, selectContext } from '../sessions/store.ts'
 
-// A key is no sign-in: its time of authentication is 1970, so that no policy takes it for a recent one. Sessions that
-// were ended in the tenant do not concern it.
-const keySession = sql.fragment`
-  select 'aal1' as acr, '{key}'::text[] as amr, 'epoch'::timestamptz as auth_time,
-         null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over`
+const keyContextRow = authContextRow.extend({
+  key_membership_id: z.uuid(),
+  is_revoked: z.boolean(),
+  is_expired: z.boolean(),
+  scopes: z.array(z.string()).nullable(),
+  last_used_at: z.number().nullable(),
+})
 
-/** What a request needs to know about the holder of its key, in the form of that of a session; null for a deleted one. */
-export function findHolderContext(
+export type KeyContextRow = z.infer<typeof keyContextRow>
+
+/**
+ * What a request needs to know about its key and the key's holder, in one query; null if one of them is deleted. A key is
+ * no sign-in: its time of authentication is 1970, so that no policy takes it for a recent one. Sessions that were ended in
+ * the tenant do not concern it. `now` is in ms since 1970.
+ */
+export function findKeyContextRow(
   read: Read,
-  { userId, tenantId, subjectType }: Bearer,
-): Promise<AuthContextRow | null> {
-  const bearer = { userId, tenantId }
-  if (subjectType === 'user') return authContextWith(read, bearer, keySession)
-  const users = sql.fragment`(
-    select a.id, a.email, a.first_name, a.last_name, null::timestamptz as email_verified_at, true as is_active,
-           a.joined_at as date_joined, a.version
-    from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`
-  return authContextWith(read, bearer, keySession, { users, membership: sql.fragment`m.id = u.id` })
+  { userId, tenantId, subjectType, sessionId: id }: Bearer,
+  now: number,
+): Promise<KeyContextRow | null> {
+  const key = sql.fragment`
+    select 'aal1' as acr, '{key}'::text[] as amr, 'epoch'::timestamptz as auth_time,
+           null::timestamptz as second_factor_at, null::timestamptz as begun_at, false as over,
+           membership_id, revoked_at is not null as is_revoked, expires_at <= ${sql.timestamp(new Date(now))} as is_expired,
+           scopes, last_used_at
+    from api_keys where tenant_id = ${tenantId} and id = ${id}`
+  const accounts = {
+    users: sql.fragment`(
+      select a.id, a.email, a.first_name, a.last_name, null::timestamptz as email_verified_at, true as is_active,
+             a.joined_at as date_joined, a.version
+      from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
+    membership: sql.fragment`m.id = u.id`,
+  }
+  const holder = subjectType === 'user' ? persons : accounts
+  const more = sql.fragment`,
+    s.membership_id as key_membership_id, s.is_revoked, s.is_expired, s.scopes, s.last_used_at`
+  return read.maybeOne(sql.type(keyContextRow)`
+    ${selectContext({ userId, tenantId }, { ...holder, session: key, more })}`)
 }

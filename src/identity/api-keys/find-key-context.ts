@@ -2,8 +2,7 @@ import type { Read } from '../../platform/db/read.ts'
 import { keyExpired } from '../../platform/errors.ts'
 import type { Bearer } from '../../platform/http/route.ts'
 import type { AuthContextRow } from '../sessions/store.ts'
-import { findHolderContext } from './context-store.ts'
-import { findKeyState } from './store.ts'
+import { findKeyContextRow } from './context-store.ts'
 
 interface KeyContext {
   row: AuthContextRow
@@ -18,14 +17,10 @@ interface KeyContext {
  * their tokens. `now` is in ms since 1970.
  */
 export async function findKeyContext(read: Read, bearer: Bearer, now: number): Promise<KeyContext | null> {
-  const { tenantId, sessionId: id } = bearer
-  const [row, key] = await Promise.all([
-    findHolderContext(read, bearer),
-    findKeyState(read, { tenantId, id, now }),
-  ])
-  if (!row || !key || key.is_revoked) return null
+  const row = await findKeyContextRow(read, bearer, now)
+  if (!row || row.is_revoked) return null
   const isDisabled = bearer.subjectType === 'service_account' && row.membership_status === 'suspended'
-  if (isDisabled || (row.membership_id !== null && row.membership_id !== key.membership_id)) return null
-  if (key.is_expired) throw keyExpired()
-  return { row, scopes: key.scopes, lastUsedAt: key.last_used_at }
+  if (isDisabled || (row.membership_id !== null && row.membership_id !== row.key_membership_id)) return null
+  if (row.is_expired) throw keyExpired()
+  return { row, scopes: row.scopes, lastUsedAt: row.last_used_at }
 }

@@ -182,25 +182,6 @@ export function findKeyById(read: Read, id: string): Promise<z.infer<typeof foun
     select tenant_id, id, membership_id, user_id, key_hash from api_keys where id = ${id} limit 1`)
 }
 
-const stateRow = z.object({
-  membership_id: z.uuid(),
-  is_revoked: z.boolean(),
-  is_expired: z.boolean(),
-  scopes: z.array(z.string()).nullable(),
-  last_used_at: z.number().nullable(),
-})
-
-/** Whether a key works now, and its scopes. */
-export function findKeyState(
-  read: Read,
-  { tenantId, id, now }: { tenantId: string; id: string; now: number },
-): Promise<z.infer<typeof stateRow> | null> {
-  return read.maybeOne(sql.type(stateRow)`
-    select membership_id, revoked_at is not null as is_revoked, expires_at <= ${moment(now)} as is_expired, scopes,
-           last_used_at
-    from api_keys where tenant_id = ${tenantId} and id = ${id}`)
-}
-
 /** A use of a key, at a time in ms since 1970. */
 export interface KeyUse {
   tenantId: string

@@ -35,7 +35,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
             ${session.secondFactorAt === null ? null : moment(session.secondFactorAt)}, ${session.userAgent}, ${session.ip}, ${at}, ${at}, ${moment(session.expiresAt)})`)
 }
 
-const authContextRow = z.object({
+export const authContextRow = z.object({
   user_id: z.uuid(),
   email: z.string(),
   first_name: z.string(),
@@ -102,14 +102,30 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
+interface ContextParts {
+  users: FragmentSqlToken
+  membership: FragmentSqlToken
+  session: FragmentSqlToken
+  more?: FragmentSqlToken
+}
+
+/** The users a context is read from, and which membership is theirs. */
+export const persons = { users: sql.fragment`users`, membership: sql.fragment`m.user_id = u.id` }
+
 /** The context of a person in a tenant, with the facts of a `session`. */
-export function authContextWith(
+export const authContextWith = (
   tx: Read,
   bearer: Pick<BearerKey, 'userId' | 'tenantId'>,
   session: FragmentSqlToken,
-  { users, membership } = { users: sql.fragment`users`, membership: sql.fragment`m.user_id = u.id` },
-): Promise<AuthContextRow | null> {
-  return tx.maybeOne(sql.type(authContextRow)`
+): Promise<AuthContextRow | null> =>
+  tx.maybeOne(sql.type(authContextRow)`${selectContext(bearer, { ...persons, session })}`)
+
+/** Selects an {@link authContextRow}, and `more` columns of the `session`. */
+export function selectContext(
+  bearer: Pick<BearerKey, 'userId' | 'tenantId'>,
+  { users, membership, session, more = sql.fragment`` }: ContextParts,
+): FragmentSqlToken {
+  return sql.fragment`
     select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
            u.is_active, u.date_joined, u.version as user_version,
            exists (select 1 from otp_devices d
@@ -121,7 +137,7 @@ export function authContextWith(
            t.settings ->> 'time_zone' as time_zone,
            t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.manager_id,
            m.joined_at, m.attributes,
-           r.roles, r.role_ids, r.system_roles, r.permissions
+           r.roles, r.role_ids, r.system_roles, r.permissions ${more}
     from (${session}) s
     join ${users} u on u.id = ${bearer.userId}
     left join tenants t on t.id = ${bearer.tenantId} and t.deleted_at is null
@@ -135,7 +151,7 @@ export function authContextWith(
                        cross join lateral unnest(y.permissions) p
                        where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions
       from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-      where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r`)
+      where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r`
 }
 
 /** Records that a session was used by a refresh. As the system role. */
