@@ -258,7 +258,21 @@ t.test('a search that is no search is 400', async (t) => {
       { ...subjects, subject: user('x'), resource: { type: 'doc', candidates: Array(1_001).fill(resource) } },
       'resource.candidates',
     ],
-    ['action', { subject: user('x'), resource, context: { text: 'x'.repeat(33_000) } }, ''],
+    ['action', { subject: user('x'), resource, context: { text: 'x'.repeat(33_000) } }, 'context'],
+    [
+      'subject',
+      { ...subjects, resource: { ...resource, properties: { text: 'x'.repeat(33_000) } } },
+      'resource',
+    ],
+    [
+      'resource',
+      {
+        ...subjects,
+        subject: user('x'),
+        resource: { type: 'doc', candidates: [{ id: '1', properties: { text: 'x'.repeat(33_000) } }] },
+      },
+      'resource.candidates.0',
+    ],
     ['action', { subject: user('x') }, 'resource'],
     ['action', { resource }, 'subject'],
   ]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { FieldError } from '../../platform/errors.ts'
 import { fieldErrors } from '../../platform/http/receive.ts'
-import { maxBytes, type Question, questionSchema } from './question.ts'
+import { bytesOf, checkBytes, type Question, questionSchema } from './question.ts'
 
 /** When a batch stops (AuthZEN 1.0 §7.1.2.1): never, after the first denial, or after the first permission. */
 const semantics = ['execute_all', 'deny_on_first_deny', 'permit_on_first_permit'] as const
@@ -13,7 +13,7 @@ const part = (what: string) =>
   })
 
 const maxItems = 1_000
-const maxExpandedBytes = 2 * 1024 * 1024
+const maxWholeBytes = 2 * 1024 * 1024
 
 const batch = z.object({
   subject: part('subject'),
@@ -45,20 +45,15 @@ type Batch = z.output<typeof batch>
 export const batchSchema = batch
   .superRefine((body, context) => {
     if (isBatch(body)) {
-      // Every item can contain the defaults again, so they cost as much as the items together.
       const { evaluations = [], options: _options, ...defaults } = body
-      const each = Buffer.byteLength(JSON.stringify(defaults))
-      if (each > maxBytes)
-        context.addIssue({
-          code: 'custom',
-          path: [],
-          message: 'The members at the top may have 32 KiB at most.',
-        })
-      else if (each * evaluations.length > maxExpandedBytes)
+      checkBytes(defaults, context, 'The members at the top can have 32 KiB')
+      // Every item can contain the defaults again.
+      const bytes = bytesOf(defaults) * evaluations.length + bytesOf(evaluations)
+      if (bytes > maxWholeBytes)
         context.addIssue({
           code: 'custom',
           path: ['evaluations'],
-          message: 'With the members at the top in each of them, the questions may have 2 MiB at most.',
+          message: `The questions of a batch can have 2 MiB together, with the members at the top in each of them. These have ${bytes} bytes.`,
         })
       return
     }

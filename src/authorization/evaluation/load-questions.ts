@@ -1,9 +1,10 @@
 import type { Deps } from '../../deps.ts'
-import type { Read } from '../../platform/db/read.ts'
+import { type Read, readInTenant } from '../../platform/db/read.ts'
 import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { type ActionName, type ApplicationAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
+import { listDeclaredActions } from '../policies/tenant-warnings-store.ts'
 import { findRegistered, type RegisteredObjects, registeredKey } from '../resources/find-registered.ts'
 import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
 import { actionOf, isMemberType, type Question } from './question.ts'
@@ -82,26 +83,30 @@ export function knownSubject(
 export const policiesOf = async ({ loadPolicies }: Pick<Deps, 'loadPolicies'>, caller: Caller) =>
   loadPolicies(caller, caller.auth.tenant?.policyRevision ?? 0)
 
-/** Completes questions with their parts, and with the tenant's policies. */
+/**
+ * Completes questions with their parts, and with the tenant's policies. The manifests are read only for words that neither
+ * a policy nor a role names.
+ */
 export async function loadQuestions(
-  deps: Pick<Deps, 'loadPolicies'>,
+  deps: Pick<Deps, 'loadPolicies' | 'db'>,
   caller: Caller,
   parts: QuestionParts,
   questions: readonly Question[],
 ): Promise<LoadedQuestions> {
   const policies = await policiesOf(deps, caller)
   const members = membersByName(parts, caller)
-  return {
-    policies,
-    questions: questions.map((question) => {
-      const { subject, resource } = question
-      const action = validAction(question)
-      const known = (isMemberType(subject.type) && members.get(subjectKey(subject))) || null
-      const object = objectOf(parts, { ...resource, action }, known?.id ?? '')
-      const unknown = unknownWords(policies, parts.named, action, resource.type)
-      return { question, action, known, object, unknown }
-    }),
-  }
+  const loaded = questions.map((question) => {
+    const { subject, resource } = question
+    const action = validAction(question)
+    const known = (isMemberType(subject.type) && members.get(subjectKey(subject))) || null
+    const object = objectOf(parts, { ...resource, action }, known?.id ?? '')
+    const unknown = unknownWords(policies, parts.named, action, resource.type)
+    return { question, action, known, object, unknown }
+  })
+  if (!loaded.some(({ unknown }) => unknown.action || unknown.resourceType))
+    return { policies, questions: loaded }
+  const declared = namesIn(await readInTenant(deps.db, caller, listDeclaredActions))
+  return { policies, questions: loaded.map((one) => ({ ...one, unknown: stillUnknown(one, declared) })) }
 }
 
 /** The object of a question, among the loaded ones. */
@@ -163,8 +168,12 @@ async function namesInRoles(
     actions: [...new Set(questions.map(validAction))],
     types: [...new Set(questions.map(({ resource }) => resource.type))],
   })
-  return new Set(permissions.flatMap((name) => [name, name.slice(0, name.indexOf(':'))]))
+  return namesIn(permissions)
 }
+
+/** The names of actions, and of their resource types. */
+const namesIn = (actions: readonly string[]): Set<string> =>
+  new Set(actions.flatMap((name) => [name, name.slice(0, name.indexOf(':'))]))
 
 /** Whether no policy in force and no role of the tenant names the action, or the resource type. Often a misspelling. */
 function unknownWords(
@@ -179,3 +188,15 @@ function unknownWords(
     resourceType: !named.resourceType && !inRoles.has(resourceType),
   }
 }
+
+/** A manifest can declare what no policy and no role names yet, and a registered resource is of a type that exists. */
+const stillUnknown = (
+  { action, object, question: { resource }, unknown }: LoadedQuestion,
+  declared: ReadonlySet<string>,
+): UnknownWords => ({
+  action: unknown.action && !declared.has(action),
+  resourceType:
+    unknown.resourceType &&
+    !declared.has(resource.type) &&
+    !(typeof object === 'object' && 'registered' in object),
+})

@@ -44,7 +44,24 @@ export const actionEntity = z.object(
   'Give action as an object.',
 )
 
+/** The bytes of a question as JSON. */
 export const maxBytes = 32 * 1024
+
+/** Adds an issue for members that have more than 32 KiB together, at the largest of them. */
+export function checkBytes(
+  members: Record<string, unknown>,
+  context: z.core.$RefinementCtx,
+  what = 'A question can have 32 KiB',
+): void {
+  const bytes = bytesOf(members)
+  if (bytes <= maxBytes) return
+  const [largest = ''] = Object.keys(members).sort((a, b) => bytesOf(members[b]) - bytesOf(members[a]))
+  const message = `${what} at most, and this one has ${bytes} bytes. Its largest member is ${largest}.`
+  context.addIssue({ code: 'custom', path: [largest], message })
+}
+
+/** The bytes of a value as JSON. */
+export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /** One question of AuthZEN 1.0 §6.1. Unknown members are ignored. */
 export const questionSchema = z
@@ -54,10 +71,7 @@ export const questionSchema = z
     resource: entity('resource'),
     context: properties,
   })
-  .refine(
-    (body) => Buffer.byteLength(JSON.stringify(body)) <= maxBytes,
-    'A question may have 32 KiB at most.',
-  )
+  .superRefine((body, context) => checkBytes(body, context))
   .superRefine(checkAction)
   .meta({ id: 'EvaluationRequest' })
 

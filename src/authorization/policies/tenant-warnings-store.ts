@@ -10,13 +10,15 @@ export async function listAllPermissions(read: Read, tenantId: string): Promise<
   return rows.map(({ permission }) => permission)
 }
 
-/** The actions that the manifests of applications declare, as `resource:verb`. */
+/**
+ * The actions that the manifests of applications declare, as `resource:verb`, and `resource:` for a type without any.
+ */
 export async function listDeclaredActions(read: Read): Promise<string[]> {
   const rows = await read.any(sql.type(z.object({ action: z.string() }))`
-    select distinct t.key || ':' || verb as action
+    select distinct t.key || ':' || coalesce(verb, '') as action
     from (select distinct on (application) document from manifests order by application, version desc) m
     cross join lateral jsonb_each(m.document -> 'resource_types') t
-    cross join lateral jsonb_object_keys(t.value -> 'actions') verb`)
+    left join lateral jsonb_object_keys(t.value -> 'actions') verb on true`)
   return rows.map(({ action }) => action)
 }
 

@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { actionEntity, checkAction, entity, maxBytes, properties, text } from '../evaluation/question.ts'
+import {
+  actionEntity,
+  bytesOf,
+  checkAction,
+  checkBytes,
+  entity,
+  maxBytes,
+  properties,
+  text,
+} from '../evaluation/question.ts'
 
 const maxLimit = 100
 const maxCandidates = 1_000
@@ -48,16 +57,24 @@ const searched = (what: string) =>
 
 type Searched = { type: string; candidates?: readonly unknown[] | undefined }
 
-/** The body of a search as one question: each of its candidates is asked about with what the body says. */
-function checkSize(body: { subject: Searched; resource: Searched }, context: z.core.$RefinementCtx): void {
-  const without = (part: Searched) => ({ ...part, candidates: undefined })
+/**
+ * The body of a search is one question, and each of its candidates is asked about with what the body says: so the body
+ * without its candidates has the size of a question, and each candidate has, too.
+ */
+function checkSize(
+  { page: _page, ...body }: { subject: Searched; resource: Searched; page: unknown },
+  context: z.core.$RefinementCtx,
+): void {
+  const without = ({ candidates: _candidates, ...part }: Searched) => part
   const question = { ...body, subject: without(body.subject), resource: without(body.resource) }
-  if (Buffer.byteLength(JSON.stringify(question)) > maxBytes)
-    context.addIssue({
-      code: 'custom',
-      path: [],
-      message: 'A search may have 32 KiB at most, without its candidates.',
-    })
+  checkBytes(question, context, 'A search without its candidates can have 32 KiB')
+  for (const side of ['subject', 'resource'] as const)
+    for (const [index, candidate] of (body[side].candidates ?? []).entries()) {
+      const bytes = bytesOf(candidate)
+      if (bytes <= maxBytes) continue
+      const message = `A candidate can have 32 KiB at most, and this one has ${bytes} bytes.`
+      context.addIssue({ code: 'custom', path: [side, 'candidates', index], message })
+    }
 }
 
 export const subjectSearch = z
