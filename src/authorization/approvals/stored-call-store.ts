@@ -33,15 +33,20 @@ export async function storeCall(
   return true
 }
 
+const storedRow = z.object({ call_sealed: z.instanceof(Buffer), created_at: z.number() })
+
 /** The stored call of a request, or null. */
 export async function findStoredCall(
   read: Read,
   sealer: Sealer,
   { tenantId, id }: Pick<NewStoredCall, 'tenantId' | 'id'>,
 ): Promise<StoredCall | null> {
-  const row = await read.maybeOne(sql.type(z.object({ call_sealed: z.instanceof(Buffer) }))`
-    select call_sealed from stored_calls where tenant_id = ${tenantId} and id = ${id}`)
-  return row && JSON.parse(sealer.open('stored-call', row.call_sealed, contextOf(tenantId, id)))
+  const row = await read.maybeOne(sql.type(storedRow)`
+    select call_sealed, created_at from stored_calls where tenant_id = ${tenantId} and id = ${id}`)
+  if (!row) return null
+  // One that was stored again, for another approval, has the time of the first.
+  const call: StoredCall = JSON.parse(sealer.open('stored-call', row.call_sealed, contextOf(tenantId, id)))
+  return { storedAt: row.created_at, ...call }
 }
 
 /** Deletes the stored call of a request that ends, if there is one. */

@@ -4,7 +4,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { voidSomeLinks } from '../../platform/links/link-store.ts'
 import { voidSomeCodes } from '../otp/code-store.ts'
-import { endSomePendingSessions, endSomeSessions } from './store.ts'
+import { endSomePendingSessions, endSomeSessions, revokeSomeLoggedOut } from './store.ts'
 
 const batch = 1_000
 
@@ -37,6 +37,7 @@ export async function endAllSessions(
   const codes = await untilNone((tx) => voidSomeCodes(tx, at, batch))
   const links = await untilNone((tx) => voidSomeLinks(tx, at, batch))
   const pendingSignIns = await untilNone((tx) => endSomePendingSessions(tx, at, batch))
+  await untilNone((tx) => revokeSomeLoggedOut(tx, batch))
   const audited = new Set<string>()
   let sessions = 0
   for (let ended = 1; ended > 0; sessions += ended) {

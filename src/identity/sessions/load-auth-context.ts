@@ -61,7 +61,7 @@ const impersonationOf = (context: AuthContext, actor: AuthContextRow): AuthConte
 /** Reads the context of the requester of a stored call. */
 export const requesterLoader =
   ({ clock, config }: Pick<Deps, 'clock' | 'config'>) =>
-  async (read: Read, bearer: { userId: string; sessionId: string; tenantId: string }) => {
+  async (read: Read, bearer: { userId: string; sessionId: string; tenantId: string; storedAt: number }) => {
     const row = await findRequesterContext(read, { ...bearer, now: clock() })
     return row && authContextOf(row, config)
   }

@@ -76,9 +76,20 @@ type BearerKey = { userId: string; sessionId: string; tenantId: string; now: num
 export const findAuthContext = (tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> =>
   withSession(tx, bearer, sql.fragment`ended_at is not null or expires_at <= ${moment(bearer.now)}`)
 
-/** The same for the requester of a stored call. Only a session that was revoked is over, not one that has ended. */
-export const findRequesterContext = (tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> =>
-  withSession(tx, bearer, sql.fragment`ended_at is not null and end_reason is distinct from 'logout'`)
+/**
+ * The same for the requester of a call that was stored at `storedAt`. A session that has ended by its time, or by its
+ * person who logged out, is not over, unless all sessions of the person were ended since.
+ */
+export const findRequesterContext = (
+  tx: Read,
+  bearer: BearerKey & { storedAt: number },
+): Promise<AuthContextRow | null> =>
+  withSession(
+    tx,
+    bearer,
+    sql.fragment`ended_at is not null and (end_reason is distinct from 'logout' or exists (
+      select 1 from users p where p.id = user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`,
+  )
 
 const withSession = (tx: Read, bearer: BearerKey, over: FragmentSqlToken) => {
   const session = sql.fragment`
@@ -256,6 +267,8 @@ export async function endSessionsOf(
   sessions: { userId: string; exceptId: string | null; reason: EndReason; at: number },
 ): Promise<readonly string[]> {
   const at = moment(sessions.at)
+  // Before the sessions, as others lock them: the opposite order could deadlock.
+  tx.later(sql.unsafe`update users set sessions_ended_at = ${at} where id = ${sessions.userId}`)
   const ended = await tx.anyFirst(sql.type(idRow)`
     update sessions set ended_at = ${at}, end_reason = ${sessions.reason}
     where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid returning id`)
@@ -269,6 +282,18 @@ export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<read
     update sessions set ended_at = ${moment(at)}, end_reason = 'revoked'
     where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
     returning tenant_id`)
+}
+
+/**
+ * Treats up to `limit` sessions that were logged out as revoked, so that no call which they stored is carried out;
+ * returns how many. As the system role.
+ */
+export async function revokeSomeLoggedOut(tx: Tx, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update sessions set end_reason = 'revoked'
+    where end_reason = 'logout'
+      and id = any(array(select id from sessions where end_reason = 'logout' limit ${limit}))`)
+  return rowCount
 }
 
 /** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */

@@ -23,6 +23,8 @@ export interface StoredCall {
   ifMatch: Versions
   claims: Claims
   requestInfo: RequestInfo
+  /** When it was first stored, in ms since 1970; absent until then. */
+  storedAt?: number
 }
 
 /**
@@ -44,10 +46,13 @@ export function storedCallOf({ http, route, caller }: RequestContext, input: Inp
 
 /** What carrying out needs from the process. */
 export interface StoredDeps extends PathDeps {
-  /** As `loadAuthContext`; a session that its person or time has ended is enough, because the person asked before. */
+  /**
+   * As `loadAuthContext`; a session that its person or time has ended is enough, because the person asked before. But not
+   * if all sessions of the person were ended since `storedAt`.
+   */
   loadRequester(
     read: Read,
-    bearer: { userId: string; sessionId: string; tenantId: string },
+    bearer: { userId: string; sessionId: string; tenantId: string; storedAt: number },
   ): Promise<AuthContext | null>
 }
 
@@ -61,10 +66,11 @@ export async function runStoredCall(
   call: StoredCall,
   { tenantId, approvalId }: { tenantId: string; approvalId: string },
 ): Promise<void> {
-  const { claims, requestInfo, params, ifMatch } = call
-  const scope = { ...claims, tenantId }
-  const auth = await readInTenant(deps.db, scope, (read) => deps.loadRequester(read, scope))
-  assertAlive(claims.token, auth)
+  const { claims, requestInfo, params, ifMatch, storedAt = 0 } = call
+  const scope = { ...claims, tenantId, storedAt }
+  const loaded = await readInTenant(deps.db, scope, (read) => deps.loadRequester(read, scope))
+  assertAlive(claims.token, loaded)
+  const auth = withoutLaterMembership(loaded, storedAt)
   assertNotEndedHere(auth, claims, tenantId)
   const http = { path: call.path, state: { requestInfo }, set: () => undefined }
   const request = await enter(deps, http, route as DecidedRoute, { claims, tenantId, auth })
@@ -89,6 +95,10 @@ export async function runStoredCall(
     await logDecision(deps, request)
   }
 }
+
+/** A requester who left the tenant and joined it again is not the member who asked. */
+const withoutLaterMembership = (auth: AuthContext, storedAt: number): AuthContext =>
+  (auth.membership?.joinedAt ?? 0) > storedAt ? { ...auth, membership: null } : auth
 
 function noBearer(): never {
   throw new Error('A stored call has no token')

@@ -126,7 +126,7 @@ t.test('it is decided by the policies and facts of the moment of its execution',
   t.equal(await countDepartments(edited), 1, 'the new policy was satisfied, too')
 })
 
-t.test('never for a requester who left, was switched off, or whose session was revoked', async (t) => {
+t.test('never for a requester who left, was switched off, or whose sessions were ended', async (t) => {
   for (const ends of [
     async ({ owner, asker }: Office) => {
       const members = `/api/v1/tenants/${owner.tenantId}/members/`
@@ -140,6 +140,24 @@ t.test('never for a requester who left, was switched off, or whose session was r
     },
     async ({ asker }: Office) => {
       await database.query('update users set is_active = false where id = $1', [asker.id])
+    },
+    async ({ asker }: Office) => {
+      await asker.post('/api/v1/auth/logout/', { refresh: asker.refresh })
+      await (await service.logIn(asker)).post('/api/v1/auth/logout-all/', {})
+    },
+    async ({ asker }: Office) => {
+      await asker.post('/api/v1/auth/logout/', { refresh: asker.refresh })
+      const elsewhere = await service.logIn(asker)
+      const change = { current_password: asker.password, new_password: 'another quiet harbour' }
+      t.equal((await elsewhere.post('/api/v1/auth/password/change/', change)).status, 200)
+    },
+    async ({ owner, asker }: Office) => {
+      const members = `/api/v1/tenants/${owner.tenantId}/members/`
+      const { results } = (await owner.get(`${members}?user_id=${asker.id}`)).body
+      await owner.delete(`${members}${results[0].id}/`)
+      service.advance(1_000)
+      const again = { user_id: asker.id, roles: ['admin'] }
+      t.equal((await owner.post(members, again)).status, 201)
     },
     async ({ asker }: Office) => {
       const end = "update sessions set ended_at = now(), end_reason = 'password' where user_id = $1"
