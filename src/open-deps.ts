@@ -70,8 +70,9 @@ export async function openDeps(
   const db = { api, system, ...(replica && { replica }) }
   const measured = switchOffLateModules(measureEngine(engine, metrics), { db, log }, clock)
   const limit = config.LIMIT_DECISION_MS_PER_SECOND
-  const access = budgetEngine(measured, limit)
-  // Shadow policies have a budget of their own, so that they never take that of real decisions.
+  // Trials and shadow policies have budgets of their own, so that they never take that of real decisions.
+  const trials = budgetEngine(measureEngine(engine.trials, metrics), limit)
+  const access = { ...budgetEngine(measured, limit), trials }
   const shadowAccess = budgetEngine(measured, Math.ceil(limit / 5))
   metrics.policyRevision(access.revision)
   const sealer = createSealer(keys)

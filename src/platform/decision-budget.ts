@@ -1,6 +1,6 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { actions, isServiceAction } from '../policy-engine/catalogue/actions.ts'
-import type { AccessEngine } from '../policy-engine/evaluate/engine.ts'
+import type { Lane } from '../policy-engine/evaluate/engine.ts'
 import type { AnyQuery } from '../policy-engine/evaluate/query.ts'
 import { type ApiError, unavailable } from './errors.ts'
 
@@ -16,14 +16,14 @@ export const tooCostly = (retryAfter: number): ApiError =>
 const maxCountedMs = 50
 
 /**
- * Wraps the engine to limit each tenant to `limit` ms of decisions a second; beyond that it throws 503 `too_costly`.
+ * Wraps an engine, or its lane, to limit each tenant to `limit` ms of decisions a second; beyond that it throws 503 `too_costly`.
  * Owners can always read and change policies, because costly policies can be the cause.
  */
-export function budgetEngine(
-  engine: AccessEngine,
+export function budgetEngine<Engine extends Lane>(
+  engine: Engine,
   limit: number,
   now: () => number = () => performance.now(),
-): AccessEngine {
+): Engine {
   let second = 0
   let spent = new Map<string, number>()
   const within = <T>(query: AnyQuery, ask: () => T): T => {

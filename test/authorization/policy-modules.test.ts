@@ -201,7 +201,7 @@ t.test(
       t.match(await steer(neighbour, { tonnage: 1, name: 'x' }), { allowed: true }, 'others go on')
       const { body: now } = await owner.get(`${policies}${body.id}/`)
       off = now.module_off_at
-      // After a kill, the modules of a tenant pause for a tenth of a second.
+      // After a kill, a module pauses for a tenth of a second.
       await sleep(20)
     }
     t.match(
@@ -217,8 +217,110 @@ t.test(
   },
 )
 
-t.test('a limit on modules, and no compiler', { skip }, async (t) => {
-  const env = { OPA_PATH: '/nowhere/opa', LIMIT_POLICY_MODULES: '1' }
+const numbers = (length: number) => Array.from({ length }, (_each, index) => index)
+
+t.test('a draft that is killed takes nothing from the modules in force', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const { body } = await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })
+  const draft = { ...base, name: 'Bomb', module: bomb }
+  const properties = { list: numbers(100), tonnage: 1, name: 'x' }
+  const input = { resource: { type: 'ship', id: '1', properties } }
+  const inactive = await owner.post(policies, { ...draft, is_active: false })
+  const killed = { status: 200, body: { effect: 'deny', reasons: [{ code: 'policy_timeout' }] } }
+  for (const [path, asked] of [
+    [`${policies}test-draft/`, { draft, ...input }],
+    [`${policies}${inactive.body.id}/test/`, input],
+    [`${policies}${body.id}/test/`, { draft, ...input }],
+  ] as const) {
+    t.match(await owner.post(path, asked), killed)
+    t.match(await steer(owner, { tonnage: 1, name: 'x' }), { allowed: true }, 'the module in force goes on')
+    await sleep(101)
+  }
+  t.equal((await owner.get(`${policies}${body.id}/`)).body.module_off_at, null)
+})
+
+t.test('a module that is killed pauses alone', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  t.equal((await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })).status, 201)
+  const sink = { ...base, name: 'Bomb', actions: ['ship:sink'], module: bomb }
+  t.equal((await owner.post(policies, sink)).status, 201)
+  const allow = { name: 'Sink', effect: 'allow', actions: ['ship:sink'] }
+  t.equal((await owner.post(policies, allow)).status, 201)
+  const evaluations = [numbers(100), [1]].map((list) => ({
+    action: { name: 'ship:sink' },
+    resource: { type: 'ship', id: '1', properties: { list } },
+  }))
+  const subject = { type: 'user', id: owner.id }
+  const steered = {
+    action: { name: 'ship:steer' },
+    resource: { type: 'ship', id: '1', properties: { tonnage: 1, name: 'x' } },
+  }
+  const { body } = await owner.post('/access/v1/evaluations', {
+    subject,
+    evaluations: [...evaluations, steered],
+  })
+  t.same(
+    body.evaluations.map(({ decision }: { decision: boolean }) => decision),
+    [false, false, true],
+    'killed, paused, and the other one runs',
+  )
+})
+
+t.test('the modules of one question have a deadline together', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const slow = deny(
+    ['a', 'b', 'c']
+      .map((name) => `some ${name} in input.resource.list`)
+      .join('\n\t')
+      .concat('\n\ta + b + c == -1'),
+  )
+  const ids: string[] = []
+  for (const index of numbers(8)) {
+    const module = slow.replace('"x"', `"${index}"`)
+    const { body, status } = await owner.post(policies, { ...base, name: `Slow ${index}`, module })
+    t.equal(status, 201)
+    ids.push(body.id)
+  }
+  const activate = (is_active: boolean) =>
+    Promise.all(ids.slice(1).map((id) => owner.patch(`${policies}${id}/`, { is_active })))
+  await activate(false)
+  const timeOf = async (list: number[]) => {
+    const times = []
+    for (const _time of numbers(4)) {
+      const input = { resource: { type: 'ship', id: '1', properties: { list } } }
+      times.push((await owner.post(`${policies}${ids[0]}/test/`, input)).body.duration_us)
+    }
+    return Math.min(...times)
+  }
+  let length = 8
+  while (length < 100 && (await timeOf(numbers(length))) < 2_000) length += 2
+  t.match(await steer(owner, { list: numbers(length) }), { allowed: true }, 'one is fast enough')
+  await activate(true)
+  const { allowed, codes } = await steer(owner, { list: numbers(length) })
+  t.equal(allowed, false)
+  t.match(codes, ['policy_timeout'], 'eight are not')
+  t.match(await steer(owner, { list: [1] }), { allowed: true }, 'none was killed, and none pauses')
+})
+
+t.test(
+  'a tenant has a number of modules, and without a compiler there are no new ones',
+  { skip },
+  async (t) => {
+    const env = { OPA_PATH: String(opa), LIMIT_POLICY_MODULES: '1' }
+    const limited = await startService(t, { env, workers: false })
+    const owner = await limited.signUp()
+    const module = deny('input.subject.acr == "aal1"')
+    t.equal((await owner.post(policies, { ...base, name: 'x', module })).status, 201)
+    t.match(await owner.post(policies, { ...base, name: 'y', module }), {
+      status: 409,
+      body: { code: 'limit_reached', detail: /can have 1 policies of the kind rego/ },
+    })
+    t.equal((await owner.get(policies)).body.results.length, 1)
+  },
+)
+
+t.test('without a compiler nothing is compiled', { skip }, async (t) => {
+  const env = { OPA_PATH: '/nowhere/opa' }
   const without = await startService(t, { env, workers: false })
   const owner = await without.signUp()
   const module = deny('input.subject.acr == "aal1"')

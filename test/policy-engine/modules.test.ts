@@ -1,17 +1,21 @@
+import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setEnvironmentData } from 'node:worker_threads'
 import t from 'tap'
 import { readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
+import { createModulePauses } from '../../src/policy-engine/sandbox/module-pauses.ts'
 import { createModulePool } from '../../src/policy-engine/sandbox/module-pool.ts'
+import { cpuMsOf, threadIdOf } from '../../src/policy-engine/sandbox/thread-cpu.ts'
 import { maxInputBytes } from '../../src/policy-engine/sandbox/thread-exchange.ts'
 import { compileModule } from '../../src/policy-toolchain/compile-module.ts'
-import { resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
+import { pathOf, resolveOpa, run } from '../../src/policy-toolchain/opa.ts'
 
 const print = (line: string) => t.comment(line)
 const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
 const skip = opa instanceof Error && opa.message
 const place = t.testdir()
-const pool = createModulePool()
+const pool = createModulePool({ pauseBy: 'module', spares: 2 })
 t.teardown(() => pool.close())
 await pool.warm()
 
@@ -41,8 +45,10 @@ async function unchecked(
   return { key, wasm }
 }
 
-const ask = (tenant: string, module: { key: string; wasm: Uint8Array<ArrayBuffer> }, input: object) =>
-  pool.evaluate(tenant, module, JSON.stringify(input))
+const ask = (tenant: string, module: { key: string; wasm: Uint8Array<ArrayBuffer> }, input: object) => {
+  const { usedMs: _time, ...outcome } = pool.evaluate(tenant, module, JSON.stringify(input))
+  return outcome
+}
 const list = Array.from({ length: 128 }, (_each, index) => index)
 const question = { resource: { list, text: 'é'.repeat(1000) }, subject: { id: 'me' } }
 
@@ -107,6 +113,72 @@ t.test(
   },
 )
 
+t.test('a module that was killed pauses, and the others of its tenant go on', { skip }, async (t) => {
+  const fine = await unchecked('finding := input.subject.id')
+  const loop = [...'abcde'].map((name) => `\tsome ${name} in input.resource.list`).join('\n')
+  const bomb = await unchecked(`${loop}\n\ta + b + c + d + e == -1\n\tfinding := "x"`)
+  t.match(ask('one', bomb, question), { fault: 'late', killed: true })
+  t.match(ask('one', bomb, question), { fault: 'late', killed: false, why: 'paused' })
+  t.match(ask('one', fine, question), { findings: ['me'] })
+  await pool.warm()
+  const drafts = createModulePool({ pauseBy: 'tenant', spares: 0 })
+  t.teardown(() => drafts.close())
+  await drafts.warm()
+  const draft = (tenant: string, module: typeof bomb) =>
+    drafts.evaluate(tenant, module, JSON.stringify(question))
+  t.match(draft('one', bomb), { fault: 'late', killed: true })
+  t.match(draft('one', fine), { fault: 'late', killed: false, why: 'paused' }, 'drafts pause together')
+  await drafts.warm()
+  t.match(draft('two', fine), { findings: ['me'] })
+})
+
+t.test('ten kills of a module, or twenty of a tenant, make the next pause a minute', async (t) => {
+  let now = 0
+  const after = (ms: number) => {
+    now += ms
+  }
+  const modules = createModulePauses('module', () => now)
+  for (let kill = 0; kill < 10; kill++) {
+    modules.charge('one', 'slow')
+    after(101)
+    t.notOk(modules.isPaused('one', 'slow'))
+  }
+  modules.charge('one', 'slow')
+  after(101)
+  t.ok(modules.isPaused('one', 'slow'))
+  t.notOk(modules.isPaused('one', 'fine'))
+  for (let kill = 0; kill < 10; kill++) modules.charge('one', `other-${kill}`)
+  after(101)
+  t.notOk(modules.isPaused('one', 'other-8'))
+  t.ok(modules.isPaused('one', 'other-9'))
+  t.notOk(modules.isPaused('one', 'fine'), 'never one that was not killed')
+  after(60_000)
+  t.notOk(modules.isPaused('one', 'slow'))
+  const drafts = createModulePauses('tenant', () => now)
+  for (let kill = 0; kill < 11; kill++) drafts.charge('one', `draft-${kill}`)
+  after(101)
+  t.ok(drafts.isPaused('one', 'another'))
+  t.notOk(drafts.isPaused('two', 'another'))
+})
+
+t.test('a thread that ends by itself is replaced', { skip }, async (t) => {
+  setEnvironmentData('threads started', new SharedArrayBuffer(4))
+  const thread = new URL('./dying-thread.ts', import.meta.url)
+  const one = createModulePool({ pauseBy: 'module', spares: 0, thread })
+  t.teardown(() => one.close())
+  const fine = await unchecked('finding := input.subject.id')
+  const ended = once(process, 'worker').then(([worker]) => once(worker, 'exit'))
+  await one.warm()
+  await ended
+  await one.warm()
+  t.match(one.evaluate('one', fine, JSON.stringify(question)), { findings: ['me'] })
+})
+
+t.test('a system that does not name its threads gets a deadline of time', async (t) => {
+  t.equal(threadIdOf('/nowhere/thread-self'), 0)
+  t.same(cpuMsOf(0), Number.NaN)
+})
+
 t.test('the modules of many tenants do not add up', { skip }, async (t) => {
   const { wasm } = await unchecked('finding := input.subject.id')
   const use = (count: number) => {
@@ -122,6 +194,11 @@ t.test('the modules of many tenants do not add up', { skip }, async (t) => {
     { findings: ['me'] },
     'a dropped module loads again',
   )
+})
+
+t.test('a compiler on PATH is found by a process without it', async (t) => {
+  t.match(await pathOf('sh'), /^\/.*\/sh$/)
+  t.equal(await pathOf('/opt/opa'), '/opt/opa')
 })
 
 t.test('a compilation is limited, and its faults have a line', { skip }, async (t) => {

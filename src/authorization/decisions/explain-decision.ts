@@ -28,7 +28,9 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
   const query = queryFrom(row, emptySlice(caller.tenantId, row.policy_revision))
   const versions = query ? await policiesOf(deps, caller, row) : []
   // The recorded decision is not made again; the module only evaluates the conditions of the recorded policies.
-  const { policies } = query && versions.length > 0 ? deps.access.explain(query, versions) : { policies: [] }
+  const { trials } = deps.access
+  if (versions.some(({ wasm }) => wasm)) await trials.warmModules()
+  const { policies } = query && versions.length > 0 ? trials.explain(query, versions) : { policies: [] }
   const decision = { ...row, durationUs: 0, approval: null, provisional: false }
   const matched = row.matched.map((match) => ({ ...match, priority: 0 }))
   const sentences = explanationSentences({ decision: { ...decision, matched }, policies })

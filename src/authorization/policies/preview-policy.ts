@@ -54,7 +54,7 @@ export async function previewPolicy(
   const effects =
     rows.length > maxInline
       ? await replayInThread({ ...replay, bundle: deps.access.bundle })
-      : await replayDecisions(replay, deps.access, deps.newPace())
+      : await replayDecisions(replay, deps.access.trials, deps.newPace())
   const flips = rows.flatMap((row, index) => {
     const after = effects[index] ?? null
     return after === null || after === row.effect ? [] : [flipOf(row, after)]

@@ -5,4 +5,6 @@ import { type Replay, replayDecisions } from './replay.ts'
 
 // A thread for one large preview: see preview-policy.ts.
 const { bundle, ...replay } = workerData as Replay & { bundle: Bundle }
-parentPort?.postMessage(await replayDecisions(replay, engineOf(bundle)))
+const { trials } = engineOf(bundle)
+if (replay.policies.some(({ wasm }) => wasm)) await trials.warmModules()
+parentPort?.postMessage(await replayDecisions(replay, trials))

@@ -1,6 +1,6 @@
 import type { DecisionPace } from '../../platform/decision-budget.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
-import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
+import type { Lane } from '../../policy-engine/evaluate/engine.ts'
 import { queryFrom } from '../decisions/facts.ts'
 import type { DecisionRow } from '../decisions/store.ts'
 import { slicePolicies } from './slice-policies.ts'
@@ -14,7 +14,7 @@ export interface Replay extends TenantPolicies {
 /** The new effects in the order of the rows; null if the policies read an attribute that was not recorded. */
 export async function replayDecisions(
   { rows, ...tenant }: Replay,
-  access: Pick<AccessEngine, 'decide'>,
+  access: Pick<Lane, 'decide'>,
   pace?: DecisionPace,
 ): Promise<(Effect | null)[]> {
   const sliced = slicePolicies(tenant)

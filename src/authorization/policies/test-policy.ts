@@ -80,7 +80,7 @@ export async function testPolicy(
   for (const [index, { name, input, expect }] of (cases ?? []).entries()) {
     const query = await questionOf(deps, caller, trial, input, `cases.${index}.input.`)
     await pace.next()
-    const { effect } = deps.access.decide(query)
+    const { effect } = deps.access.trials.decide(query)
     results.push({ name, effect, expect, passed: effect === expect })
   }
   const durationUs = Math.round((performance.now() - begun) * 1000)
@@ -95,7 +95,7 @@ interface CaseResult {
 }
 
 function explained({ access }: Deps, { tested }: Trial, query: AnyQuery) {
-  const { decision, policies } = access.explain(query, [tested])
+  const { decision, policies } = access.trials.explain(query, [tested])
   const [about] = policies
   if (!about) throw new Error('The engine did not explain the tested policy')
   return {

@@ -56,6 +56,7 @@ export async function startTrial(
   if (fault) throw policyInvalid([fault], text(), at)
   const others = active.policies.filter((policy) => policy.id !== id)
   const replay = { ...active, policies: [...others, tried] }
+  if (replay.policies.some(({ wasm }) => wasm)) await deps.access.trials.warmModules()
   return {
     tested: { id, version, wasm, compiled, document: { ...fields, ...rules } },
     actions: fields.actions,

@@ -1,10 +1,10 @@
 import { isServiceAction } from '../../policy-engine/catalogue/actions.ts'
-import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
+import type { Lane } from '../../policy-engine/evaluate/engine.ts'
 import type { LoadPolicies, RecordDecision } from '../http/policies-in-force.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Wraps the engine: times each evaluation, and counts those that threw. */
-export const measureEngine = (engine: AccessEngine, metrics: Metrics): AccessEngine => ({
+/** Wraps an engine, or its lane: times each evaluation, and counts those that threw. */
+export const measureEngine = <Engine extends Lane>(engine: Engine, metrics: Metrics): Engine => ({
   ...engine,
   decide(query) {
     try {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { catalogue } from '../catalogue/catalogue.ts'
 import type { SlicePolicy } from '../compile/compiled-policy.ts'
-import { createModulePool, type ModulePool } from '../sandbox/module-pool.ts'
+import { createModulePool, type ModulePool, type PoolOptions } from '../sandbox/module-pool.ts'
 import { type ModuleFindings, runModules } from '../sandbox/run-modules.ts'
 import {
   type Bundle,
@@ -25,8 +25,8 @@ import { evaluationRunner, type RunEvaluation } from './instances.ts'
 import { compileModule, inputText, type PolicyInstance } from './module.ts'
 import { type AnyQuery, policyInput } from './query.ts'
 
-/** The only source of permission in the service. */
-export interface AccessEngine {
+/** Decides and explains. */
+export interface Lane {
   /**
    * Decides one query, synchronously. A denial is a value. Throws `AuthorizationUnavailable` if the module gives no
    * valid answer; that is never an allow.
@@ -37,10 +37,19 @@ export interface AccessEngine {
    * condition. Throws as `decide` does.
    */
   explain(query: AnyQuery, policies: readonly ExplainedPolicy[]): Explanation
-  /** hash (hex) of the sources of the bundle */
-  readonly revision: string
   /** Starts what the modules of policies run in, so that the first decision with one does not wait for it. */
   warmModules(): Promise<void>
+}
+
+/** The only source of permission in the service. */
+export interface AccessEngine extends Lane {
+  /**
+   * For tests, previews and explanations. It has threads and pauses of its own, so that a module that is only tried
+   * takes nothing from those in force.
+   */
+  readonly trials: Lane
+  /** hash (hex) of the sources of the bundle */
+  readonly revision: string
   /** the verified bundle: another thread can open an engine with it (`engineOf`) */
   readonly bundle: Bundle
 }
@@ -82,11 +91,18 @@ function engineWith(bundle: Bundle, verify: (instance: PolicyInstance) => void):
   const instance = instantiate()
   verify(instance)
   const run = evaluationRunner(instantiate, instance)
-  const engine = { run, installed: bundle.installed, pool: createModulePool() }
+  const laneOf = (options: PoolOptions): Lane => {
+    const engine = { run, installed: bundle.installed, pool: createModulePool(options) }
+    return {
+      decide: (query) => orUnavailable(() => decideWithActor((one) => decide(engine, one), query)),
+      explain: (query, policies) => orUnavailable(() => explain(engine, query, policies)),
+      warmModules: () => engine.pool.warm(),
+    }
+  }
   return {
-    decide: (query) => orUnavailable(() => decideWithActor((one) => decide(engine, one), query)),
-    explain: (query, policies) => orUnavailable(() => explain(engine, query, policies)),
-    warmModules: () => engine.pool.warm(),
+    ...laneOf({ pauseBy: 'module', spares: 2 }),
+    // Each draft is another module, so a tenant's drafts pause together.
+    trials: laneOf({ pauseBy: 'tenant', spares: 1 }),
     revision: bundle.revision,
     bundle,
   }

@@ -14,6 +14,11 @@ export function swappableEngine(first: AccessEngine): SwappableEngine {
     decide: (query) => current.decide(query),
     explain: (query, policies) => current.explain(query, policies),
     warmModules: () => current.warmModules(),
+    trials: {
+      decide: (query) => current.trials.decide(query),
+      explain: (query, policies) => current.trials.explain(query, policies),
+      warmModules: () => current.trials.warmModules(),
+    },
     get revision() {
       return current.revision
     },

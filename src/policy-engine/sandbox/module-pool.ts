@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { createModulePauses, type PauseBy } from './module-pauses.ts'
 import type { NextModule } from './module-thread.ts'
+import { cpuMsOf } from './thread-cpu.ts'
 import {
   type Exchange,
   type ModuleAnswer,
@@ -16,9 +17,12 @@ export interface TenantModule {
   wasm: Uint8Array<ArrayBuffer>
 }
 
-/** What came of an evaluation: findings, or `late` (time, memory) or `failed` (any other fault, or an input too long). */
+/**
+ * What came of an evaluation: findings with the CPU time that they took in ms, or `late` (time, memory) or `failed` (any
+ * other fault, or an input too long).
+ */
 export type ModuleOutcome =
-  | { findings: readonly string[] }
+  | { findings: readonly string[]; usedMs: number }
   | {
       fault: 'late' | 'failed'
       why: string
@@ -26,14 +30,14 @@ export type ModuleOutcome =
       killed: boolean
       /** The thread was terminated for no fault of the module. */
       isStuck?: boolean
+      usedMs?: number
     }
 
-/** Evaluates modules of tenants in threads. */
+/** Evaluates modules of tenants in threads of its own. */
 export interface ModulePool {
   /**
    * Evaluates a module of a tenant with an input (JSON), synchronously, as decisions are. After 5 ms of CPU time its
-   * thread is terminated, and the modules of this tenant are late at once for a tenth of a second, or for a
-   * minute after more than ten kills in a minute. Never throws.
+   * thread is terminated, and it is late at once while it pauses (see `createModulePauses`). Never throws.
    */
   evaluate(tenantId: string, module: TenantModule, input: string): ModuleOutcome
   /** Starts the threads; resolves when one is ready, so that the first evaluation does not wait for its start. */
@@ -41,17 +45,12 @@ export interface ModulePool {
   close(): Promise<void>
 }
 
-const deadlineMs = 5
+/** The CPU time of one evaluation, in ms. */
+export const moduleDeadlineMs = 5
 // A thread that gets no CPU is not late. But a decision does not wait longer than this.
 const maxWaitMs = 100
 const maxStartMs = 1_000
 const maxLoadMs = 500
-const spares = 2
-const pauseMs = 100
-// Beyond so many kills in the long pause, the modules of a tenant do not run for as long.
-const maxKills = 10
-const longPauseMs = 60_000
-const maxPaused = 10_000
 const file = new URL('./module-thread.ts', import.meta.url)
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 8, stackSizeMb: 2 }
 
@@ -64,13 +63,31 @@ interface Thread {
   started: Promise<void>
 }
 
+export interface PoolOptions {
+  /** what pauses after a kill */
+  pauseBy: PauseBy
+  /** threads that wait for the one that evaluates to be killed */
+  spares: number
+  /** the module of a thread */
+  thread?: URL
+}
+
 /** Makes a pool. Its threads start with the first use: one that evaluates, and spares for when it is killed. */
-export function createModulePool(): ModulePool {
+export function createModulePool({ pauseBy, spares, thread: url = file }: PoolOptions): ModulePool {
   let threads: Thread[] = []
-  const kills = new Map<string, number[]>()
-  const pausedUntil = new Map<string, number>()
+  let isClosed = false
+  const pauses = createModulePauses(pauseBy)
   const fill = () => {
-    while (threads.length <= spares) threads.push(startThread())
+    while (!isClosed && threads.length <= spares) {
+      const thread = startThread(url)
+      threads.push(thread)
+      // One that ends by itself, out of memory, is replaced, unless it never began: that would go on for ever.
+      thread.worker.once('exit', () => {
+        const isKnown = threads.includes(thread)
+        threads = threads.filter((one) => one !== thread)
+        if (isKnown && isReady(thread)) fill()
+      })
+    }
   }
   const replace = (thread: Thread) => {
     threads = threads.filter((one) => one !== thread)
@@ -78,25 +95,17 @@ export function createModulePool(): ModulePool {
     // Later, so that the request that found the thread late does not wait for the start of another one.
     setImmediate(fill)
   }
-  const charge = (tenantId: string) => {
-    const now = performance.now()
-    const recent = [...(kills.get(tenantId) ?? []).filter((at) => now - at < longPauseMs), now]
-    if (kills.size >= maxPaused) for (const each of [kills, pausedUntil]) each.clear()
-    kills.set(tenantId, recent)
-    // A new thread costs 0.1 s of CPU time. Drafts can be killed, too, and are never switched off.
-    pausedUntil.set(tenantId, now + (recent.length > maxKills ? longPauseMs : pauseMs))
-  }
   return {
     evaluate(tenantId, module, input) {
       if (Buffer.byteLength(input) > maxInputBytes) return failed('the input is too long')
-      if ((pausedUntil.get(tenantId) ?? 0) > performance.now()) return { ...late('paused'), killed: false }
+      if (pauses.isPaused(tenantId, module.key)) return { ...late('paused'), killed: false }
       if (threads.length === 0) fill()
       const thread = threads.find(isReady) ?? threads[0]!
       const outcome = evaluateIn(thread, module, input)
       if (!('fault' in outcome)) return outcome
       // A thread that does not start is no fault of the tenant that waits for it.
       if (outcome.killed || outcome.isStuck) replace(thread)
-      if (outcome.killed) charge(tenantId)
+      if (outcome.killed) pauses.charge(tenantId, module.key)
       return outcome
     },
     async warm() {
@@ -104,6 +113,7 @@ export function createModulePool(): ModulePool {
       await Promise.race(threads.map(({ started }) => started))
     },
     async close() {
+      isClosed = true
       const ended = threads
       threads = []
       await Promise.all(ended.map(({ worker }) => worker.terminate()))
@@ -111,10 +121,10 @@ export function createModulePool(): ModulePool {
   }
 }
 
-function startThread(): Thread {
+function startThread(url: URL): Thread {
   const shared = sharedMemory()
   // Without an empty execArgv the thread would load the modules that the process was started with (--import).
-  const worker = new Worker(file, { workerData: { shared }, execArgv: [], env: {}, resourceLimits })
+  const worker = new Worker(url, { workerData: { shared }, execArgv: [], env: {}, resourceLimits })
   worker.unref()
   const started = new Promise<void>((resolve) => {
     worker.once('message', () => resolve())
@@ -134,9 +144,12 @@ function evaluateIn(thread: Thread, module: TenantModule, input: string): Module
   sent.add(module.key)
   exchange.post(input)
   if (!hasLeft(control, state.posted, maxLoadMs)) return stuck('the module did not load')
-  if (!hasLeft(control, state.running, deadlineMs) && !isDoneInTime(exchange)) return late('it took too long')
+  if (!hasLeft(control, state.running, moduleDeadlineMs)) {
+    const end = waitForCpuTime(exchange)
+    if (end !== 'done') return end === 'late' ? late('it took too long') : stuck('the thread had no CPU')
+  }
   const answer = exchange.read()
-  if (!('dropped' in answer)) return outcomeOf(answer)
+  if (!('dropped' in answer)) return outcomeOf(answer, exchange.usedMs())
   sent.delete(module.key)
   return evaluateIn(thread, module, input)
 }
@@ -151,32 +164,22 @@ const hasLeft = (control: Int32Array, from: number, ms: number): boolean =>
   Atomics.wait(control, 0, from, ms) !== 'timed-out'
 
 /** Goes on waiting as long as the thread has had less CPU time than the deadline, because others had it. */
-function isDoneInTime({ control, cpuAtBegin, threadId }: Exchange): boolean {
+function waitForCpuTime({ control, cpuAtBegin, threadId }: Exchange): 'done' | 'late' | 'starved' {
   const end = performance.now() + maxWaitMs
   while (performance.now() < end) {
     const used = cpuMsOf(threadId()) - cpuAtBegin() / 1000
-    if (!(used < deadlineMs)) return Atomics.load(control, 0) === state.done
-    if (hasLeft(control, state.running, deadlineMs - used)) return true
+    if (!(used < moduleDeadlineMs)) return Atomics.load(control, 0) === state.done ? 'done' : 'late'
+    if (hasLeft(control, state.running, moduleDeadlineMs - used)) return 'done'
   }
-  return false
-}
-
-/** The CPU time of a thread in ms; not a number where the system does not tell it. */
-function cpuMsOf(threadId: number): number {
-  try {
-    const [ns] = readFileSync(`/proc/self/task/${threadId}/schedstat`, 'utf8').split(' ')
-    return Number(ns) / 1_000_000
-  } catch {
-    return Number.NaN
-  }
+  return 'starved'
 }
 
 // Messages of the module itself, for the log of an operator.
 const outOfMemory = /malloc|memory|grow/i
 
 // The thread goes on: only the instance is dropped.
-function outcomeOf(answer: ModuleAnswer): ModuleOutcome {
-  if ('findings' in answer) return answer
+function outcomeOf(answer: ModuleAnswer, usedMs: number): ModuleOutcome {
+  if ('findings' in answer) return { ...answer, usedMs }
   const { failed: why } = answer
-  return outOfMemory.test(why) ? { ...late(why), killed: false } : failed(why)
+  return { ...(outOfMemory.test(why) ? { ...late(why), killed: false } : failed(why)), usedMs }
 }

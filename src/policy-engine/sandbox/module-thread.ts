@@ -1,6 +1,6 @@
-import { readlinkSync } from 'node:fs'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { moduleInstance, type TenantInstance } from './module-instance.ts'
+import { threadIdOf } from './thread-cpu.ts'
 import { type Exchange, openExchange, state } from './thread-exchange.ts'
 
 // A thread that evaluates modules of tenants, one at a time: see module-pool.ts. It never returns to its event loop, and
@@ -51,8 +51,7 @@ function forget(instance: TenantInstance): void {
   for (const [key, each] of instances) if (each === instance) instances.delete(key)
 }
 
-const tid = process.platform === 'linux' ? Number(readlinkSync('/proc/thread-self').split('/').at(-1)) : 0
-exchange.ready(tid)
+exchange.ready(threadIdOf())
 parentPort!.postMessage('ready')
 for (;;) {
   const now = Atomics.load(exchange.control, 0)

@@ -1,7 +1,7 @@
 import { moduleFinding, moduleRan, type SlicePolicy } from '../compile/compiled-policy.ts'
 import { type AttributeValue, attributesOf } from '../evaluate/attributes.ts'
 import type { AnyQuery } from '../evaluate/query.ts'
-import type { ModulePool } from './module-pool.ts'
+import { type ModuleOutcome, type ModulePool, moduleDeadlineMs } from './module-pool.ts'
 
 /** A policy whose module took too much time or memory, and whether that cost a thread. */
 export interface LateModule {
@@ -23,9 +23,15 @@ export interface ModuleFindings {
   messages: ReadonlyMap<string, readonly string[]>
 }
 
+// The CPU time of all modules of one question. One that could not have its own 5 ms of them does not run.
+const questionDeadlineMs = 10
+// Of time, for a machine that is too busy to run the modules or to load them.
+const maxQuestionMs = 500
+
 /**
- * Runs the modules of policies on a question, one after another; after one that is killed, no other runs. A module that
- * lacks an attribute that it needs does not run and finds nothing: then a deny applies, and an allow does not.
+ * Runs the modules of policies on a question, one after another. After one that is killed, or when the 10 ms of CPU time
+ * that they have together are used up, no other runs: it is late. A module that lacks an attribute that it needs does not
+ * run and finds nothing: then a deny applies, and an allow does not.
  */
 export function runModules(
   pool: ModulePool,
@@ -36,6 +42,12 @@ export function runModules(
   const faults = new Map<string, 'policy_timeout' | 'policy_failed'>()
   const messages = new Map<string, readonly string[]>()
   const late: LateModule[] = []
+  const begun = performance.now()
+  let usedMs = 0
+  // Checked before a module runs, so that none is killed for the time that others took.
+  const isTimeUsed = () =>
+    usedMs > questionDeadlineMs - moduleDeadlineMs || performance.now() - begun > maxQuestionMs
+  let isEnded = false
   for (const { id, version, compiled, wasm } of policies) {
     const { key, needed } = compiled.module!
     const values = attributesOf(query, compiled.attributes)
@@ -43,14 +55,20 @@ export function runModules(
       attrs[moduleRan(key)] = true
       continue
     }
-    const isStopped = !wasm || late.some(({ killed }) => killed)
-    const outcome = isStopped
-      ? stopped
-      : pool.evaluate(query.subject.tenantId, { key, wasm }, inputOf(values))
+    isEnded ||= isTimeUsed()
+    const outcome: ModuleOutcome | undefined =
+      wasm && !isEnded ? pool.evaluate(query.subject.tenantId, { key, wasm }, inputOf(values)) : undefined
+    if (!outcome) {
+      // It was switched off, or no time is left for it.
+      faults.set(id, 'policy_timeout')
+      continue
+    }
+    usedMs += outcome.usedMs ?? 0
     if ('fault' in outcome) {
-      faults.set(id, outcome.fault === 'late' ? 'policy_timeout' : 'policy_failed')
-      if (outcome.fault === 'late' && !isStopped)
-        late.push({ policyId: id, version, key, killed: outcome.killed })
+      const { fault, killed, isStuck = false } = outcome
+      faults.set(id, fault === 'late' ? 'policy_timeout' : 'policy_failed')
+      if (fault === 'late') late.push({ policyId: id, version, key, killed })
+      isEnded ||= killed || isStuck
       continue
     }
     attrs[moduleRan(key)] = true
@@ -59,9 +77,6 @@ export function runModules(
   }
   return { attrs, faults, late, messages }
 }
-
-// A module that was switched off, or comes after one that was killed.
-const stopped = { fault: 'late', killed: false } as const
 
 /** The input of a module: its attributes by category. */
 function inputOf(values: Record<string, AttributeValue | null>): string {

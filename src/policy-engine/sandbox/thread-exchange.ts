@@ -12,7 +12,7 @@ export const maxInputBytes = 64 * 1024
 export const maxAnswerBytes = 32 * 1024
 
 const controlBytes = 16
-const clockBytes = 8
+const clockBytes = 16
 
 /** The memory that a thread shares with its owner: the state, the id of the thread, lengths, CPU time, input, answer. */
 export const sharedMemory = (): SharedArrayBuffer =>
@@ -23,7 +23,7 @@ export type Exchange = ReturnType<typeof openExchange>
 /** Reads and writes the shared memory. The side that changes the state last owns the rest. */
 export function openExchange(shared: SharedArrayBuffer) {
   const control = new Int32Array(shared, 0, controlBytes / 4)
-  const clock = new Float64Array(shared, controlBytes, 1)
+  const clock = new Float64Array(shared, controlBytes, 2)
   const inputs = Buffer.from(shared, controlBytes + clockBytes, maxInputBytes)
   const answers = Buffer.from(shared, controlBytes + clockBytes + maxInputBytes, maxAnswerBytes)
   const move = (to: number) => {
@@ -51,7 +51,10 @@ export function openExchange(shared: SharedArrayBuffer) {
     /** The CPU time of the thread when it began, in µs. */
     cpuAtBegin: () => clock[0] as number,
     threadId: () => control[1] as number,
+    /** The CPU time of the evaluation that ended last, in ms. */
+    usedMs: () => Math.max(0, (clock[1] as number) - (clock[0] as number)) / 1000,
     answer(answer: ThreadAnswer) {
+      clock[1] = cpuUs()
       control[3] = answers.write(JSON.stringify(answer), 'utf8')
     },
     read: (): ThreadAnswer => JSON.parse(answers.toString('utf8', 0, control[3])),
