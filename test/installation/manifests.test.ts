@@ -2,15 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { openDatabase } from '../helpers/event-log.ts'
 import { type Client, startService } from '../helpers/service.ts'
 
 // Applications' manifests: through the command line for operators, and the API for tenants.
 
+const print = (line: string) => t.comment(line)
+const opa = await resolveOpa({ install: process.env.CI === 'true', print }).catch((error: Error) => error)
+const skip = opa instanceof Error && opa.message
 const keys = randomBytes(32).toString('base64url')
 const service = await startService(t, { env: { SECRET_KEYS: keys } })
-const env = settingsFor(service.databases, keys)
+const env = { ...settingsFor(service.databases, keys), ...(!skip && { OPA_PATH: String(opa) }) }
 const cli = (...args: string[]) => callCli(args, { env })
 const database = await openDatabase(t, service)
 const rows = async (query: string) => (await database.query(query)).rows
@@ -111,10 +115,6 @@ t.test('a tenant reads what the resource types and actions mean', async (t) => {
   t.match(voyage.actions[0], { name: 'voyage:plan', description: 'Plan a voyage' })
 })
 
-t.test('a new tenant has the rules from its first moment', async (t) => {
-  const person = await service.signUp()
-  t.same(await managed(person), complete)
-  const { body } = await person.post('/api/v1/tenants/', { name: 'Another' })
 t.test('an evaluation knows the words of a manifest, also those that no rule names', async (t) => {
   const declares = withManifest((manifest) => {
     manifest.application = 'harbour'
@@ -194,6 +194,10 @@ t.test('a policy of a manifest can be a module of Rego', { skip }, async (t) => 
   )
 })
 
+t.test('a new tenant has the rules from its first moment', async (t) => {
+  const person = await service.signUp()
+  t.same(await managed(person), complete)
+  const { body } = await person.post('/api/v1/tenants/', { name: 'Another' })
   await person.switchTo(body.id)
   t.same(await managed(person), complete)
 })
@@ -329,6 +333,7 @@ async function store(path: string) {
     clock: Date.now,
     maxVersions: 10,
     allowPrivate: true,
+    config: { OPA_PATH: undefined },
     sealer: () => service.deps.sealer,
   }
   await storeManifest(deps, await checkManifest(deps, readFileSync(path, 'utf8')))

@@ -77,10 +77,10 @@ const maxWasmBytes = 1024 * 1024
 export const unzipped = (zipped: Buffer): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(gunzipSync(zipped, { maxOutputLength: maxWasmBytes }))
 
-/** The number of the tenant's policies with modules. */
+/** The number of policies with modules that the tenant wrote itself. */
 export function countModules(tx: Tx, tenantId: string): Promise<number> {
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
-    select count(*) from policies where tenant_id = ${tenantId} and kind = 'rego'`)
+    select count(*) from policies where tenant_id = ${tenantId} and kind = 'rego' and managed_by is null`)
 }
 
 /**

@@ -144,6 +144,7 @@ const depsOf = (db: ApplyDeps['db'], config: Config): ApplyDeps => ({
   clock: Date.now,
   maxVersions: config.LIMIT_POLICY_VERSIONS,
   allowPrivate: config.WEBHOOK_ALLOW_PRIVATE,
+  config,
   sealer: () => sealerOf(config),
 })
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { measurePatterns } from '../../authorization/policies/measure-patterns.ts'
+import type { Config } from '../../config.ts'
 import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
 import type { Sealer } from '../../platform/crypto/seal.ts'
@@ -15,11 +16,12 @@ import { ApiError } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { nilUuid } from '../../platform/uuid.ts'
 import { listTenantsBehind } from '../../tenancy/tenants/store.ts'
+import { faultsOfChanges } from './check-changes.ts'
 import { type AppliedManifest, compileManifest } from './compile-manifest.ts'
 import { type Given, giveRules } from './give-rules.ts'
 import { type Difference, diffManifests } from './manifest-diff.ts'
-import type { Manifest } from './manifest-schema.ts'
-import { faultAt, ManifestInvalid, readManifest } from './read-manifest.ts'
+import { compileModules } from './manifest-modules.ts'
+import { ManifestInvalid, readManifest } from './read-manifest.ts'
 import { type InstalledRules, insertManifest, lockManifests, readInstalledRules } from './store.ts'
 import type { Conflict } from './tenant-plan.ts'
 import { insertWebhookSecret } from './webhook-store.ts'
@@ -37,6 +39,8 @@ export interface ApplyDeps {
   maxVersions: number
   /** Whether webhooks can have URLs in the service's own network. */
   allowPrivate: boolean
+  /** Names the compiler of modules. */
+  config: Pick<Config, 'OPA_PATH'>
   /** Seals the secrets of webhooks. Called only if a manifest has a new one. */
   sealer: () => Sealer
 }
@@ -66,7 +70,7 @@ interface CheckedManifest extends AppliedManifest {
 
 /** Checks a manifest with all others. Throws {@link ManifestInvalid}. */
 export async function checkManifest(
-  { db, allowPrivate }: Pick<ApplyDeps, 'db' | 'allowPrivate'>,
+  { db, allowPrivate, config }: Pick<ApplyDeps, 'db' | 'allowPrivate' | 'config'>,
   text: string,
 ): Promise<CheckedManifest> {
   const document = readManifest(text, allowPrivate)
@@ -75,9 +79,11 @@ export async function checkManifest(
   const before = rules.manifests.find((manifest) => manifest.application === application) ?? null
   const others = rules.manifests.filter((manifest) => manifest !== before)
   const conditions = Object.values(document.policies).map((policy) => policy.conditions ?? null)
-  const result = compileManifest(document, others, text, await costsOf(conditions))
-  const changed = before ? changedTypes(before.document, document, text) : []
-  const faults = [...('faults' in result ? result.faults : []), ...changed]
+  const known = before?.compiled.policies.flatMap(({ module }) => module ?? []) ?? []
+  const { modules, faults: ofModules } = await compileModules(config, document, text, known)
+  const result = compileManifest(document, others, text, await costsOf(conditions), modules)
+  const changed = before ? faultsOfChanges(before.document, document, text) : []
+  const faults = [...ofModules, ...('faults' in result ? result.faults : []), ...changed]
   if (faults.length > 0 || 'faults' in result) throw new ManifestInvalid(faults)
   const { $schema: _schema, ...stored } = document
   const checksum = createHash('sha256').update(canonicalJson(stored)).digest('hex')
@@ -97,15 +103,6 @@ async function costsOf(conditions: readonly unknown[]) {
     return known.length > 0 ? known[0] : Number.POSITIVE_INFINITY
   }
 }
-
-/** Values of an attribute are stored with members and in policies, so its type stays. */
-const changedTypes = (before: Manifest, after: Manifest, text: string) =>
-  Object.entries(after.attributes).flatMap(([name, { data_type }]) => {
-    const was = before.attributes[name]?.data_type ?? data_type
-    if (was === data_type) return []
-    const detail = `The type of ${name} is ${was} and cannot change. Define another key.`
-    return [faultAt(text, { pointer: `/attributes/${name}/data_type`, code: 'type_changed', detail })]
-  })
 
 /** What storing a manifest would change. */
 export const differencesOf = ({ before, document }: CheckedManifest): Difference[] =>

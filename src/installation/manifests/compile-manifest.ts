@@ -1,14 +1,15 @@
 import type { DefinitionRow } from '../../authorization/attributes/store.ts'
 import { compileBody, type PatternCost } from '../../authorization/policies/compile-body.ts'
+import type { StoredModule } from '../../authorization/policies/module-store.ts'
 import type { PolicySchema } from '../../authorization/policies/policy-schema.ts'
 import { budgetFault } from '../../authorization/policies/slice-budget.ts'
 import type { NewPolicy } from '../../authorization/policies/store.ts'
-import { ApiError } from '../../platform/errors.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
 import { faultsOfNames, faultsOfPolicyNames } from './check-names.ts'
+import { type ManifestModule, policyFaults, toManifest } from './manifest-modules.ts'
 import type { Manifest } from './manifest-schema.ts'
 import { faultAt, type ManifestFault } from './read-manifest.ts'
 
@@ -31,6 +32,8 @@ export type ManagedDefinition = Pick<
 export type ManagedPolicy = Pick<NewPolicy, 'fields' | 'rules' | 'compiled'> & {
   key: string
   optional: boolean
+  /** of the kind rego only */
+  module?: ManifestModule
 }
 
 /** A webhook that every tenant gets. */
@@ -58,14 +61,16 @@ export interface AppliedManifest {
 }
 
 /**
- * Compiles a manifest; `others` are those of other applications, whose names it must not take. Returns all faults, each
- * with its position in `text`.
+ * Compiles a manifest; `others` are those of other applications, whose names it must not take, and `modules` its compiled
+ * modules by the key of their policy. A policy of the kind rego without one is left out: it has faults. Returns all faults,
+ * each with its position in `text`.
  */
 export function compileManifest(
   manifest: Manifest,
   others: readonly AppliedManifest[],
   text: string,
   patternCostUs: PatternCost | undefined,
+  modules: ReadonlyMap<string, StoredModule>,
 ): { compiled: CompiledManifest } | { faults: ManifestFault[] } {
   const faults = [...faultsOfNames(manifest, others), ...faultsOfPolicyNames(manifest)].map((fault) =>
     faultAt(text, fault),
@@ -76,15 +81,19 @@ export function compileManifest(
   const active = others.flatMap(({ compiled }) => compiled.policies).map(inSlice)
   for (const [key, { optional, ...body }] of Object.entries(manifest.policies)) {
     const pointer = `/policies/${key}`
+    const { kind = 'json' } = body
+    const module = modules.get(key) ?? null
+    if (kind === 'rego' && !module) continue
     try {
       const { fields, rules, compiled } = compileBody(
-        { ...body, kind: 'json' },
+        { ...body, kind },
         schema,
         patternCostUs,
         () => text,
         pointer,
+        module,
       )
-      const policy = { key, optional, fields, rules, compiled }
+      const policy = { key, optional, fields, rules, compiled, ...(module && { module: toManifest(module) }) }
       const fault = budgetFault('', inSlice(policy, active.length), active)
       if (fault) faults.push(faultAt(text, { ...fault, pointer: `${pointer}${fault.pointer}` }))
       active.push(inSlice(policy, active.length))
@@ -127,12 +136,3 @@ const inSlice = ({ fields, compiled }: ManagedPolicy, index: number): SlicePolic
   compiled,
   bytes: JSON.stringify(compiled).length,
 })
-
-function policyFaults(error: unknown, pointer: string, text: string): ManifestFault[] {
-  if (!(error instanceof ApiError)) throw error
-  return error.errors.map((fault) =>
-    'pointer' in fault
-      ? (fault as unknown as ManifestFault)
-      : faultAt(text, { ...fault, pointer: `${pointer}/${fault.field}` }),
-  )
-}

@@ -30,6 +30,7 @@ import {
 import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
 import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/store.ts'
 import { planWebhooks, writeWebhooks } from './give-webhooks.ts'
+import { fromManifest } from './manifest-modules.ts'
 import { recordRules } from './record-rules.ts'
 import type { InstalledRules } from './store.ts'
 import {
@@ -195,7 +196,7 @@ async function writeManaged(
   tx: Tx,
   { tenantId, at, maxVersions }: Recipient,
   { manifests }: InstalledRules,
-  { application, key, optional, current, fields, rules, compiled, checksum }: TenantPolicy,
+  { application, key, optional, current, fields, rules, compiled, checksum, module }: TenantPolicy,
 ): Promise<void> {
   const policy: NewPolicy = {
     tenantId,
@@ -205,7 +206,7 @@ async function writeManaged(
     rules,
     compiled,
     checksum,
-    module: null,
+    module: module ? fromManifest(module) : null,
     managed: {
       managed_by: application,
       managed_as: key,

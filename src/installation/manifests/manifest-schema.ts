@@ -64,7 +64,9 @@ export const manifestSchema = (allowPrivate: boolean) =>
     policies: entries(
       key,
       z.strictObject({
-        ...draftPolicy.omit({ kind: true, module: true }).shape,
+        ...draftPolicy.shape,
+        // Without a default: a manifest that does not say its kind is the same as before modules.
+        kind: draftPolicy.shape.kind.unwrap().optional(),
         optional: z.boolean('Give optional as true or false.').default(false),
       }),
       'policies',

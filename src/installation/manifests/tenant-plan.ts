@@ -160,7 +160,7 @@ const isSameDefinition = (row: DefinitionRow, application: string, wanted: Manag
   )
 
 /** A policy of a manifest in the form of one tenant: with the ids of its roles, turned on or off as it chose. */
-export type TenantPolicy = Pick<ManagedPolicy, 'fields' | 'rules' | 'compiled'> & {
+export type TenantPolicy = Pick<ManagedPolicy, 'fields' | 'rules' | 'compiled' | 'module'> & {
   application: string
   key: string
   optional: boolean
@@ -195,7 +195,7 @@ export function planPolicies(
 
 function inTenant(
   application: string,
-  { key, optional, fields: given, rules: named, compiled: byName }: ManagedPolicy,
+  { key, optional, fields: given, rules: named, compiled: byName, module }: ManagedPolicy,
   current: PolicyRow | null,
   ids: ReadonlyMap<string, string>,
 ): TenantPolicy {
@@ -216,6 +216,7 @@ function inTenant(
     fields,
     rules,
     compiled,
+    ...(module && { module }),
     checksum: checksumOf({ ...fields, ...rules }),
     current,
   }
