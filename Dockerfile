@@ -13,11 +13,18 @@ RUN ["node", "--input-type=module", "-e", "\
   const { openAccessEngine } = await import('/app/src/policy-engine/evaluate/engine.ts'); \
   await ensureBundle({ production: true, print: console.log }); \
   console.log('policies', (await openAccessEngine()).revision)"]
+# The compiler of policies in Rego that tenants write, at the version of src/policy-toolchain/opa.ts, with its checksum.
+RUN ["node", "--input-type=module", "-e", "\
+  const { copyFile, rm } = await import('node:fs/promises'); \
+  const { resolveOpa } = await import('/app/src/policy-toolchain/opa.ts'); \
+  await copyFile(await resolveOpa({ print: console.log }), '/usr/local/bin/opa'); \
+  await rm('/app/.cache', { recursive: true })"]
 
 FROM node:24-slim
 # Metrics and health have a port of their own, which workers have, too: publish it to nobody but what watches them.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=9464
 WORKDIR /app
+COPY --from=build /usr/local/bin/opa /usr/local/bin/opa
 COPY --from=build /app ./
 USER node
 EXPOSE 3000 9464

@@ -41,6 +41,13 @@ export async function resolveOpa({ opaPath, install = true, print }: OpaOptions)
   )
 }
 
+/** The path of a program that is found on PATH, for a process with another PATH. */
+export async function pathOf(program: string): Promise<string> {
+  if (program.includes('/')) return program
+  const { code, stdout } = await run('/bin/sh', ['-c', 'command -v -- "$0"', program])
+  return code === 0 ? stdout.trim() : program
+}
+
 export interface Finished {
   code: number
   stdout: string

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createCompileBudget } from '../../src/authorization/policies/compile-budget.ts'
 import { measurePatterns } from '../../src/authorization/policies/measure-patterns.ts'
 import { budgetEngine, decisionPace } from '../../src/platform/decision-budget.ts'
 import { openAccessEngine } from '../../src/policy-engine/evaluate/engine.ts'
@@ -89,4 +90,25 @@ t.test('measuring patterns does not block the event loop', async (t) => {
   const again = await measurePatterns({ any: [matches('(?i)\\pL{299}'), matches('c')] })
   t.equal(again('c'), 0, 'also if that pattern was measured before')
   t.equal((await measurePatterns(matches('^a+$')))('unknown'), Infinity)
+})
+
+t.test('the modules of a tenant are compiled for 20 s a minute', async (t) => {
+  let now = 0
+  const { spend } = createCompileBudget(() => now)
+  const compile = (tenant: string, ms: number) =>
+    spend(tenant, async () => {
+      now += ms
+    })
+  await compile('one', 10_000)
+  await t.rejects(
+    spend('one', async () => {
+      now += 10_000
+      throw new Error('it does not compile')
+    }),
+    /does not compile/,
+  )
+  await t.rejects(compile('one', 1), { status: 503, code: 'overloaded' })
+  await compile('two', 1)
+  now = 60_000
+  await compile('one', 1)
 })
