@@ -230,7 +230,6 @@ t.test('a draft that is killed takes nothing from the modules in force', { skip 
   for (const [path, asked] of [
     [`${policies}test-draft/`, { draft, ...input }],
     [`${policies}${inactive.body.id}/test/`, input],
-    [`${policies}${body.id}/test/`, { draft, ...input }],
   ] as const) {
     t.match(await owner.post(path, asked), killed)
     t.match(await steer(owner, { tonnage: 1, name: 'x' }), { allowed: true }, 'the module in force goes on')
@@ -275,7 +274,7 @@ t.test('the modules of one question have a deadline together', { skip }, async (
       .concat('\n\ta + b + c == -1'),
   )
   const ids: string[] = []
-  for (const index of numbers(8)) {
+  for (const index of numbers(6)) {
     const module = slow.replace('"x"', `"${index}"`)
     const { body, status } = await owner.post(policies, { ...base, name: `Slow ${index}`, module })
     t.equal(status, 201)
@@ -293,12 +292,12 @@ t.test('the modules of one question have a deadline together', { skip }, async (
     return Math.min(...times)
   }
   let length = 8
-  while (length < 100 && (await timeOf(numbers(length))) < 2_000) length += 2
+  while (length < 100 && (await timeOf(numbers(length))) < 2_500) length += 2
   t.match(await steer(owner, { list: numbers(length) }), { allowed: true }, 'one is fast enough')
   await activate(true)
   const { allowed, codes } = await steer(owner, { list: numbers(length) })
   t.equal(allowed, false)
-  t.match(codes, ['policy_timeout'], 'eight are not')
+  t.match(codes, ['policy_timeout'], 'six are not')
   t.match(await steer(owner, { list: [1] }), { allowed: true }, 'none was killed, and none pauses')
 })
 

@@ -4,7 +4,7 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { voidSomeLinks } from '../../platform/links/link-store.ts'
 import { voidSomeCodes } from '../otp/code-store.ts'
-import { endSomePendingSessions, endSomeSessions, revokeSomeLoggedOut } from './store.ts'
+import { endSomePendingSessions, endSomeSessions, revokeSomeLoggedOut } from './end-all-store.ts'
 
 const batch = 1_000
 

@@ -4,6 +4,7 @@ import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { recordSessionsEnded } from '../users/store.ts'
 
 const acr = z.enum(['aal1', 'aal2'])
 const idRow = z.object({ id: z.uuid() })
@@ -268,40 +269,12 @@ export async function endSessionsOf(
 ): Promise<readonly string[]> {
   const at = moment(sessions.at)
   // Before the sessions, as others lock them: the opposite order could deadlock.
-  tx.later(sql.unsafe`update users set sessions_ended_at = ${at} where id = ${sessions.userId}`)
+  recordSessionsEnded(tx, sessions.userId, sessions.at)
   const ended = await tx.anyFirst(sql.type(idRow)`
     update sessions set ended_at = ${at}, end_reason = ${sessions.reason}
     where user_id = ${sessions.userId} and ended_at is null and id is distinct from ${sessions.exceptId}::uuid returning id`)
   await endPendingSessions(tx, sessions)
   return ended
-}
-
-/** Ends up to `limit` live sessions of the whole installation; returns the tenant of each. As the system role. */
-export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
-    update sessions set ended_at = ${moment(at)}, end_reason = 'revoked'
-    where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
-    returning tenant_id`)
-}
-
-/**
- * Treats up to `limit` sessions that were logged out as revoked, so that no call which they stored is carried out;
- * returns how many. As the system role.
- */
-export async function revokeSomeLoggedOut(tx: Tx, limit: number): Promise<number> {
-  const { rowCount } = await tx.query(sql.unsafe`
-    update sessions set end_reason = 'revoked'
-    where end_reason = 'logout'
-      and id = any(array(select id from sessions where end_reason = 'logout' limit ${limit}))`)
-  return rowCount
-}
-
-/** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */
-export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
-  const { rowCount } = await tx.query(sql.unsafe`
-    update pending_sessions set ended_at = ${moment(at)}
-    where ended_at is null and id = any(array(select id from pending_sessions where ended_at is null limit ${limit}))`)
-  return rowCount
 }
 
 /** Ends a person's sessions except the newest `kept`; returns their ids. As the system role. */

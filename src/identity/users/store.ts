@@ -283,3 +283,10 @@ export async function insertErasure(tx: Tx, erasure: NewErasure): Promise<void> 
     values (${erasure.userId}, ${erasure.email}, ${sql.array(erasure.tenantIds, 'uuid')},
             ${sql.array(erasure.targetIds, 'uuid')}, ${sql.timestamp(new Date(erasure.at))})`)
 }
+
+/** Records that all sessions of a person were ended: calls that they stored until then are void. As the system role. */
+export function recordSessionsEnded(tx: Tx, userId: string, at: number): void {
+  tx.later(
+    sql.unsafe`update users set sessions_ended_at = ${sql.timestamp(new Date(at))} where id = ${userId}`,
+  )
+}

@@ -6,7 +6,10 @@ import { sharedService } from '../../helpers/shared-service.ts'
 
 const service = await sharedService(t, { workers: false })
 const ada = await service.signUp()
-const role = await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, { name: 'Reader' })
+const role = await ada.post(`/api/v1/tenants/${ada.tenantId}/roles/`, {
+  name: 'Reader',
+  permissions: ['note:read'],
+})
 const key = await ada.post('/api/v1/users/me/keys/', { name: 'Laptop' })
 let refresh = ada.refresh
 
@@ -30,6 +33,8 @@ const requests: Record<string, () => Promise<unknown>> = {
   'GET events': () => ada.get('/api/v1/events/'),
   'GET sessions': () => ada.get('/api/v1/auth/sessions/'),
   'POST evaluation, about oneself': () => ada.post('/access/v1/evaluation', question),
+  'POST evaluation, about a word that nothing names': () =>
+    ada.post('/access/v1/evaluation', { ...question, action: { name: 'note:raed' } }),
   'POST login': () => service.logIn(ada),
   'POST refresh': async () => {
     const { body } = await service.call('POST', '/api/v1/auth/refresh/', { body: { refresh } })

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+/** Ends up to `limit` live sessions of the whole installation; returns the tenant of each. As the system role. */
+export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
+  return tx.anyFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
+    update sessions set ended_at = ${moment(at)}, end_reason = 'revoked'
+    where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
+    returning tenant_id`)
+}
+
+/**
+ * Treats up to `limit` sessions that were logged out as revoked, so that no call which they stored is carried out;
+ * returns how many. As the system role.
+ */
+export async function revokeSomeLoggedOut(tx: Tx, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update sessions set end_reason = 'revoked'
+    where end_reason = 'logout'
+      and id = any(array(select id from sessions where end_reason = 'logout' limit ${limit}))`)
+  return rowCount
+}
+
+/** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */
+export async function endSomePendingSessions(tx: Tx, at: number, limit: number): Promise<number> {
+  const { rowCount } = await tx.query(sql.unsafe`
+    update pending_sessions set ended_at = ${moment(at)}
+    where ended_at is null and id = any(array(select id from pending_sessions where ended_at is null limit ${limit}))`)
+  return rowCount
+}
