@@ -31,7 +31,7 @@ const maxWasmBytes = 1024 * 1024
 
 /**
  * Checks and compiles a module of a tenant, in processes of their own with 5 s of CPU time, 256 MiB of memory and an empty
- * environment, the lowest priority, and 10 s in all. What is wrong with the text is returned as faults. Throws if the compiler cannot be run.
+ * environment, a low priority, and 10 s in all. What is wrong with the text is returned as faults. Throws if the compiler cannot be run.
  */
 export async function compileModule(opa: string, text: string, rule: FindingRule): Promise<CompiledModule> {
   const unfit = textFault(text)
@@ -82,7 +82,7 @@ const limits = `
   ulimit -t ${cpuSeconds} 2>/dev/null; ulimit -d ${maxMemoryKiB} 2>/dev/null
   ulimit -f ${maxFileBlocks} 2>/dev/null; ulimit -c 0
   { echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null
-  if command -v nice > /dev/null; then exec nice -n 19 "$0" "$@"; fi
+  if command -v nice > /dev/null; then exec nice -n 10 "$0" "$@"; fi
   exec "$0" "$@"`
 
 function runLimited(opa: string, args: string[], cwd: string, timeout: number): Promise<Finished> {

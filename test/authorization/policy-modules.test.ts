@@ -275,8 +275,7 @@ t.test('the modules of one question have a deadline together', { skip }, async (
   )
   const ids: string[] = []
   for (const index of numbers(6)) {
-    const module = slow.replace('"x"', `"${index}"`)
-    const { body, status } = await owner.post(policies, { ...base, name: `Slow ${index}`, module })
+    const { body, status } = await owner.post(policies, { ...base, name: `Slow ${index}`, module: slow })
     t.equal(status, 201)
     ids.push(body.id)
   }

@@ -2,6 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { readInTenant } from '../../platform/db/read.ts'
 import { ApiError } from '../../platform/errors.ts'
 import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
+import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import { policyInvalid } from './compile-body.ts'
 import { createCompileBudget } from './compile-budget.ts'
 import { compileModuleText, moduleKey, moduleTextOf } from './compile-module-text.ts'
@@ -14,6 +15,9 @@ const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxW
 
 const budget = createCompileBudget()
 
+// An author tries a draft several times, and then stores it.
+const lately = createLruCache<StoredModule>(8 * 1024 * 1024)
+
 /** Where the text of a policy comes from, for the positions of faults. */
 interface Written {
   /** the policy that is changed, whose earlier versions can have the same module */
@@ -24,8 +28,8 @@ interface Written {
 }
 
 /**
- * The compiled module of a policy of the kind rego; null for the kind json. A module that a version of the policy has had
- * is not compiled again. Throws 400, 422 `policy_invalid`, 409 `compiler_unavailable` and 503 `overloaded`.
+ * The compiled module of a policy of the kind rego; null for the kind json. A module that a version of the policy has had,
+ * or that the tenant has tried lately, is not compiled again. Throws 400, 422 `policy_invalid`, 409 `compiler_unavailable` and 503 `overloaded`.
  */
 export async function prepareModule(
   deps: Pick<Deps, 'db' | 'config'>,
@@ -37,14 +41,16 @@ export async function prepareModule(
   if (!module) return null
   if (deps.config.LIMIT_POLICY_MODULES === 0) throw tooManyModules(0)
   const { tenantId } = caller
-  const known = await readInTenant(deps.db, caller, (read) =>
-    findModule(read, tenantId, policyId, moduleKey(module)),
-  )
+  const key = moduleKey(module)
+  const known =
+    lately.get(`${tenantId} ${key}`) ??
+    (await readInTenant(deps.db, caller, (read) => findModule(read, tenantId, policyId, key)))
   if (known) return known
   const compiled = await perTenant(tenantId, () =>
     oneAtATime('modules', () => budget.spend(tenantId, () => compileModuleText(deps.config, module))),
   )
   if ('faults' in compiled) throw policyInvalid(compiled.faults, text(), at)
+  lately.set(`${tenantId} ${key}`, compiled, compiled.zipped.length)
   return compiled
 }
 
