@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Sending } from './platform/db/scope.ts'
 import { isLoopbackHost } from './platform/loopback.ts'
 import { type Setting, SettingError } from './setting-forms.ts'
 import { settings } from './settings.ts'
@@ -94,6 +95,12 @@ export function readConfig(
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
 }
+
+/** How pools send statements to this database. */
+export const sendingOf = (config: Config): Sending => ({
+  prepared: config.DATABASE_PREPARED_STATEMENTS,
+  distributed: config.DATABASE_DISTRIBUTED,
+})
 
 function givenText(env: Record<string, string | undefined>, name: string): string | undefined {
   const file = env[`${name}_FILE`]

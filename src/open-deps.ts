@@ -5,7 +5,7 @@ import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { shadowCounter } from './authorization/decisions/shadow-counts.ts'
 import { policyLoader } from './authorization/policies/load-policies.ts'
 import { switchOffLateModules } from './authorization/policies/switch-off-late-modules.ts'
-import type { Config } from './config.ts'
+import { type Config, sendingOf } from './config.ts'
 import type { Deps } from './deps.ts'
 import { openApiKeys } from './identity/api-keys/api-keys.ts'
 import { loadKeyRing } from './identity/keys/key-ring.ts'
@@ -56,7 +56,7 @@ export async function openDeps(
     throw new Error(
       'The API needs DATABASE_API_URL, DATABASE_SYSTEM_URL and SECRET_KEYS. Without them, use npm start.',
     )
-  const common = { prepared: config.DATABASE_PREPARED_STATEMENTS, applicationName: 'bailiwick-api' }
+  const common = { ...sendingOf(config), applicationName: 'bailiwick-api' }
   const size = config.DATABASE_POOL_SIZE ?? availableParallelism() + 2
   const api = openMeasuredPool(apiUrl, { ...common, size }, { name: 'api', metrics })
   const system = openMeasuredPool(systemUrl, { ...common, size }, { name: 'system', metrics })

@@ -85,11 +85,8 @@ export const settings = {
     true,
     'Production refuses these addresses without `sslmode=verify-full`, unless they are on this machine',
   ),
-  DATABASE_PREPARED_STATEMENTS: setting(
-    boolean,
-    true,
-    '`false` for poolers that cannot keep prepared statements',
-  ),
+  DATABASE_PREPARED_STATEMENTS: setting(boolean, true, '`false` for poolers that cannot keep them'),
+  DATABASE_DISTRIBUTED: setting(boolean, false, '`true` on a Citus cluster, after `distribute`'),
   DATABASE_POOL_SIZE: setting(
     wholeNumber(2, 100),
     undefined,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import type { Config } from '../src/config.ts'
+import { type Config, sendingOf } from '../src/config.ts'
 import type { Deps } from '../src/deps.ts'
 import { createSealer, type Sealer } from '../src/platform/crypto/seal.ts'
 import { openMeasuredPool } from '../src/platform/db/measure-pool.ts'
@@ -56,7 +56,7 @@ export async function openWorkerDeps(
   metrics.policyRevision(readBundle(join(policiesFolder, bundleName)).revision)
   const options = {
     size: config.DATABASE_POOL_SIZE ?? poolSize,
-    prepared: config.DATABASE_PREPARED_STATEMENTS,
+    ...sendingOf(config),
     applicationName: 'bailiwick-worker',
   }
   const worker = openMeasuredPool(url, options, { name: 'worker', metrics })

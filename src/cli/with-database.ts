@@ -1,4 +1,4 @@
-import { type Config, type Role, roleSettings, roleUrls } from '../config.ts'
+import { type Config, type Role, roleSettings, roleUrls, sendingOf } from '../config.ts'
 import { openDevelopment } from '../development/development.ts'
 import { acquireInstanceLock, InstanceRunning } from '../development/instance-lock.ts'
 import { createSealer, type Sealer } from '../platform/crypto/seal.ts'
@@ -46,8 +46,7 @@ export function withPools<R extends Role, T>(
   return withDatabase(config, roles, async (complete) => {
     const urls = roleUrls(complete, roles)
     await assertDatabaseIsSound(urls)
-    const prepared = complete.DATABASE_PREPARED_STATEMENTS
-    const options = { size: 3, prepared, applicationName: 'bailiwick-cli' }
+    const options = { size: 3, ...sendingOf(complete), applicationName: 'bailiwick-cli' }
     const pools = await Promise.all(
       roles.map(async (role) => [role, await openPool(urls[role], options)] as const),
     )

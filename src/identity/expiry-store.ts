@@ -53,21 +53,33 @@ const erasure = z.object({
 })
 
 /** Up to `max` people erased before `before` (ms since 1970), with every tenant they belonged to. As the worker role. */
-export function listErasures(
+export async function listErasures(
   tx: Tx,
   before: number,
   max: number,
 ): Promise<readonly z.infer<typeof erasure>[]> {
-  return tx.any(sql.type(erasure)`
-    select e.user_id, e.email,
-      array(select unnest(e.tenant_ids) union
-            select a.tenant_id from audit_log a
-            where a.action = 'member:delete' and a.changes #>> '{user_id,before}' = e.user_id::text) as tenant_ids,
-      array(select unnest(e.target_ids) union
-            select a.target_id from audit_log a
-            where a.action = 'member:delete' and a.changes #>> '{user_id,before}' = e.user_id::text) as target_ids
-    from erasures e where e.at < ${sql.timestamp(new Date(before))} order by e.at limit ${max}`)
+  const erased = await tx.any(sql.type(erasure)`
+    select user_id, email, tenant_ids, target_ids from erasures
+    where at < ${sql.timestamp(new Date(before))} order by at limit ${max}`)
+  if (erased.length === 0) return []
+  const ids = sql.array(
+    erased.map(({ user_id }) => user_id),
+    'text',
+  )
+  const left = await tx.any(sql.type(departure)`
+    select changes #>> '{user_id,before}' as user_id, tenant_id, target_id from audit_log
+    where action = 'member:delete' and changes #>> '{user_id,before}' = any(${ids})`)
+  return erased.map((one) => {
+    const of = left.filter(({ user_id }) => user_id === one.user_id)
+    return {
+      ...one,
+      tenant_ids: [...new Set([...one.tenant_ids, ...of.map(({ tenant_id }) => tenant_id)])],
+      target_ids: [...new Set([...one.target_ids, ...of.map(({ target_id }) => target_id)])],
+    }
+  })
 }
+
+const departure = z.object({ user_id: z.string(), tenant_id: z.uuid(), target_id: z.string() })
 
 /** Deletes the record of an erasure that is complete. As the worker role. */
 export async function deleteErasure(tx: Tx, userId: string): Promise<void> {

@@ -111,6 +111,9 @@ async function schemaChecksum(): Promise<string> {
 /** DATABASE_PREPARED_STATEMENTS of a service on a test database: a pooler in transaction mode cannot keep them. */
 export const preparedStatements = String(!process.env.TEST_POOLER)
 
+/** DATABASE_DISTRIBUTED of a service on a test database: TEST_CITUS_WORKERS are the nodes beside a coordinator. */
+export const distributed = String(Boolean(process.env.TEST_CITUS_WORKERS))
+
 /** With TEST_POOLER (host:port) the API connects through a pooler. Workers and migrations still connect directly. */
 function pooled(urls: DatabaseUrls): DatabaseUrls {
   const host = process.env.TEST_POOLER

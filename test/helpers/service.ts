@@ -15,7 +15,7 @@ import { version } from '../../src/version.ts'
 import { startActors } from '../../workers/actors.ts'
 import { openWorkerDeps, type WorkerDeps } from '../../workers/deps.ts'
 import { answerJudge } from './answers.ts'
-import { type DatabaseUrls, disposableDatabase, preparedStatements } from './database.ts'
+import { type DatabaseUrls, disposableDatabase, distributed, preparedStatements } from './database.ts'
 import { ask } from './http-client.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests check the content of answers
@@ -119,6 +119,7 @@ export async function startService(
     DATABASE_WORKER_URL: urls.worker,
     DATABASE_POOL_SIZE: '4',
     DATABASE_PREPARED_STATEMENTS: preparedStatements,
+    DATABASE_DISTRIBUTED: distributed,
     SECRET_KEYS: randomBytes(32).toString('base64url'),
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
     ...env,

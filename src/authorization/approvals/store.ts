@@ -126,10 +126,10 @@ export interface Reader {
 // The reader has a role of each list, is not the requester, and made no key of it.
 const decidable = ({ userId, roleIds }: Reader) => sql.fragment`
   r.requester_id <> ${userId} and not exists (
-    select from api_keys k
+    select 1 from api_keys k
     where k.tenant_id = r.tenant_id and k.account_id = r.requester_id and k.created_by = ${userId})
   and not exists (
-    select from jsonb_array_elements(r.approvers) needed
+    select 1 from jsonb_array_elements(r.approvers) needed
     where not needed ?| ${sql.array(roleIds, 'text')})`
 
 /** `own`: the reader's requests and those that they can decide. `pending`: those that they can decide now. */
@@ -139,7 +139,7 @@ function visible(view: View, reader: Reader, now: number): FragmentSqlToken {
   if (view === 'all') return sql.fragment``
   if (view === 'own') return sql.fragment`and (r.requester_id = ${reader.userId} or (${decidable(reader)}))`
   return sql.fragment`and ${hasStatus('pending', now)} and ${decidable(reader)} and not exists (
-    select from approval_votes v
+    select 1 from approval_votes v
     where v.tenant_id = r.tenant_id and v.request_id = r.id and v.approver_id = ${reader.userId})`
 }
 
@@ -254,7 +254,7 @@ export async function lockRequester(
   { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
 ): Promise<void> {
   tx.later(sql.unsafe`
-    select from memberships m where m.tenant_id = ${tenantId} and ${isOfSubject(requesterId)} for no key update`)
+    select 1 from memberships m where m.tenant_id = ${tenantId} and ${isOfSubject(requesterId)} for no key update`)
 }
 
 const mailedRow = z.object({ id: z.uuid(), mails: z.number(), same_call: z.boolean() })

@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
+import { skippingLocked } from '../../platform/db/claim-rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Reader } from './store.ts'
 
@@ -32,14 +33,14 @@ export function listEligible(
   return tx.any(sql.type(approver)`
     select m.user_id as id, m.email from memberships m join users u on u.id = m.user_id and u.is_active
     where m.tenant_id = ${tenantId} and m.status = 'active' and m.user_id <> ${requesterId}
-      and not exists (select from api_keys k where k.tenant_id = m.tenant_id and k.account_id = ${requesterId}
+      and not exists (select 1 from api_keys k where k.tenant_id = m.tenant_id and k.account_id = ${requesterId}
                       and k.created_by = m.user_id)
       and m.id in (select mr.membership_id from membership_roles mr
                    where mr.tenant_id = ${tenantId} and mr.role_id = any(${sql.array(first, 'uuid')}))
       ${among}
       and not exists (
-        select from jsonb_array_elements(${jsonb(approvers)}) needed where not exists (
-          select from membership_roles mr
+        select 1 from jsonb_array_elements(${jsonb(approvers)}) needed where not exists (
+          select 1 from membership_roles mr
           where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and needed ? mr.role_id::text))
     order by m.joined_at, m.id limit ${limit}`)
 }
@@ -54,7 +55,7 @@ export function findTenantName(tx: Tx, tenantId: string): Promise<string> {
 /** Locks a request until the transaction ends. */
 export async function lockRequest(tx: Tx, tenantId: string, id: string): Promise<void> {
   tx.later(sql.unsafe`
-    select from approval_requests where tenant_id = ${tenantId} and id = ${id} for update`)
+    select 1 from approval_requests where tenant_id = ${tenantId} and id = ${id} for update`)
 }
 
 interface NewVote {
@@ -145,7 +146,7 @@ export function expireOverdue(
     update approval_requests r set status = 'expired'
     from (select tenant_id, id, status from approval_requests
           where status in ('pending', 'approved') and expires_at <= ${moment(now)}
-          order by expires_at limit ${limit} for update of approval_requests skip locked) overdue
+          order by expires_at limit ${limit} ${skippingLocked(tx)}) overdue
     where r.tenant_id = overdue.tenant_id and r.id = overdue.id and r.status = overdue.status
     returning r.tenant_id, r.id, overdue.status as was`)
 }

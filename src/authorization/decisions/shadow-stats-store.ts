@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { deleteOld } from '../../platform/db/delete-old.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 
@@ -21,11 +22,16 @@ export interface CountsOfDay {
   counts: ShadowCounts
 }
 
-const types = ['uuid', 'uuid', 'uuid', 'int4', 'date', ...counted.map(() => 'int8')]
-
 /** Adds counts of any tenants, in one order, so that two processes do not wait for each other. As the system role. */
 export async function addShadowCounts(tx: Tx, added: readonly CountsOfDay[], at: number): Promise<void> {
-  const rows = added.map(({ tenantId, policyId, version, day, counts }) => [
+  const inOrder = added.toSorted(
+    (a, b) =>
+      compare(a.tenantId, b.tenantId) ||
+      compare(a.policyId, b.policyId) ||
+      compare(a.day, b.day) ||
+      a.version - b.version,
+  )
+  const rows = inOrder.map(({ tenantId, policyId, version, day, counts }) => [
     tenantId,
     timeOrderedId(at),
     policyId,
@@ -33,17 +39,18 @@ export async function addShadowCounts(tx: Tx, added: readonly CountsOfDay[], at:
     day,
     ...counted.map((name) => counts[name]),
   ])
-  await tx.query(sql.unsafe`
+  for (const values of listsOfValues(rows))
+    tx.later(sql.unsafe`
     insert into policy_stats as s (tenant_id, id, policy_id, version, day, evaluated, applied, would_deny, would_allow,
                                    would_gate, errors)
-    select * from ${sql.unnest(rows, types)}
-      as n (tenant_id, id, policy_id, version, day, evaluated, applied, would_deny, would_allow, would_gate, errors)
-    order by tenant_id, policy_id, day, version
+    ${values}
     on conflict (tenant_id, policy_id, day, version) do update set
       evaluated = s.evaluated + excluded.evaluated, applied = s.applied + excluded.applied,
       would_deny = s.would_deny + excluded.would_deny, would_allow = s.would_allow + excluded.would_allow,
       would_gate = s.would_gate + excluded.would_gate, errors = s.errors + excluded.errors`)
 }
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 const statsRow = z.object({
   day: z.string(),

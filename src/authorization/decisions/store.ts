@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { deleteOld } from '../../platform/db/delete-old.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { listsOfValues } from '../../platform/db/rows.ts'
 import type { Statements } from '../../platform/db/statements.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Obligation, policyEffects } from '../../policy-engine/compile/policy-document.ts'
@@ -57,28 +58,7 @@ export interface NewDecision {
   shadow: readonly ShadowResult[]
 }
 
-const types = [
-  'uuid',
-  'uuid',
-  'timestamptz',
-  'text',
-  'text',
-  'text',
-  'text',
-  'text',
-  'text',
-  'jsonb',
-  'jsonb',
-  'jsonb',
-  'int8',
-  'text',
-  'jsonb',
-  'int4',
-  'text',
-  'jsonb',
-]
-
-const valuesOf = (d: NewDecision) => [
+const columnsOf = (d: NewDecision) => [
   d.tenantId,
   d.id,
   new Date(d.at).toISOString(),
@@ -104,11 +84,15 @@ export async function insertDecisions(
   statements: Statements,
   decisions: readonly NewDecision[],
 ): Promise<void> {
-  await statements.query(sql.unsafe`
+  await Promise.all(
+    listsOfValues(decisions.map(columnsOf)).map((values) =>
+      statements.query(sql.unsafe`
     insert into decisions (tenant_id, id, at, effect, action, resource_type, resource_id, subject_id, subject_email,
                            reasons, matched, obligations, policy_revision, engine_revision, facts, duration_us, request_id,
                            shadow)
-    select * from ${sql.unnest(decisions.map(valuesOf), types)} as d`)
+    ${values}`),
+    ),
+  )
 }
 
 const text = z.string().min(1, 'Say what to look for.').max(254, 'This may have 254 characters at most.')

@@ -242,7 +242,7 @@ export async function deleteMessageIfIdle(
   id: string,
 ): Promise<WaitsFor> {
   tx.later(sql.unsafe`
-    select from webhooks where tenant_id = ${tenantId} and id = ${webhookId} for no key update`)
+    select 1 from webhooks where tenant_id = ${tenantId} and id = ${webhookId} for no key update`)
   const message = await tx.maybeOne(sql.type(found)`
     select id from outbox where tenant_id = ${tenantId} and id = ${id} for update`)
   if (!message) return 'nothing'

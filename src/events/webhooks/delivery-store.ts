@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { earliestId, timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -32,14 +33,7 @@ export async function insertDeliveries(
   now: number,
   maxPerDay: number,
 ): Promise<DroppedDeliveries[]> {
-  const those = sql.unnest(
-    events.map(({ tenantId, id }) => [tenantId, id]),
-    ['uuid', 'uuid'],
-  )
-  const wanted = await listSubscriptions(
-    tx,
-    sql.fragment`${those} as m (tenant_id, id) join events e on e.tenant_id = m.tenant_id and e.id = m.id`,
-  )
+  const wanted = await listSubscriptionsTo(tx, events)
   // A tenant that uses up its own deliveries must not keep events from an application.
   const own = wanted.filter(({ is_managed }) => !is_managed)
   const dropped = await countDeliveries(tx, own, now, maxPerDay)
@@ -140,28 +134,53 @@ async function openDeliveries(
   onConflict: FragmentSqlToken,
 ): Promise<number> {
   if (wanted.length === 0) return 0
-  const rows = wanted.map((row) => [
-    row.tenant_id,
+  const at = new Date(now).toISOString()
+  const until = new Date(now + day).toISOString()
+  const rows = wanted.map(({ tenant_id, webhook_id, event_id, event_type, sequence }) => [
+    tenant_id,
     timeOrderedId(now),
-    row.webhook_id,
-    row.event_id,
-    row.event_type,
-    row.sequence,
+    webhook_id,
+    event_id,
+    event_type,
+    sequence,
+    true,
+    at,
+    until,
+    at,
   ])
-  const at = sql.timestamp(new Date(now))
-  const { rowCount } = await tx.query(sql.unsafe`
-    insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, sequence, in_order,
-                                    next_attempt_at, retry_until, created_at)
-    select n.*, true, ${at}, ${sql.timestamp(new Date(now + day))}, ${at}
-    from ${sql.unnest(rows, ['uuid', 'uuid', 'uuid', 'uuid', 'text', 'int8'])} as n
-    on conflict (tenant_id, webhook_id, event_id) ${onConflict}`)
+  const opened = Promise.all(
+    listsOfValues(rows).map((values) =>
+      tx.query(sql.unsafe`
+        insert into webhook_deliveries (tenant_id, id, webhook_id, event_id, event_type, sequence, in_order,
+                                        next_attempt_at, retry_until, created_at)
+        ${values} on conflict (tenant_id, webhook_id, event_id) ${onConflict}`),
+    ),
+  )
   const webhooks = new Map(wanted.map((row) => [row.webhook_id, row.tenant_id]))
   await ensureMessages(
     tx,
     [...webhooks].map(([webhookId, tenantId]) => ({ tenantId, webhookId })),
     now,
   )
-  return rowCount
+  return (await opened).reduce((sum, { rowCount }) => sum + rowCount, 0)
+}
+
+/** The webhooks that subscribe to these events, tenant by tenant on a cluster: Citus locks rows of one shard at a time. */
+async function listSubscriptionsTo(tx: Tx, events: readonly MessageKey[]): Promise<Subscription[]> {
+  const inOrder = events.toSorted((one, other) => (one.tenantId < other.tenantId ? -1 : 1))
+  const groups = tx.distributed ? [...Map.groupBy(inOrder, ({ tenantId }) => tenantId).values()] : [events]
+  const lists = groups.map((group) => {
+    const keys = sql.unnest(
+      group.map(({ tenantId, id }) => [tenantId, id]),
+      ['uuid', 'uuid'],
+    )
+    const tenant = tx.distributed ? sql.fragment`and e.tenant_id = ${group[0]!.tenantId}` : sql.fragment``
+    return listSubscriptions(
+      tx,
+      sql.fragment`${keys} as m (tenant_id, id) join events e on e.tenant_id = m.tenant_id and e.id = m.id ${tenant}`,
+    )
+  })
+  return (await Promise.all(lists)).flat()
 }
 
 /** The webhooks that subscribe to these events (rows `e`), in the order in which their messages must be locked. */
@@ -173,7 +192,7 @@ function listSubscriptions(tx: Tx, events: FragmentSqlToken, webhookId: string |
     join webhooks w on w.tenant_id = e.tenant_id and w.is_active and w.disabled_reason is null
       and (${webhookId}::uuid is null or w.id = ${webhookId})
     where w.event_types = '{}' or e.type = any(w.event_types)
-      or exists (select from unnest(w.event_types) as glob
+      or exists (select 1 from unnest(w.event_types) as glob
                  where right(glob, 2) = '.*' and starts_with(e.type, left(glob, -1)))
     order by e.tenant_id, w.id, e.sequence
     for key share of w`)
@@ -181,13 +200,17 @@ function listSubscriptions(tx: Tx, events: FragmentSqlToken, webhookId: string |
 
 /** Inserts or locks the outbox message of each webhook. */
 async function ensureMessages(tx: Tx, webhooks: readonly WebhookKey[], now: number): Promise<void> {
-  const rows = webhooks.map(({ tenantId, webhookId }) => [tenantId, timeOrderedId(now), webhookId])
-  tx.later(sql.unsafe`
-    insert into outbox (tenant_id, id, queue, payload, created_at)
-    select tenant_id, id, 'webhook', jsonb_build_object('v', 1, 'webhook_id', webhook_id),
-           ${sql.timestamp(new Date(now))}
-    from ${sql.unnest(rows, ['uuid', 'uuid', 'uuid'])} as n (tenant_id, id, webhook_id)
-    order by tenant_id, webhook_id
+  const at = new Date(now).toISOString()
+  const rows = webhooks.map(({ tenantId, webhookId }) => [
+    tenantId,
+    timeOrderedId(now),
+    'webhook',
+    JSON.stringify({ v: 1, webhook_id: webhookId }),
+    at,
+  ])
+  for (const values of listsOfValues(rows))
+    tx.later(sql.unsafe`
+    insert into outbox (tenant_id, id, queue, payload, created_at) ${values}
     on conflict (tenant_id, (payload ->> 'webhook_id')) where queue = 'webhook'
     do update set created_at = outbox.created_at`)
 }
@@ -254,7 +277,7 @@ const state = deliveryRow.pick({ status: true }).extend({ event_is_kept: z.boole
 export function findDeliveryState(tx: Tx, { tenantId, webhookId, id }: Omit<DeliveryKey, 'at'>) {
   return tx.maybeOne(sql.type(state)`
     select status, sequence is null
-      or exists (select from events e where e.tenant_id = ${tenantId} and e.id = event_id) as event_is_kept
+      or exists (select 1 from events e where e.tenant_id = ${tenantId} and e.id = event_id) as event_is_kept
     from webhook_deliveries where tenant_id = ${tenantId} and webhook_id = ${webhookId} and id = ${id}`)
 }
 
@@ -327,9 +350,13 @@ const deletedWebhook = z.object({ tenant_id: z.string(), webhook_id: z.string() 
 
 /**
  * The deleted webhooks that still have deliveries. As the worker role. Skips from webhook to webhook along the index, so
- * the number of deliveries does not matter.
+ * the number of deliveries does not matter. Citus cannot do that: each node reads its part of the index.
  */
 export function listDeletedWebhooks(tx: Tx): Promise<readonly z.infer<typeof deletedWebhook>[]> {
+  if (tx.distributed)
+    return tx.any(sql.type(deletedWebhook)`
+      select distinct d.tenant_id, d.webhook_id from webhook_deliveries d
+      where not exists (select 1 from webhooks w where w.tenant_id = d.tenant_id and w.id = d.webhook_id)`)
   return tx.any(sql.type(deletedWebhook)`
     with recursive known as (
       (select tenant_id, webhook_id from webhook_deliveries order by tenant_id, webhook_id limit 1)
@@ -339,7 +366,7 @@ export function listDeletedWebhooks(tx: Tx): Promise<readonly z.infer<typeof del
         where (d.tenant_id, d.webhook_id) > (k.tenant_id, k.webhook_id) order by tenant_id, webhook_id limit 1) next
     )
     select tenant_id, webhook_id from known k
-    where not exists (select from webhooks w where w.tenant_id = k.tenant_id and w.id = k.webhook_id)`)
+    where not exists (select 1 from webhooks w where w.tenant_id = k.tenant_id and w.id = k.webhook_id)`)
 }
 
 /** Deletes at most `limit` deliveries of a webhook; returns how many. As the worker role. */

@@ -56,7 +56,7 @@ export function findFactors(tx: Tx, userId: string, at: number): Promise<Factors
 /** Whether any person has a factor that turns MFA on. As the system role. */
 export function hasConfirmedDevices(tx: Tx): Promise<boolean> {
   return tx.exists(sql.unsafe`
-    select from (
+    select 1 from (
       (select user_id from otp_devices where type = 'totp' and confirmed_at is not null limit 1) union all
       (select user_id from passkeys limit 1)) d`)
 }
@@ -76,8 +76,8 @@ export async function deleteDevice(tx: Tx, userId: string, id: string): Promise<
 /** Whether a person has a passkey or a confirmed TOTP device other than this one. */
 export function hasOtherFactor(tx: Tx, userId: string, id: string): Promise<boolean> {
   return tx.exists(sql.unsafe`
-    select from otp_devices where user_id = ${userId} and id <> ${id} and type = 'totp' and confirmed_at is not null
-    union all select from passkeys where user_id = ${userId} and id <> ${id}`)
+    select 1 from otp_devices where user_id = ${userId} and id <> ${id} and type = 'totp' and confirmed_at is not null
+    union all select 1 from passkeys where user_id = ${userId} and id <> ${id}`)
 }
 
 /**

@@ -52,8 +52,7 @@ export async function countForAccount(
       failures = case when a.window_ends_at <= ${moment(at)} then 1 else a.failures + 1 end,
       window_ends_at = case when a.window_ends_at <= ${moment(at)} then excluded.window_ends_at else a.window_ends_at end
     where a.failures < ${failuresADay} or a.window_ends_at <= ${moment(at)}
-      or exists (select 1 from sign_in_places p join users u on u.id = p.user_id
-                 where u.email = ${email} and p.address = ${address})
+      or has_signed_in_from(${email}, ${address})
     returning failures`)
   return counted !== null
 }
@@ -124,9 +123,9 @@ export function findSignInHistory(
   { userId, address, device, maxSessions }: Place & { maxSessions: number },
 ): Promise<z.infer<typeof historyRow>> {
   return tx.one(sql.type(historyRow)`
-    select exists (select from sign_in_places
+    select exists (select 1 from sign_in_places
                    where user_id = ${userId} and address = ${address} and device = ${sql.binary(device)}) as "isKnownPlace",
-           exists (select from sessions where user_id = ${userId} and ended_at is null
+           exists (select 1 from sessions where user_id = ${userId} and ended_at is null
                    offset ${maxSessions - 1}) as "hasMaxSessions"`)
 }
 

@@ -141,8 +141,8 @@ export function selectContext(
     select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
            u.is_active, u.date_joined, u.version as user_version,
            exists (select 1 from otp_devices d
-                   where d.user_id = u.id and d.type = 'totp' and d.confirmed_at is not null)
-             or exists (select 1 from passkeys p where p.user_id = u.id) as mfa_enabled,
+                   where d.user_id = ${bearer.userId} and d.type = 'totp' and d.confirmed_at is not null)
+             or exists (select 1 from passkeys p where p.user_id = ${bearer.userId}) as mfa_enabled,
            s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
            (m.sessions_ended_at >= s.begun_at) is true as over_here,
            t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
@@ -153,7 +153,7 @@ export function selectContext(
     from (${session}) s
     join ${users} u on u.id = ${bearer.userId}
     left join tenants t on t.id = ${bearer.tenantId} and t.deleted_at is null
-    left join memberships m on m.tenant_id = t.id and ${membership}
+    left join memberships m on m.tenant_id = ${bearer.tenantId} and m.tenant_id = t.id and ${membership}
     cross join lateral (
       select coalesce(array_agg(r.name order by r.created_at, r.id), '{}') as roles,
              coalesce(array_agg(r.id order by r.created_at, r.id), '{}') as role_ids,
@@ -161,9 +161,9 @@ export function selectContext(
              coalesce((select array_agg(distinct p) from membership_roles x
                        join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
                        cross join lateral unnest(y.permissions) p
-                       where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions
+                       where x.tenant_id = ${bearer.tenantId} and x.membership_id = m.id), '{}') as permissions
       from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-      where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r`
+      where mr.tenant_id = ${bearer.tenantId} and mr.membership_id = m.id) r`
 }
 
 /** Records that a session was used by a refresh. As the system role. */

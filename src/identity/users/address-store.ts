@@ -88,7 +88,7 @@ export function findUnproven(
   return tx.maybeOne(sql.type(unprovenRow)`
     select previous_email, previous_verified_at,
            -- Not by address_since: each further change renews that.
-           exists (select from link_tokens l
+           exists (select 1 from link_tokens l
                    where l.user_id = u.id and l.purpose = 'email_undo' and l.email = u.previous_email
                      and l.expires_at > ${moment(at)}) as can_undo
     from users u where id = ${id} and email = ${email} and email_verified_at is null`)
@@ -127,7 +127,7 @@ export async function restoreAddress(
       previous_verified_at = ${provenAt === null ? null : moment(provenAt)}::timestamptz,
       codes_email = null, codes_until = null, updated_at = ${moment(at)}
     from before
-    where u.id = before.id and not exists (select from users o where o.email = ${email} and o.id <> ${id})
+    where u.id = before.id and not exists (select 1 from users o where o.email = ${email} and o.id <> ${id})
     returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed`)
   } catch (error) {
     throw sqlState(error) === '23505' ? takenMeanwhile() : error
@@ -148,12 +148,12 @@ export async function holdBackMailedCodes(
   tx.later(sql.unsafe`
     update users u set mailed_codes_count_from = ${moment(until)}
     where u.id = ${id} and exists (
-      select from otp_devices d
+      select 1 from otp_devices d
       where d.user_id = u.id and d.confirmed_at is not null and (d.counts_from is null or d.counts_from <= ${moment(at)})
         and (d.type = 'totp' or d.type = 'static' and exists (
-              select from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)))
+              select 1 from otp_recovery_codes c where c.user_id = d.user_id and c.device_id = d.id)))
       or u.id = ${id} and exists (
-      select from passkeys p
+      select 1 from passkeys p
       where p.user_id = u.id and (p.counts_from is null or p.counts_from <= ${moment(at)}))`)
 }
 

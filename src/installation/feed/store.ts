@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { skippingLocked } from '../../platform/db/claim-rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const lockKey = 0x0bad5
@@ -13,7 +14,7 @@ export async function extendFeed(tx: Tx, at: number): Promise<void> {
   tx.later(sql.unsafe`
     with fresh as (
       select tenant_id, greatest(fed, deleted_up_to) as fed, last from event_sequences
-      where fed < last order by tenant_id limit ${maxTenants} for update skip locked
+      where fed < last order by tenant_id limit ${maxTenants} ${skippingLocked(tx)}
     ), entry as (
       insert into feed_entries (tenant_id, first_sequence, last_sequence, created_at)
       select tenant_id, fed + 1, last, ${sql.timestamp(new Date(at))} from fresh where fed < last

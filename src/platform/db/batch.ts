@@ -2,10 +2,11 @@ import type { QuerySqlToken } from 'slonik'
 import { inPostgresSpan } from '../tracing/span.ts'
 import type { Answer, Statement } from './flush.ts'
 import { type Pool, statementNamed } from './pool.ts'
+import { type Scope, scopeFault, scopeStatements } from './scope.ts'
 import { statementOf } from './statement.ts'
 import { Statements } from './statements.ts'
 import { assertOutside, type Databases, repeated } from './transaction.ts'
-import { type Scope, scopeFault, scopeStatement } from './tx.ts'
+import { begin, commit } from './tx.ts'
 
 /** What a batch sees, and how the pool sends it. */
 interface BatchOptions {
@@ -19,13 +20,18 @@ const readOnly = `set_config('transaction_read_only', 'on', true)`
 const withoutActor = (scope: Scope | null): Scope | null =>
   scope && { tenantId: scope.tenantId, userId: scope.userId }
 
-/** What comes before the statements of a batch: its scope, and that it only reads. */
-function opening({ scope, by }: BatchOptions, prepared: boolean): Statement[] {
-  if (by === 'write') return scope ? [scopeStatement(scope, prepared)] : []
-  if (!scope) return [statementNamed('read-only', `select ${readOnly}`, prepared)]
-  const set = scopeStatement(scope, prepared)
-  return [{ ...set, name: set.name && 'read-only-scope', text: `${set.text}, ${readOnly}` }]
+/** What comes before the statements of a batch: its scope, and that it only reads. The last answer names the scope. */
+function opening({ scope, by }: BatchOptions, { prepared, distributed }: Pool): Statement[] {
+  const set = scope ? scopeStatements(scope, { prepared, distributed }) : []
+  if (by === 'write') return set
+  const last = set.pop()
+  if (!last) return [statementNamed('read-only', `select ${readOnly}`, prepared)]
+  return [...set, { ...last, name: last.name && `read-only ${last.name}`, text: `${last.text}, ${readOnly}` }]
 }
+
+/** On a cluster, only what stands in a transaction block is one transaction, and sees the scope. */
+const needsBlock = ({ scope, by }: BatchOptions, { distributed }: Pool) =>
+  distributed && (scope !== null || by === 'write')
 
 /**
  * A transaction in one round trip: scope and statements go out together. They need no begin and commit: what is sent
@@ -66,12 +72,15 @@ export class Batch extends Statements {
   }
 
   async #run(): Promise<Answer[]> {
-    const { scope } = this.#options
-    const before = opening(this.#options, this.#pool.prepared)
-    const { answers, error } = await this.#pool[this.#options.by]([...before, ...this.#statements])
-    const fault = error ?? scopeFault(scope, answers[0])
+    const { scope, by } = this.#options
+    const block = needsBlock(this.#options, this.#pool)
+    const set = opening(this.#options, this.#pool)
+    const before = block ? [begin(this.#pool.prepared), ...set] : set
+    const after = block ? [commit(this.#pool.prepared)] : []
+    const { answers, error } = await this.#pool[by]([...before, ...this.#statements, ...after])
+    const fault = error ?? scopeFault(scope, answers[before.length - 1])
     if (fault) throw fault
-    return answers.slice(before.length)
+    return answers.slice(before.length, before.length + this.#statements.length)
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listsOfValues } from './rows.ts'
 import type { Statements } from './statements.ts'
 import { sql } from './transaction.ts'
 
@@ -18,13 +19,18 @@ export async function addToDay(
   at: number,
 ): Promise<Map<string, number>> {
   if (added.size === 0) return new Map()
-  const rows = await statements.any(sql.type(countRow)`
-    insert into daily_counts as c (tenant_id, kind, day, used)
-    select tenant_id, ${kind}, ${dayOf(at)}::date, used
-    from ${sql.unnest([...added], ['uuid', 'int8'])} as n (tenant_id, used) order by tenant_id
+  const day = dayOf(at)
+  const inOrder = [...added].sort(([a], [b]) => (a < b ? -1 : 1))
+  const lists = listsOfValues(inOrder.map(([tenantId, used]) => [tenantId, kind, day, used]))
+  const totals = await Promise.all(
+    lists.map((values) =>
+      statements.any(sql.type(countRow)`
+    insert into daily_counts as c (tenant_id, kind, day, used) ${values}
     on conflict (tenant_id, kind) do update set
       day = greatest(c.day, excluded.day),
       used = excluded.used + case when c.day < excluded.day then 0 else c.used end
-    returning tenant_id, used`)
-  return new Map(rows.map(({ tenant_id, used }) => [tenant_id, used]))
+    returning tenant_id, used`),
+    ),
+  )
+  return new Map(totals.flat().map(({ tenant_id, used }) => [tenant_id, used]))
 }

@@ -45,7 +45,7 @@ const tablesIn = (texts: string[]) => [
 const unknownTables = `
   with recursive public_tables as (
       select c.oid, relname::text as name from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-        and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')),
+        and not exists (select 1 from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')),
     known as (
       select oid from public_tables where name = any ($1)
       union select case when inhrelid = k.oid then inhparent else inhrelid end

@@ -9,6 +9,8 @@ import { gatherReads } from './gather-reads.ts'
 export interface PoolOptions {
   size: number
   prepared: boolean
+  /** Whether Postgres coordinates a Citus cluster: see {@link scopeStatements}. */
+  distributed?: boolean
   applicationName: string
   /** Called with the seconds that each caller waited for a connection. */
   waited?: (seconds: number) => void
@@ -41,6 +43,7 @@ export type ForRead = <T>(work: (connection: Connection) => Promise<T>) => Promi
 /** The connections of one database role. */
 export interface Pool {
   readonly prepared: boolean
+  readonly distributed: boolean
   readonly retried: () => void
   /** One read-only flush on a connection of its own. Rejects without a connection. */
   read(statements: readonly Statement[]): Promise<Outcome>
@@ -83,7 +86,8 @@ export const flushes = channel('bailiwick:flush')
  * release (DISCARD ALL costs a quarter of the throughput and drops prepared plans).
  */
 export function openPool(url: string, options: PoolOptions): Pool {
-  const { size, prepared, applicationName, waited = () => undefined, retried = () => undefined } = options
+  const { size, prepared, distributed = false, applicationName } = options
+  const { waited = () => undefined, retried = () => undefined } = options
   const pool = new pg.Pool({
     connectionString: addressOf(url, applicationName),
     max: size,
@@ -125,7 +129,13 @@ export function openPool(url: string, options: PoolOptions): Pool {
     waiting++
     return hold(readMs, performance.now(), work)
   }
-  const read: Pool['read'] = (statements) => forRead((connection) => connection.send(statements))
+  /** On a cluster a flush is a transaction block, which an error leaves open. */
+  const sendAlone = async (connection: Connection, statements: readonly Statement[]): Promise<Outcome> => {
+    const outcome = await connection.send(statements)
+    if (distributed && outcome.error) await connection.rollBack()
+    return outcome
+  }
+  const read: Pool['read'] = (statements) => forRead((connection) => sendAlone(connection, statements))
   const forTransaction: Pool['forTransaction'] = async (work) => {
     const begun = performance.now()
     let inTurn = false
@@ -143,10 +153,12 @@ export function openPool(url: string, options: PoolOptions): Pool {
   const ping = statementNamed('ping', 'select 1', prepared)
   return {
     prepared,
+    distributed,
     retried,
     read,
-    readShared: gatherReads(forRead),
-    write: (statements) => forTransaction((connection) => connection.send(statements)),
+    // After an error, an open transaction block would refuse the reads behind it.
+    readShared: distributed ? read : gatherReads(forRead),
+    write: (statements) => forTransaction((connection) => sendAlone(connection, statements)),
     forTransaction,
     async ping() {
       const { error } = await read([ping])

@@ -140,8 +140,8 @@ export async function assertKeysOpen(
     const [from, name] = [sql.identifier([table]), sql.identifier([column])]
     const { sealed, known } = await inRole(db as Databases, role, (tx) =>
       tx.one(sql.type(existing)`
-        select exists (select from ${from} where ${name} is not null) as sealed,
-               exists (select from ${from} where ${name} is not null and substring(${name} from 1 for 4) = any(${sql.array(sealer.keyIds, 'bytea')}))
+        select exists (select 1 from ${from} where ${name} is not null) as sealed,
+               exists (select 1 from ${from} where ${name} is not null and substring(${name} from 1 for 4) = any(${sql.array(sealer.keyIds, 'bytea')}))
                  as known`),
     )
     if (known && !each) return

@@ -61,7 +61,7 @@ export async function deleteTenantRows(
     sql.fragment`, `,
   )
   const { rowCount } = await tx.query(sql.unsafe`
-    delete from ${name} where (${key}) in (
+    delete from ${name} where tenant_id = ${tenantId} and (${key}) in (
       select ${key} from ${name} t where t.tenant_id = ${tenantId} ${isLeaf(table)} limit ${limit})`)
   return rowCount
 }
@@ -73,5 +73,5 @@ function isLeaf({ name, self }: TenantTable) {
     ([here, there]) => sql.fragment`c.${sql.identifier([here])} = t.${sql.identifier([there])}`,
   )
   return sql.fragment`and not exists (
-    select from ${sql.identifier([name])} c where ${sql.join(refers, sql.fragment` and `)})`
+    select 1 from ${sql.identifier([name])} c where ${sql.join(refers, sql.fragment` and `)})`
 }

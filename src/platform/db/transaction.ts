@@ -84,7 +84,7 @@ async function transact<T>(
   const mark = { open: true, late: false }
   const attempt = async (connection: Connection): Promise<T> => {
     if (mark.late) throw noAnswer()
-    const tx = new Tx(connection, { scope, prepared: pool.prepared })
+    const tx = new Tx(connection, scope, pool)
     try {
       const value = await work(tx)
       if (mark.late) throw noAnswer()

@@ -1,43 +1,16 @@
 import type { QuerySqlToken } from 'slonik'
 import type { Answer, Statement } from './flush.ts'
 import { type Connection, statementNamed } from './pool.ts'
+import { type Scope, type Sending, scopeFault, scopeStatements, setLocal } from './scope.ts'
 import { statementOf } from './statement.ts'
 import { Statements } from './statements.ts'
 
-/** The tenant and user whose rows a transaction sees. Row-level security compares both with each row. */
-export interface Scope {
-  tenantId: string
-  userId: string
-  /** Who acts as the user. Every audit row and event of the transaction names them. */
-  impersonator?: { id: string; email: string } | null
-}
+export type { Scope } from './scope.ts'
 
-/** How a transaction begins: `begin`, and the scope if it has one. */
-function opening(scope: Scope | null, prepared: boolean): Statement[] {
-  const begin = statementNamed('begin', 'begin', prepared)
-  return scope ? [begin, scopeStatement(scope, prepared)] : [begin]
-}
-
-const setScope = `select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true)`
-
-const setScopeOfActor = `${setScope}, set_config('app.impersonator_id', $3, true), set_config('app.impersonator_email', $4, true)`
-
-/** Sets the scope until the transaction ends. */
-export function scopeStatement({ tenantId, userId, impersonator }: Scope, prepared: boolean): Statement {
-  if (!impersonator) return { ...statementNamed('scope', setScope, prepared), values: [tenantId, userId] }
-  const values = [tenantId, userId, impersonator.id, impersonator.email]
-  return { ...statementNamed('scope of an actor', setScopeOfActor, prepared), values }
-}
-
-const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
-
-/** Null when the answer to {@link scopeStatement} says that the scope was set as asked. */
-export function scopeFault(scope: Scope | null, answer: Answer | undefined): Error | null {
-  const [tenantId, userId, actorId] = answer?.rows[0] ?? []
-  const names = !scope?.impersonator || actorId === scope.impersonator.id
-  const isSet = !scope || (tenantId === scope.tenantId && userId === scope.userId && names)
-  return isSet ? null : new Error('The scope was not set')
-}
+/** Begins a transaction block. */
+export const begin = (prepared: boolean) => statementNamed('begin', 'begin', prepared)
+/** Ends it. */
+export const commit = (prepared: boolean) => statementNamed('commit', 'commit', prepared)
 
 const ended = () => new Error('A statement came after the end of its transaction')
 
@@ -54,8 +27,9 @@ interface Asked {
  */
 export class Tx extends Statements {
   readonly #connection: Connection
-  readonly #prepared: boolean
+  readonly #sending: Sending
   readonly #scope: Scope | null
+  readonly #opening: readonly Statement[]
   #asked: Asked[] = []
   #waiting = 0
   #flushing: Promise<void> = Promise.resolve()
@@ -64,11 +38,17 @@ export class Tx extends Statements {
   #ended = false
   #failure: Error | null = null
 
-  constructor(connection: Connection, { scope, prepared }: { scope: Scope | null; prepared: boolean }) {
+  constructor(connection: Connection, scope: Scope | null, sending: Sending) {
     super()
     this.#connection = connection
-    this.#prepared = prepared
+    this.#sending = sending
     this.#scope = scope
+    this.#opening = [begin(sending.prepared), ...(scope ? scopeStatements(scope, sending) : [])]
+  }
+
+  /** Whether Postgres coordinates a Citus cluster. */
+  get distributed(): boolean {
+    return this.#sending.distributed
   }
 
   /**
@@ -76,15 +56,24 @@ export class Tx extends Statements {
    * fails the transaction.
    */
   later(token: QuerySqlToken): void {
+    this.#sendLater(statementOf(token, this.#sending.prepared))
+  }
+
+  /** Sets `app.<name>` to an id until the transaction ends, in a form that Citus sends to its nodes. As {@link later}. */
+  setLater(name: string, id: string): void {
+    this.#sendLater(setLocal(name, id))
+  }
+
+  #sendLater(statement: Statement): void {
     this.#assertOpen()
     const ignore = () => undefined
-    this.#asked.push({ statement: statementOf(token, this.#prepared), resolve: ignore, reject: ignore })
+    this.#asked.push({ statement, resolve: ignore, reject: ignore })
   }
 
   protected override async ask(token: QuerySqlToken): Promise<Answer> {
     this.#assertOpen()
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.#asked.push({ statement: statementOf(token, this.#prepared), resolve, reject })
+    this.#asked.push({ statement: statementOf(token, this.#sending.prepared), resolve, reject })
     this.#waiting++
     if (!this.#scheduled) {
       this.#scheduled = true
@@ -112,15 +101,15 @@ export class Tx extends Statements {
 
   /** Sends statements, resolves those that completed, and gives the error of the next one. */
   async #send(asked: readonly Omit<Asked, 'reject'>[]): Promise<Error | null> {
-    const begin = this.#begun ? [] : opening(this.#scope, this.#prepared)
+    const before = this.#begun ? [] : this.#opening
     this.#begun = true
     const { answers, error } = await this.#connection.send([
-      ...begin,
+      ...before,
       ...asked.map(({ statement }) => statement),
     ])
-    this.#failure = error ?? (begin.length > 0 ? scopeFault(this.#scope, answers[1]) : null)
+    this.#failure = error ?? (before.length > 0 ? scopeFault(this.#scope, answers[before.length - 1]) : null)
     if (this.#failure && !error) return this.#failure
-    for (const [index, answer] of answers.slice(begin.length).entries()) asked[index]?.resolve(answer)
+    for (const [index, answer] of answers.slice(before.length).entries()) asked[index]?.resolve(answer)
     return this.#failure
   }
 
@@ -136,7 +125,7 @@ export class Tx extends Statements {
     if (!this.#begun && this.#asked.length === 0) return
     let tag = ''
     const end = {
-      statement: commit(this.#prepared),
+      statement: commit(this.#sending.prepared),
       resolve: (answer: Answer) => {
         tag = answer.tag
       },

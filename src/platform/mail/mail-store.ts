@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
+import { skippingLocked } from '../db/claim-rows.ts'
 import { deleteOld } from '../db/delete-old.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey } from '../outbox/acknowledge.ts'
@@ -31,7 +32,7 @@ export async function claimMail(
   const row = await tx.maybeOne(sql.type(claimed)`
     update mails set status = 'sending', attempts = attempts + 1
     where tenant_id = ${tenantId} and id = ${id} and content_sealed is not null
-      and exists (select from outbox o where o.tenant_id = ${tenantId} and o.id = ${messageId})
+      and exists (select 1 from outbox o where o.tenant_id = ${tenantId} and o.id = ${messageId})
     returning template, content_sealed`)
   if (!row) return null
   return { template: row.template, ...content.parse(JSON.parse(sealer.open('mail', row.content_sealed, id))) }
@@ -62,7 +63,7 @@ export function discardUnsent(tx: Tx, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(discarded)`
     with gone as (
       delete from outbox o
-      using (select tenant_id, id from outbox where queue = 'email' order by id limit ${limit} for update skip locked) w
+      using (select tenant_id, id from outbox where queue = 'email' order by id limit ${limit} ${skippingLocked(tx)}) w
       where o.tenant_id = w.tenant_id and o.id = w.id
       returning o.tenant_id, o.payload ->> 'mail_id' as mail_id
     ), failed as (

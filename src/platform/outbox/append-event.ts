@@ -1,3 +1,4 @@
+import { listsOfValues } from '../db/rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { Message } from '../jobs/queues.ts'
 import { currentTraceparent } from '../tracing/traceparent.ts'
@@ -40,7 +41,7 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
 }
 
 /**
- * The same for any number of events of one type and cause, still in one statement, so that a request that changes many
+ * The same for any number of events of one type and cause, in few statements, so that a request that changes many
  * objects stays fast. `each` are subjects with their data.
  */
 export async function appendEvents<Type extends EventType>(
@@ -50,19 +51,19 @@ export async function appendEvents<Type extends EventType>(
 ): Promise<void> {
   const { type, tenantId, actorId, requestId } = common
   const own = currentTraceparent()
+  const at = new Date(common.at).toISOString()
   const rows = each.map(({ subject, data }) => {
     const id = timeOrderedId(common.at)
     const message: Message<'event-fanout'> = { v: 1, event_id: id, request_id: requestId, traceparent: own }
-    return [id, subject, JSON.stringify(eventTypes[type].parse(data)), JSON.stringify(message)]
+    const json = JSON.stringify(eventTypes[type].parse(data))
+    return {
+      event: [tenantId, id, type, subject, json, actorId, requestId, own ?? common.traceparent ?? null, at],
+      message: [tenantId, id, 'event-fanout', JSON.stringify(message), at],
+    }
   })
-  const at = sql.timestamp(new Date(common.at))
-  tx.later(sql.unsafe`
-    with fresh as (
-      select * from ${sql.unnest(rows, ['uuid', 'text', 'jsonb', 'jsonb'])} as f (id, subject, data, message)
-    ), event as (
-      insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at)
-      select ${tenantId}, id, ${type}, subject, data, ${actorId}, ${requestId}, ${own ?? common.traceparent ?? null}, ${at} from fresh
-    )
-    insert into outbox (tenant_id, id, queue, payload, created_at)
-    select ${tenantId}, id, 'event-fanout', message, ${at} from fresh`)
+  for (const values of listsOfValues(rows.map(({ event }) => event)))
+    tx.later(sql.unsafe`
+      insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at) ${values}`)
+  for (const values of listsOfValues(rows.map(({ message }) => message)))
+    tx.later(sql.unsafe`insert into outbox (tenant_id, id, queue, payload, created_at) ${values}`)
 }

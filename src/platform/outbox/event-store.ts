@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { everyTenant } from '../db/delete-old.ts'
+import { listsOfValues } from '../db/rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey } from './acknowledge.ts'
 import { earliestId } from './time-ordered-id.ts'
@@ -20,10 +22,10 @@ export interface Newest {
 export async function numberEvents(tx: Tx, newest: Newest[]): Promise<void> {
   if (newest.length === 0) return
   const rows = newest.map(({ tenantId, eventId }) => [tenantId, eventId])
-  tx.later(sql.unsafe`
-    insert into event_sequences as s (tenant_id, last)
-    select tenant_id, 0 from ${sql.unnest(rows, ['uuid', 'uuid'])} as n (tenant_id, event_id) order by tenant_id
-    on conflict (tenant_id) do update set last = s.last`)
+  for (const values of listsOfValues(newest.map(({ tenantId }) => [tenantId, 0]).sort()))
+    tx.later(sql.unsafe`
+      insert into event_sequences as s (tenant_id, last) ${values}
+      on conflict (tenant_id) do update set last = s.last`)
   tx.later(sql.unsafe`
     with fresh as (
       select e.tenant_id, e.id, row_number() over (partition by e.tenant_id order by e.id) as place
@@ -70,7 +72,7 @@ const deleted = z.object({ count: z.number() })
 export function deleteEventsBefore(tx: Tx, before: number, limit: number): Promise<number> {
   return tx.oneFirst(sql.type(deleted)`
     with old as (
-      select o.tenant_id, o.id from tenants t cross join lateral (
+      select o.tenant_id, o.id from ${everyTenant(tx)} t cross join lateral (
         select tenant_id, id from events e
         where e.tenant_id = t.id and e.id < ${earliestId(before)} and e.sequence is not null
         order by e.id limit ${limit}) o

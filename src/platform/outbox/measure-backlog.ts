@@ -16,7 +16,7 @@ export async function measureBacklog(db: Pick<Databases, 'worker'>, now: number)
   const { outbox, letters } = await asWorker(db, async (tx) => {
     await tx.one(sql.type(set)`select set_config('statement_timeout', '1000', true) as timeout`)
     const outbox = await tx.one(sql.type(waiting)`
-      select (select count(*) from (select from outbox where enqueued_at is null limit ${maxCounted}) as w) as count,
+      select (select count(*) from (select 1 from outbox where enqueued_at is null limit ${maxCounted}) as w) as count,
              (select created_at from outbox where enqueued_at is null order by id limit 1) as oldest`)
     const letters = await tx.any(sql.type(dead)`
       select queue, reason, count(*) as count from (select queue, reason from dead_letters limit ${maxCounted}) as d

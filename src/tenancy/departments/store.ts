@@ -70,7 +70,7 @@ export async function lockDepartmentShared(tx: Tx, tenantId: string, id: string)
 
 /** Waits for transactions that assign members to a department, and blocks new ones until this transaction ends. */
 export async function lockDepartment(tx: Tx, tenantId: string, id: string): Promise<void> {
-  tx.later(sql.unsafe`select from departments where tenant_id = ${tenantId} and id = ${id} for update`)
+  tx.later(sql.unsafe`select 1 from departments where tenant_id = ${tenantId} and id = ${id} for update`)
 }
 
 interface Department {
@@ -99,7 +99,7 @@ export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: s
       union
       select d.id, d.parent_id from departments d join upwards u on d.id = u.parent_id where d.tenant_id = ${tenantId}
     )
-    select exists (select from upwards where id = ${id}) as above`)
+    select exists (select 1 from upwards where id = ${id}) as above`)
 }
 
 /** Updates a department; false when nothing changes. */
@@ -118,9 +118,9 @@ export async function changeDepartment(tx: Tx, department: Department): Promise<
 export async function deleteEmptyDepartment(tx: Tx, tenantId: string, id: string): Promise<boolean> {
   const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     delete from departments where tenant_id = ${tenantId} and id = ${id}
-      and not exists (select from memberships m where m.tenant_id = ${tenantId} and m.department_id = ${id})
-      and not exists (select from registered_resources r where r.tenant_id = ${tenantId} and r.department_id = ${id})
-      and not exists (select from departments c where c.tenant_id = ${tenantId} and c.parent_id = ${id})
+      and not exists (select 1 from memberships m where m.tenant_id = ${tenantId} and m.department_id = ${id})
+      and not exists (select 1 from registered_resources r where r.tenant_id = ${tenantId} and r.department_id = ${id})
+      and not exists (select 1 from departments c where c.tenant_id = ${tenantId} and c.parent_id = ${id})
     returning id`)
   return deleted !== null
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { skippingLocked } from '../../platform/db/claim-rows.ts'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
@@ -181,9 +182,10 @@ export function expireSome(
   return tx.any(sql.type(expiredRow)`
     with due as (
       select tenant_id, id from invitations where status = 'pending' and expires_at <= ${moment(now)}
-      order by expires_at limit ${limit} for update skip locked)
+      order by expires_at limit ${limit} ${skippingLocked(tx)})
     update invitations i set status = 'expired', updated_at = ${moment(now)}
-    from due where i.tenant_id = due.tenant_id and i.id = due.id returning i.tenant_id, i.id`)
+    from due where i.tenant_id = due.tenant_id and i.id = due.id and i.status = 'pending'
+    returning i.tenant_id, i.id`)
 }
 
 /** Cancels an invitation that can still be accepted; else false. */
@@ -293,7 +295,7 @@ export function markAccepted(
     update invitations set status = 'accepted', accepted_at = ${at}, accepted_by = ${accepted.userId}, updated_at = ${at}
     where tenant_id = ${accepted.tenantId} and id = ${accepted.id} and status = 'pending' and expires_at > ${at}
       and send_count = ${accepted.sendCount}
-      and exists (select from tenants t where t.id = ${accepted.tenantId} and t.status = 'active' and t.deleted_at is null)
+      and exists (select 1 from tenants t where t.id = ${accepted.tenantId} and t.status = 'active' and t.deleted_at is null)
     returning role_ids, department_id, invited_by`)
 }
 

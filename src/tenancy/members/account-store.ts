@@ -94,7 +94,7 @@ export function insertAccount(
                              created_by, joined_at, updated_at)
     values (${tenantId}, ${id}, 'service_account', '', ${name}, ${description}, ${departmentId},
             ${sql.jsonb(attributes as never)}, ${createdBy}, ${at}, ${at})`)
-  giveRoles(tx, { tenantId, memberId: id, roleIds })
+  giveRoles(tx, { tenantId, memberIds: [id], roleIds })
 }
 
 /** Updates a service account; false when neither it nor its roles change. */
@@ -120,4 +120,4 @@ export const hasMadeKeyOf = (
   { tenantId, accountId, userId }: { tenantId: string; accountId: string; userId: string },
 ): Promise<boolean> =>
   tx.exists(sql.unsafe`
-    select from api_keys where tenant_id = ${tenantId} and account_id = ${accountId} and created_by = ${userId}`)
+    select 1 from api_keys where tenant_id = ${tenantId} and account_id = ${accountId} and created_by = ${userId}`)

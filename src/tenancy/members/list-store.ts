@@ -29,7 +29,7 @@ const byRole: Filter = {
              where mr.tenant_id = m.tenant_id and mr.role_id = any(${rolesNamed(role)}))`,
   // `offset 0` keeps the planner from joining, because a join loses the order and sorts all members that have the role.
   whereInOrder: (role) => sql.fragment`
-    exists (select from membership_roles mr
+    exists (select 1 from membership_roles mr
             where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and mr.role_id = any(${rolesNamed(role)}) offset 0)`,
 }
 

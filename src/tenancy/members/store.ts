@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
+import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
 
@@ -56,7 +57,7 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
             ${managerId}, ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
-  giveRoles(tx, { tenantId, memberId: id, roleIds })
+  giveRoles(tx, { tenantId, memberIds: [id], roleIds })
   return true
 }
 
@@ -66,11 +67,18 @@ interface RolesOfMember {
   roleIds: readonly string[]
 }
 
-/** Gives a new member its roles. */
-export function giveRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): void {
-  tx.later(sql.unsafe`
-    insert into membership_roles (tenant_id, membership_id, role_id)
-    select ${tenantId}, ${memberId}, role_id from unnest(${sql.array(roleIds, 'uuid')}) as r (role_id)`)
+/** Gives each of these new members all of these roles. */
+export function giveRoles(
+  tx: Tx,
+  {
+    tenantId,
+    memberIds,
+    roleIds,
+  }: { tenantId: string; memberIds: readonly string[]; roleIds: readonly string[] },
+): void {
+  const rows = memberIds.flatMap((memberId) => roleIds.map((roleId) => [tenantId, memberId, roleId]))
+  for (const values of listsOfValues(rows))
+    tx.later(sql.unsafe`insert into membership_roles (tenant_id, membership_id, role_id) ${values}`)
 }
 
 /** One member of the tenant, or null. */
@@ -112,17 +120,17 @@ export async function changeMember(tx: Tx, member: MemberChange): Promise<boolea
 
 /** Gives a member exactly these roles; false when nothing changes. */
 export async function replaceRoles(tx: Tx, { tenantId, memberId, roleIds }: RolesOfMember): Promise<boolean> {
-  const ids = sql.array(roleIds, 'uuid')
-  return tx.oneFirst(sql.type(z.object({ changed: z.boolean() }))`
-    with taken as (
+  const lists = listsOfValues(roleIds.map((roleId) => [tenantId, memberId, roleId]))
+  const changes = await Promise.all([
+    tx.query(sql.unsafe`
       delete from membership_roles
-      where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${ids}) returning role_id
-    ), given as (
-      insert into membership_roles (tenant_id, membership_id, role_id)
-      select ${tenantId}, ${memberId}, role_id from unnest(${ids}) as r (role_id)
-      on conflict do nothing returning role_id
-    )
-    select exists (select from taken) or exists (select from given) as changed`)
+      where tenant_id = ${tenantId} and membership_id = ${memberId} and role_id <> all(${sql.array(roleIds, 'uuid')})`),
+    ...lists.map((values) =>
+      tx.query(sql.unsafe`
+        insert into membership_roles (tenant_id, membership_id, role_id) ${values} on conflict do nothing`),
+    ),
+  ])
+  return changes.some(({ rowCount }) => rowCount > 0)
 }
 
 /** Ends the sessions that a member has at `at`, in this tenant only. */
@@ -144,7 +152,7 @@ export async function deleteMember(tx: Tx, tenantId: string, memberId: string): 
 export function hasActiveOwner(tx: Tx, tenantId: string): Promise<boolean> {
   return tx.oneFirst(sql.type(z.object({ owned: z.boolean() }))`
     select exists (
-      select from roles r
+      select 1 from roles r
       join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id
       join memberships m on m.tenant_id = mr.tenant_id and m.id = mr.membership_id and m.status = 'active'
       join users u on u.id = m.user_id and u.is_active
@@ -267,7 +275,7 @@ export type MembershipToEnd = z.infer<typeof membershipToEnd>
 /** All memberships of a person, by tenant. As the system role. */
 export function listMembershipsToEnd(tx: Tx, userId: string): Promise<readonly MembershipToEnd[]> {
   const isOwner = sql.fragment`exists (
-    select from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+    select 1 from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
     where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and r.is_system and r.name = 'owner')`
   return tx.any(sql.type(membershipToEnd)`
     select t.id as tenant_id, t.name, t.slug, t.deleted_at is not null as is_deleted, mine.id as membership_id,

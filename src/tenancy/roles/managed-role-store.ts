@@ -58,9 +58,9 @@ export async function changeManagedRole(tx: Tx, role: GivenRole): Promise<void> 
 export function listUsedRoles(tx: Tx, tenantId: string): Promise<readonly string[]> {
   return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
     select r.id from roles r where r.tenant_id = ${tenantId} and r.managed_by is not null and (
-      exists (select from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = r.id)
+      exists (select 1 from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = r.id)
       or exists (
-        select from policies p where p.tenant_id = ${tenantId} and p.managed_by is null
+        select 1 from policies p where p.tenant_id = ${tenantId} and p.managed_by is null
           and (p.rules -> 'subjects' -> 'roles' ? r.id::text
                or p.rules -> 'approval' -> 'approver' -> 'roles' ? r.id::text)))`)
 }

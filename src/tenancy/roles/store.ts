@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
@@ -23,14 +24,11 @@ export async function insertSystemRoles(
   at: number,
 ): Promise<Record<string, string>> {
   const ids = systemRoles.map(() => timeOrderedId(at))
-  const created = sql.timestamp(new Date(at))
-  tx.later(sql.unsafe`
-    insert into roles (tenant_id, id, name, name_key, is_system, created_at, updated_at)
-    select ${tenantId}, id, name, name, true, ${created}, ${created}
-    from ${sql.unnest(
-      ids.map((id, i) => [id, systemRoles[i]!]),
-      ['uuid', 'text'],
-    )} as r (id, name)`)
+  const created = new Date(at).toISOString()
+  const rows = systemRoles.map((name, i) => [tenantId, ids[i]!, name, name, true, created, created])
+  for (const values of listsOfValues(rows))
+    tx.later(sql.unsafe`
+      insert into roles (tenant_id, id, name, name_key, is_system, created_at, updated_at) ${values}`)
   return Object.fromEntries(systemRoles.map((name, i) => [name, ids[i]!]))
 }
 
@@ -124,13 +122,13 @@ export function findRole(tx: Read, tenantId: string, roleId: string): Promise<Ro
 
 /** Waits for transactions that grant a role, and blocks new ones until this transaction ends. */
 export async function lockRole(tx: Tx, tenantId: string, roleId: string): Promise<void> {
-  tx.later(sql.unsafe`select from roles where tenant_id = ${tenantId} and id = ${roleId} for update`)
+  tx.later(sql.unsafe`select 1 from roles where tenant_id = ${tenantId} and id = ${roleId} for update`)
 }
 
 /** Whether a role other than `exceptId` has the name. Reliable only while the tenant is locked. */
 export function hasRoleNamed(tx: Tx, tenantId: string, name: string, exceptId: string): Promise<boolean> {
   return tx.oneFirst(sql.type(z.object({ taken: z.boolean() }))`
-    select exists (select from roles where tenant_id = ${tenantId} and name_key = ${roleNameKey(name)}
+    select exists (select 1 from roles where tenant_id = ${tenantId} and name_key = ${roleNameKey(name)}
                    and id <> ${exceptId}) as taken`)
 }
 
@@ -170,9 +168,9 @@ export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
 export async function deleteUnusedRole(tx: Tx, tenantId: string, roleId: string): Promise<boolean> {
   const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     delete from roles where tenant_id = ${tenantId} and id = ${roleId} and not is_system and not exists (
-      select from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = ${roleId})
+      select 1 from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = ${roleId})
       and not exists (
-        select from policies p where p.tenant_id = ${tenantId}
+        select 1 from policies p where p.tenant_id = ${tenantId}
           and (p.rules -> 'subjects' -> 'roles' ? ${roleId} or p.rules -> 'approval' -> 'approver' -> 'roles' ? ${roleId}))
     returning id`)
   return deleted !== null

@@ -38,7 +38,10 @@ const rolesOf = sql.fragment`
         where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id)`
 
 const memberCount = sql.fragment`
-  coalesce((select c.rows from row_counts c where c.tenant_id = t.id and c.relation = 'memberships'), 0)`
+  coalesce((select c.rows from row_counts c where c.tenant_id = m.tenant_id and c.relation = 'memberships'), 0)`
+
+/** The same for tenants `t` without a membership of theirs. */
+const countMembers = sql.fragment`left join row_counts c on c.tenant_id = t.id and c.relation = 'memberships'`
 
 /** Inserts a tenant; false when its slug is taken. */
 export async function insertTenant(
@@ -58,7 +61,7 @@ export async function insertTenant(
  * have no cycle, the number of roles is limited. Later statements of the transaction read current rows.
  */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
-  tx.later(sql.unsafe`select from tenants where id = ${tenantId} for no key update`)
+  tx.later(sql.unsafe`select 1 from tenants where id = ${tenantId} for no key update`)
 }
 
 /** Updates a tenant's name and merges its settings key by key; false when nothing changes. */
@@ -147,7 +150,7 @@ export function countTenantsBehind(tx: Tx, revision: number): Promise<number> {
 export function findTenant(tx: Read, tenantId: string, userId: string): Promise<TenantRow | null> {
   return tx.maybeOne(sql.type(tenantRow)`
     select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
-    from tenants t join memberships m on m.tenant_id = t.id and ${isOfSubject(userId)}
+    from tenants t join memberships m on m.tenant_id = t.id and m.tenant_id = ${tenantId} and ${isOfSubject(userId)}
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
 
@@ -200,10 +203,11 @@ export function listPurgeable(tx: Tx, before: number, limit: number): Promise<re
  */
 export async function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
   const locked = await tx.maybeOneFirst(sql.type(z.object({ locked: z.boolean() }))`
-    select case when l.locked then set_config('app.purged_tenant_id', ${tenantId}, true) is not null else false end as locked
-    from (select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked from tenants
-          where id = ${tenantId} and deleted_at is not null offset 0) l`)
-  return locked ?? false
+    select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked from tenants
+    where id = ${tenantId} and deleted_at is not null`)
+  if (!locked) return false
+  tx.setLater('app.purged_tenant_id', tenantId)
+  return true
 }
 
 /** Deletes the row of a deleted tenant whose other rows are gone; returns the number of rows. As the worker role. */
@@ -242,8 +246,8 @@ export function listAllTenants(
 ): Promise<readonly TenantSummary[]> {
   const state = sql.fragment`case when t.deleted_at is null then t.status else 'deleted' end`
   return tx.any(sql.type(tenantSummary)`
-    select t.id, t.slug, t.name, ${state} as status, ${memberCount} as member_count, t.created_at
-    from tenants t
+    select t.id, t.slug, t.name, ${state} as status, coalesce(c.rows, 0) as member_count, t.created_at
+    from tenants t ${countMembers}
     where case when ${status ?? null}::text is null then t.deleted_at is null else ${state} = ${status ?? null} end
       and (starts_with(t.slug, lower(${search})) or starts_with(t.name_key, lower(${search})))
     order by t.created_at, t.id limit ${limit}`)
@@ -261,9 +265,9 @@ export type NamedTenant = z.infer<typeof namedTenant>
  */
 export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTenant[]> {
   return tx.any(sql.type(namedTenant)`
-    select t.id, t.name, t.slug, t.settings, ${memberCount} as member_count,
+    select t.id, t.name, t.slug, t.settings, coalesce(c.rows, 0) as member_count,
            t.id::text = ${text} or t.slug = ${text} as is_exact
-    from tenants t
+    from tenants t ${countMembers}
     where (t.id::text = ${text} or t.slug = ${text} or t.name_key = lower(${text})) and t.deleted_at is null
     order by t.id::text = ${text} desc, t.slug = ${text} desc, t.created_at, t.id limit 2`)
 }
@@ -294,7 +298,7 @@ export async function countCreatedTenant(
   tx: Tx,
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {
-  tx.later(sql.unsafe`select from users where id = ${userId} for no key update`)
+  tx.later(sql.unsafe`select 1 from users where id = ${userId} for no key update`)
   const counted = await tx.maybeOne(sql.type(z.object({ tenant_id: z.uuid() }))`
     insert into made_tenants (user_id, tenant_id)
     select ${userId}, ${tenantId} where (select count(*) from made_tenants where user_id = ${userId}) < ${max}

@@ -3,7 +3,7 @@ import t from 'tap'
 import { readConfig } from '../../../src/config.ts'
 import { refresh } from '../../../src/identity/auth/refresh.ts'
 import { openDeps } from '../../../src/open-deps.ts'
-import { preparedStatements } from '../../helpers/database.ts'
+import { distributed, preparedStatements } from '../../helpers/database.ts'
 import { rounds } from '../../helpers/rounds.ts'
 import { type Answer, type Client, claimsOf, startService } from '../../helpers/service.ts'
 
@@ -98,6 +98,7 @@ t.test(
       DATABASE_SYSTEM_URL: service.databases.system,
       DATABASE_WORKER_URL: service.databases.worker,
       DATABASE_PREPARED_STATEMENTS: preparedStatements,
+      DATABASE_DISTRIBUTED: distributed,
       SECRET_KEYS: config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(','),
     })
     const restarted = await openDeps({

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { readConfig } from '../../../src/config.ts'
 import { serveApi } from '../../../src/serve.ts'
-import { preparedStatements } from '../../helpers/database.ts'
+import { distributed, preparedStatements } from '../../helpers/database.ts'
 import { type Answer, type Client, cheapHashing, type Service, tokenIn } from '../../helpers/service.ts'
 
 /** The code that an authenticator app shows at `now` (ms), or `steps` of 30 s later. */
@@ -77,6 +77,7 @@ export async function startBeside(t: Test, service: Service, env: Record<string,
     DATABASE_WORKER_URL: worker,
     DATABASE_POOL_SIZE: '2',
     DATABASE_PREPARED_STATEMENTS: preparedStatements,
+    DATABASE_DISTRIBUTED: distributed,
     SECRET_KEYS: keys,
     ...env,
   })

@@ -21,8 +21,12 @@ const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()
 const pools: { end(): Promise<void> }[] = []
-const open = (size: number, prepared = true, role: 'api' | 'system' = 'api'): Pool => {
-  const pool = openPool(urls[role], { size, prepared, applicationName: `test-reads-${role}` })
+const open = (
+  size: number,
+  prepared = true,
+  { role = 'api', distributed = false }: { role?: 'api' | 'system'; distributed?: boolean } = {},
+): Pool => {
+  const pool = openPool(urls[role], { size, prepared, distributed, applicationName: `test-reads-${role}` })
   pools.push(pool)
   return pool
 }
@@ -106,17 +110,18 @@ async function interleave(pool: Pool, count: number, kills = 20, reading: Readin
   return seen
 }
 
-for (const [size, count, prepared, reading] of [
+for (const [size, count, prepared, reading, distributed = false] of [
   [1, rounds(800, 4_000), true, readInTenant],
   [5, rounds(3_200, 16_000), true, readInTenant],
   [2, rounds(800, 2_000), false, readInTenant],
   [2, rounds(2_000, 16_000), true, readShared],
   [2, rounds(400, 2_000), false, readShared],
+  [2, rounds(400, 2_000), true, readShared, true],
 ] as const)
   t.test(
-    `${count} reads of two tenants over a pool of ${size}, ${reading === readShared ? 'shared' : 'alone'}, names ${prepared ? 'on' : 'off'}, a fifth failing, never mix rows`,
+    `${count} reads of two tenants over a pool of ${size}, ${reading === readShared ? 'shared' : 'alone'}, names ${prepared ? 'on' : 'off'}${distributed ? ', as on a cluster' : ''}, a fifth failing, never mix rows`,
     async (t) => {
-      const pool = open(size, prepared)
+      const pool = open(size, prepared, { distributed })
       const seen = await interleave(pool, count, 20, reading)
       t.equal(seen.mixed, 0)
       t.equal(seen.rows, 3 * seen.well, 'each saw its three rows')
@@ -339,7 +344,7 @@ t.test('each wrapper runs as its own role', async (t) => {
   const asked = sql.type(z.object({ role: z.string() }))`select current_user::text as role`
   const ask = (read: Read) => read.maybeOne(asked)
   t.same(await readInTenant({ api: open(1) }, a, ask), { role: 'bailiwick_api' })
-  t.same(await readAsSystem({ system: open(1, true, 'system') }, 'test', ask), {
+  t.same(await readAsSystem({ system: open(1, true, { role: 'system' }) }, 'test', ask), {
     role: 'bailiwick_system',
   })
 })

@@ -22,8 +22,8 @@ useProductionTimeouts(t)
 const { urls, drop } = await disposableDatabase()
 const superuser = new pg.Client({ connectionString: urls.superuser })
 await superuser.connect()
-const open = (role: 'api' | 'system' | 'worker', size: number): Pool =>
-  openPool(urls[role], { size, prepared: true, applicationName: `test-${role}-${size}` })
+const open = (role: 'api' | 'system' | 'worker', size: number, distributed = false): Pool =>
+  openPool(urls[role], { size, prepared: true, distributed, applicationName: `test-${role}-${size}` })
 const db = { api: open('api', 5), system: open('system', 2), worker: open('worker', 2) }
 t.teardown(async () => {
   await Promise.all([db.api.end(), db.system.end(), db.worker.end()])
@@ -113,14 +113,15 @@ async function interleave(pool: Pool, count: number) {
   return seen
 }
 
-for (const [size, count] of [
+for (const [size, count, distributed = false] of [
   [1, rounds(800, 4_000)],
   [5, rounds(3_200, 16_000)],
+  [2, rounds(400, 2_000), true],
 ] as const) {
   t.test(
-    `${count} transactions of two tenants over a pool of ${size}, a fifth failing, never mix rows`,
+    `${count} transactions of two tenants over a pool of ${size}${distributed ? ', as on a cluster' : ''}, a fifth failing, never mix rows`,
     async (t) => {
-      const pool = open('api', size)
+      const pool = open('api', size, distributed)
       const seen = await interleave(pool, count)
       t.equal(seen.mixed, 0)
       t.equal(seen.rows, 3 * count, 'each saw its three rows')
@@ -130,6 +131,14 @@ for (const [size, count] of [
     },
   )
 }
+
+t.test('the scope of a cluster is an id, or the transaction does not begin', async (t) => {
+  const api = open('api', 1, true)
+  const scope = { ...a, userId: "x'; select 'y" }
+  await t.rejects(inTenant({ api }, scope, listRoles), /app\.user_id is not a UUID/)
+  t.equal((await inTenant({ api }, a, listRoles)).length, 3)
+  await api.end()
+})
 
 t.test('rows that were not committed do not exist', async (t) => {
   t.equal(await countOf('roles'), 6)
