@@ -124,7 +124,7 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
         'ms until /readyz answers': Math.round(started.ms),
         'MB when idle': Math.round(started.idleMb),
       }
-      const about = 'The API alone, on a migrated database that runs, with a compile cache as Node makes it.'
+      const about = 'The API alone, on a migrated database that runs, after starts before it.'
       return section('Start', `${about}\n\n${table([row])}`, started)
     }),
   async flood() {

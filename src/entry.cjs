@@ -1,6 +1,7 @@
 // The only JavaScript file: an old Node must be able to run it, to print what to do. It is CommonJS, because the loader of
 // ES modules can start libuv's thread pool, which reads UV_THREADPOOL_SIZE only once.
 const { existsSync } = require('node:fs')
+const { enableCompileCache } = require('node:module')
 const { availableParallelism } = require('node:os')
 const { join } = require('node:path')
 const files = {
@@ -102,6 +103,9 @@ if (usages[name] && rest.includes('--help')) {
   process.exit(0)
 }
 setMemory()
+// Reading TypeScript takes a quarter of a start. What was read is kept beside the sources, where nothing but the owner of the
+// checkout writes; a checkout that cannot be written is read anew each time.
+process.env.NODE_COMPILE_CACHE || enableCompileCache(join(__dirname, '..', '.cache', 'compiled'))
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 3)
 process.argv.splice(1, 2, join(__dirname, files[name]))
 import(files[name])

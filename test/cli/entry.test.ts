@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -116,14 +117,8 @@ t.test(
     const folder = await checkout(t)
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
     await writeFile(join(folder, 'src', 'main.ts'), api)
-    const {
-      MALLOC_ARENA_MAX,
-      MALLOC_MMAP_THRESHOLD_,
-      MALLOC_TRIM_THRESHOLD_,
-      LISTEN_FDS,
-      NODE_OPTIONS,
-      ...env
-    } = process.env
+    const { NODE_OPTIONS, NODE_COMPILE_CACHE, ...others } = process.env
+    const { MALLOC_ARENA_MAX, MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_, LISTEN_FDS, ...env } = others
     const start = async (more: Record<string, string>, fourth: 'pipe' | 'ipc' = 'pipe') => {
       const args = ['--no-deprecation', join(folder, 'src', 'entry.cjs'), 'api', '--a', 'b']
       const child = spawn(process.execPath, args, {
@@ -140,6 +135,7 @@ t.test(
     const all = { ...asGiven, options: ['--max-semi-space-size=16', '--no-deprecation'] }
     t.match(await start({}), { ...all, arenas: '1', trim: '67108864' })
     t.match(await start({ MALLOC_ARENA_MAX: '4' }), { ...all, arenas: '4', trim: '67108864' })
+    t.ok(existsSync(join(folder, '.cache', 'compiled')), 'what was read is kept for the next start')
     const own = { NODE_OPTIONS: '--max-semi-space-size=32' }
     t.match(await start(own), { ...asGiven, arenas: '1' }, 'the operator has chosen another size')
     t.match(
