@@ -113,7 +113,7 @@ t.test('a page answers HEAD, and other methods with 405', async (t) => {
   t.equal(await head.text(), '')
   const post = await fetch(`${base}/docs`, { method: 'POST' })
   t.equal(post.status, 405)
-  t.equal(policyOf(post), "default-src 'none'; frame-ancestors 'none'")
+  t.equal(policyOf(post), "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 })
 
 t.test('the page of a mailed link is the same for every link', async (t) => {
