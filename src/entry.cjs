@@ -37,7 +37,7 @@ const usages = {
   console:
     'npm run console [-- --check | --screenshots [--page <path> ...] [--out <folder>]]\n\n  Build the pages of the console. --check: only compare the committed files with a new build. --screenshots: also write pictures of a seeded service to docs/images, or of these pages to a folder',
   chaos:
-    'npm run chaos [-- --quick] [--redis] [--only <fault>] [--minutes 60] [--json]\n\n  Break one thing after the other under load, and count what was lost',
+    'npm run chaos [-- --quick] [--redis] [--only <fault>] [--minutes 60] [--abuse 10] [--json]\n\n  Break one thing after the other under load, and count what was lost. --minutes: then measure how memory grows (--only none: nothing else). --abuse: instead, let one tenant spend all its limits for this many minutes',
   policies:
     'npm run policies [-- --watch | new <name>]\n\n  Check and build policies/. --watch: again after each change; npm start takes each new bundle. new: begin a platform rule with its twin test',
   'dependencies:check':

@@ -1,7 +1,11 @@
 import { execFile } from 'node:child_process'
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { Behaviour, Restartable, Stage } from './stage.ts'
+import { nextRelease } from '../upgrade/release.ts'
+import type { Behaviour } from './receivers.ts'
+import type { Restartable, Stage } from './stage.ts'
 
 const run = promisify(execFile)
 
@@ -9,6 +13,8 @@ const run = promisify(execFile)
 export interface Fault {
   name: string
   kills: number
+  /** True if every request has to succeed meanwhile. */
+  isSmooth?: boolean
   /** Breaks something and mends it. `long` is longer in the whole run. */
   happen(stage: Stage, long: boolean): Promise<void>
 }
@@ -25,6 +31,53 @@ const receiverIs =
     await sleep(ms)
     receiver.behaviour = 'accept'
   }
+
+/** Restarts everything on a release with one more migration, as docs/how-to/upgrade.md says. */
+async function upgrade({ apis, workers, config, superuserUrl, atEnd }: Stage): Promise<void> {
+  const folder = nextRelease(
+    { teardown: atEnd as never },
+    {
+      '9999-chaos.sql': `alter table roles add column chaos text;
+create index roles_by_chaos on roles (tenant_id, chaos);`,
+    },
+  )
+  const next: typeof import('../../src/platform/db/migrate.ts') = await import(
+    join(folder, 'src', 'platform', 'db', 'migrate.ts')
+  )
+  await next.migrate(await superuserUrl(), {
+    api: config.DATABASE_API_URL!,
+    system: config.DATABASE_SYSTEM_URL!,
+    worker: config.DATABASE_WORKER_URL!,
+  })
+  for (const process of [...workers, ...apis]) {
+    await process.kill('SIGTERM')
+    await process.start(folder)
+    await sleep(1_000) // until the balancer has seen it
+  }
+}
+
+/** Fills the disk of Postgres to the last block, for a while. Postgres ends when it cannot write its log. */
+async function fillDisk({ smallDisk, startPostgres }: Stage, long: boolean): Promise<void> {
+  const ballast = join(smallDisk!, 'ballast')
+  const file = await open(ballast, 'w')
+  try {
+    for (let size = 16 * 2 ** 20; size >= 4_096; size /= 2)
+      for (let n = 0; n < 1_000 && (await writes(file, size)); n++);
+    await sleep(long ? 15_000 : 5_000)
+  } finally {
+    await file.close()
+    await rm(ballast)
+  }
+  await startPostgres()
+}
+
+const writes = (file: FileHandle, size: number) =>
+  file.appendFile(Buffer.alloc(size, 1)).then(
+    () => true,
+    () => false,
+  )
+
+export const fullDisk: Fault = { name: 'fill the disk of Postgres', kills: 0, happen: fillDisk }
 
 export const faults: Fault[] = [
   { name: 'kill -9 an API', kills: 0, happen: ({ apis }) => killed(apis[0]!) },
@@ -80,6 +133,7 @@ export const faults: Fault[] = [
       for (const { pid } of jumping) signal(pid(), 'SIGUSR2')
     },
   },
+  { name: 'a rolling restart across a migration', kills: 0, isSmooth: true, happen: upgrade },
 ]
 
 /** With the queues and limits on Redis. */

@@ -1,46 +1,32 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SMTPServer } from 'smtp-server'
+import { promisify } from 'node:util'
 import { freePort } from '../../bench/stage.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { openDevelopment } from '../../src/development/development.ts'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
 import { bareEnv } from '../helpers/bare-env.ts'
+import { present } from '../upgrade/release.ts'
+import { type MailServer, type Receiver, startMailServer, startReceiver } from './receivers.ts'
 
-const entry = join(import.meta.dirname, '..', '..', 'src', 'entry.cjs')
+const run = promisify(execFile)
 const skew = join(import.meta.dirname, 'skewed-clock.ts')
 
 /** A process that can be killed, frozen and started again with the same settings. */
 export interface Restartable {
   name: string
   url: string
+  /** False while an API answers 503 at /readyz, or nothing: a balancer sends it no requests then. */
+  isReady: boolean
   pid(): number
+  /** Ends it, and waits until it has ended. */
   kill(signal: NodeJS.Signals): Promise<void>
-  start(): Promise<void>
-}
-
-/** How the webhook receiver answers. `stall`: not at all. `lie`: 200 with a body that never ends. */
-export type Behaviour = 'accept' | 'refuse' | 'stall' | 'lie' | 'redirect'
-
-/** What arrived at the receiver, by tenant: the sequence of each delivery, in order of arrival. */
-export interface Receiver {
-  url: string
-  behaviour: Behaviour
-  arrived: Map<string, number[]>
-}
-
-/** The mail server of the run: each accepted mail, as `<address> <subject>`. */
-export interface MailServer {
-  port: number
-  taken: string[]
-  stop(): Promise<void>
-  start(): Promise<void>
+  /** Starts it again, from now on from this folder if one is given. */
+  start(folder?: string): Promise<void>
 }
 
 export interface Stage {
@@ -51,21 +37,36 @@ export interface Stage {
   mail: MailServer
   receiver: Receiver
   redis: Restartable | null
+  /** The folder of Postgres if it is a file system of its own, which can be filled; else null. */
+  smallDisk: string | null
+  /** Adds a function that is called when the run ends. */
+  atEnd(end: () => unknown): void
+  /** The address of Postgres for a superuser. */
+  superuserUrl(): Promise<string>
   postgresPid(): Promise<number>
   startPostgres(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Two APIs and two workers on a durable Postgres of their own, all on 127.0.0.1. `withRedis`: queues and limits on Redis. */
-export async function openStage(withRedis: boolean): Promise<Stage> {
+/**
+ * Two APIs and two workers on a durable Postgres of their own, all on 127.0.0.1. `withRedis`: queues and limits on Redis.
+ * `withSmallDisk`: Postgres on a file system of its own, where this process may mount one. `withLimits`: the limits of
+ * production; without them no refusal hides a fault.
+ */
+export async function openStage({
+  withRedis = false,
+  withSmallDisk = false,
+  withLimits = false,
+}): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'bailiwick-chaos-'))
   await chmod(folder, 0o711) // run by root, Postgres is another user and must be able to enter the folder
   const dataDir = join(folder, 'data')
-  const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })]
+  const ends: Ends = [() => rm(folder, { recursive: true, force: true })]
   const stop = async () => {
     for (const end of ends.reverse()) await end()
   }
   try {
+    const smallDisk = withSmallDisk && (await mountSmallDisk(dataDir, ends)) ? dataDir : null
     const development = await openDevelopment(readConfig({ NODE_ENV: 'test', DATA_DIR: dataDir }))
     ends.push(() => removeEmbeddedPostgres({ dataDir }))
     const receiver = await startReceiver(ends)
@@ -73,18 +74,29 @@ export async function openStage(withRedis: boolean): Promise<Stage> {
     const redis = withRedis ? await startRedis(ends) : null
     const env = {
       ...settings(development.config, mail.port),
+      ...(withLimits ? limited : unlimited),
       ...(redis && { REDIS_URL: redis.url, QUEUE_BACKEND: 'redis' }),
     }
     const start = (name: 'api' | 'worker', port: number) => startProcess(name, port, env, ends)
     const ports = [await freePort(), await freePort()]
+    const apis = await Promise.all(ports.map((port) => start('api', port)))
+    watchReadiness(apis, ends)
     return {
       config: development.config,
       folder,
-      apis: await Promise.all(ports.map((port) => start('api', port))),
+      smallDisk,
+      atEnd: (end) => ends.push(async () => end()),
+      apis,
       workers: await Promise.all([1, 2].map(() => start('worker', 0))),
       mail,
       receiver,
       redis,
+      async superuserUrl() {
+        const url = new URL(development.config.DATABASE_API_URL!)
+        const password = await readFile(join(dataDir, 'postgres', 'password'), 'utf8')
+        Object.assign(url, { username: 'postgres', password: password.trim() })
+        return url.href
+      },
       postgresPid: async () =>
         Number.parseInt(await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10),
       startPostgres: async () => void (await startEmbeddedPostgres({ dataDir })),
@@ -96,7 +108,40 @@ export async function openStage(withRedis: boolean): Promise<Stage> {
   }
 }
 
-/** Limits are off, so that no refusal hides a fault. */
+/** What ends the parts of a run, in the order in which they were started. */
+export type Ends = (() => Promise<unknown>)[]
+
+/** Room for Postgres and a load of minutes. */
+const smallDiskMegabytes = 768
+
+/** Mounts a small file system in memory. False where this process may not. */
+async function mountSmallDisk(folder: string, ends: Ends): Promise<boolean> {
+  await mkdir(folder, { recursive: true })
+  const options = `size=${smallDiskMegabytes}m,mode=711`
+  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', options, 'none', folder]).then(
+    () => true,
+    () => false,
+  )
+  if (isMounted) ends.push(() => run('umount', ['--lazy', folder]))
+  return isMounted
+}
+
+/** Asks each API as a balancer does. */
+function watchReadiness(apis: readonly Restartable[], ends: Ends): void {
+  const timer = setInterval(() => {
+    for (const api of apis)
+      fetch(`${api.url}/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
+        ({ ok }) => {
+          api.isReady = ok
+        },
+        () => {
+          api.isReady = false
+        },
+      )
+  }, 500)
+  ends.push(async () => clearInterval(timer))
+}
+
 const settings = (config: Config, smtpPort: number) => ({
   NODE_ENV: 'test',
   HOST: '127.0.0.1',
@@ -106,20 +151,23 @@ const settings = (config: Config, smtpPort: number) => ({
   DATABASE_WORKER_URL: config.DATABASE_WORKER_URL!,
   SECRET_KEYS: config.SECRET_KEYS!.map((key) => key.toString('base64url')).join(','),
   SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
-  RATE_LIMIT_ENABLED: 'false',
-  LIMIT_CUSTOM_ROLES: '10000',
   WEBHOOK_ALLOW_PRIVATE: 'true',
-  SHUTDOWN_DELAY_SECONDS: '0',
+  SHUTDOWN_DELAY_SECONDS: '2',
 })
+
+const unlimited = { RATE_LIMIT_ENABLED: 'false', LIMIT_CUSTOM_ROLES: '10000' }
+/** All clients have one address here. */
+const limited = { RATE_LIMIT_ENABLED: 'true', RATE_LIMIT_REGISTER_PER_HOUR: '1000' }
 
 async function startProcess(
   name: 'api' | 'worker',
   port: number,
   env: Record<string, string>,
-  ends: (() => Promise<unknown>)[],
+  ends: Ends,
 ): Promise<Restartable> {
   let child: ChildProcess
   let isWanted = false
+  let entry = join(present, 'src', 'entry.cjs')
   const url = `http://127.0.0.1:${port}`
   const spawned = () => {
     child = spawn(process.execPath, ['--import', skew, entry, name], {
@@ -129,7 +177,8 @@ async function startProcess(
     // As a supervisor does: a process that starts while Postgres is away ends.
     child.once('exit', () => isWanted && setTimeout(() => isWanted && spawned(), 1_000))
   }
-  const start = async () => {
+  const start = async (folder?: string) => {
+    if (folder) entry = join(folder, 'src', 'entry.cjs')
     isWanted = true
     spawned()
     if (name === 'api') await answering(url)
@@ -140,7 +189,7 @@ async function startProcess(
   }
   ends.push(() => kill('SIGKILL'))
   await start()
-  return { name, url, pid: () => child.pid!, kill, start }
+  return { name, url, isReady: true, pid: () => child.pid!, kill, start }
 }
 
 async function killed(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
@@ -156,7 +205,7 @@ async function answering(url: string): Promise<void> {
   throw new Error(`Nothing is ready at ${url}`)
 }
 
-async function startRedis(ends: (() => Promise<unknown>)[]): Promise<Restartable> {
+async function startRedis(ends: Ends): Promise<Restartable> {
   const port = await freePort()
   let child: ChildProcess
   const start = async () => {
@@ -176,57 +225,6 @@ async function startRedis(ends: (() => Promise<unknown>)[]): Promise<Restartable
   const kill = (signal: NodeJS.Signals) => killed(child, signal)
   ends.push(() => kill('SIGKILL'))
   await start()
-  return { name: 'redis', url: `redis://127.0.0.1:${port}`, pid: () => child.pid!, kill, start }
-}
-
-async function startReceiver(ends: (() => Promise<unknown>)[]): Promise<Receiver> {
-  const receiver: Receiver = { url: '', behaviour: 'accept', arrived: new Map() }
-  const server = createServer(async (request, response) => {
-    const body = await buffer(request).catch(() => null)
-    if (!body) return response.destroy()
-    const { behaviour } = receiver
-    if (behaviour === 'stall') return
-    if (behaviour === 'refuse') return response.writeHead(500).end()
-    if (behaviour === 'redirect') return response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
-    const { sequence, tenantid } = JSON.parse(body.toString())
-    // A test of a webhook has no sequence.
-    if (typeof sequence === 'number')
-      receiver.arrived.set(tenantid, [...(receiver.arrived.get(tenantid) ?? []), sequence])
-    response.writeHead(200)
-    if (behaviour === 'lie') return response.write('x'.repeat(1_000_000))
-    response.end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  ends.push(async () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  receiver.url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
-  return receiver
-}
-
-async function startMailServer(ends: (() => Promise<unknown>)[]): Promise<MailServer> {
-  const taken: string[] = []
-  const port = await freePort()
-  let server: SMTPServer
-  const start = async () => {
-    server = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ['STARTTLS'],
-      onData(stream, session, done) {
-        // A worker that is killed leaves half a mail.
-        buffer(stream).then((mail) => {
-          const subject = /^Subject: (.*)$/m.exec(mail.toString())?.[1]?.trim()
-          for (const { address } of session.envelope.rcptTo) taken.push(`${address} ${subject}`)
-          done()
-        }, done)
-      },
-    })
-    server.on('error', () => undefined)
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  }
-  const stop = () => new Promise<void>((resolve) => server.close(() => resolve()))
-  ends.push(stop)
-  await start()
-  return { port, taken, start, stop }
+  const url = `redis://127.0.0.1:${port}`
+  return { name: 'redis', url, isReady: true, pid: () => child.pid!, kill, start }
 }

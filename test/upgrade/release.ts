@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..', '..')
 /** The folder of this checkout: the present release. */
 export const present = root
 
-function temporaryFolder(t: Test): string {
+function temporaryFolder(t: Pick<Test, 'teardown'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'bailiwick-release-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
@@ -22,7 +22,7 @@ function temporaryFolder(t: Test): string {
 }
 
 /** Copies the present release with additional migrations, as a next release would have; returns the folder. */
-export function nextRelease(t: Test, migrations: Record<string, string>): string {
+export function nextRelease(t: Pick<Test, 'teardown'>, migrations: Record<string, string>): string {
   const folder = temporaryFolder(t)
   for (const part of ['package.json', 'src', 'workers', 'policies'])
     cpSync(join(root, part), join(folder, part), { recursive: true })

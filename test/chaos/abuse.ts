@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import pino from 'pino'
+import { percentile } from '../../bench/percentile.ts'
+import { openWorkerDeps } from '../../workers/deps.ts'
+import { deleteOutdated } from '../../workers/retention.ts'
+import { bareEnv } from '../helpers/bare-env.ts'
+import type { Client } from './load.ts'
+import type { Stage } from './stage.ts'
+
+/** What one tenant that spends all its limits does to its neighbour, and to the disk. */
+export interface Abuse {
+  /** Response times of the neighbour, in ms. */
+  alone: Times
+  beside: Times
+  /** Beside the abuser, over alone. */
+  p99_factor: number
+  /** Answers to the abuser, by status. */
+  abuser: Record<string, number>
+  /** Growth of each table in bytes an hour, the largest first; tables below 1 MB are left out. */
+  bytes_per_hour: Record<string, number>
+  /** Rows of tables that have a time, before and after retention. */
+  retention: Record<string, { before: number; after: number }>
+}
+
+interface Times {
+  requests: number
+  p50: number
+  p99: number
+  failed: number
+}
+
+const secondsAlone = 20
+const aDay = 86_400_000
+
+/** Measures a neighbour alone, then beside an abusive tenant for some minutes; then lets 500 days pass. */
+export async function measureAbuse(stage: Stage, neighbour: Client, minutes: number): Promise<Abuse> {
+  await probe(neighbour, sleep(5_000))
+  const alone = await probe(neighbour, sleep(secondsAlone * 1_000))
+  const superuser = new pg.Client({ connectionString: await stage.superuserUrl() })
+  await superuser.connect()
+  try {
+    const sizes = await sizesOf(superuser)
+    const begun = performance.now()
+    const abusing = abuse(stage, minutes * 60)
+    const beside = await probe(neighbour, abusing)
+    const hours = (performance.now() - begun) / 3_600_000
+    const grown = growthOf(sizes, await sizesOf(superuser), hours)
+    const p99_factor = Math.round((100 * beside.p99) / alone.p99) / 100
+    const retention = await passTime(stage, superuser)
+    return { alone, beside, p99_factor, abuser: await abusing, bytes_per_hour: grown, retention }
+  } finally {
+    await superuser.end()
+  }
+}
+
+async function abuse(stage: Stage, seconds: number): Promise<Record<string, number>> {
+  const file = join(import.meta.dirname, 'abuser.ts')
+  const child = spawn(process.execPath, [file, stage.apis[0]!.url, stage.receiver.url, String(seconds)], {
+    env: bareEnv,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  stage.atEnd(() => child.kill('SIGKILL'))
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return JSON.parse(printed)
+}
+
+/** Requests of the neighbour, ten a second, until `during` is over. */
+async function probe(neighbour: Client, during: Promise<unknown>): Promise<Times> {
+  const times: number[] = []
+  let failed = 0
+  let over = false
+  const end = () => {
+    over = true
+  }
+  during.then(end, end)
+  while (!over) {
+    const begun = performance.now()
+    const status = await neighbour.ask()
+    times.push(performance.now() - begun)
+    if (status !== 200 && status !== 201) failed++
+    await sleep(Math.max(0, 100 - (performance.now() - begun)))
+  }
+  const rounded = (part: number) => Math.round(10 * percentile(times, part)) / 10
+  return { requests: times.length, p50: rounded(0.5), p99: rounded(0.99), failed }
+}
+
+async function sizesOf(client: pg.Client): Promise<Map<string, number>> {
+  const { rows } = await client.query<{ name: string; size: string }>(
+    `select schemaname || '.' || relname as name, pg_total_relation_size(relid) as size from pg_stat_user_tables`,
+  )
+  return new Map(rows.map(({ name, size }) => [name.replace(/^public\./, ''), Number(size)]))
+}
+
+function growthOf(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>, hours: number) {
+  const grown = [...after].map(([name, size]): [string, number] => [
+    name,
+    Math.round((size - (before.get(name) ?? 0)) / hours),
+  ])
+  return Object.fromEntries(grown.filter(([, size]) => size >= 1_000_000).sort(([, a], [, b]) => b - a))
+}
+
+/** Tables whose rows docs/reference/retention.md deletes by their age. */
+const aged = ['events', 'audit_log', 'decisions', 'webhook_deliveries', 'policy_stats', 'mails']
+
+/** Runs the actor `retention` as if 500 days had passed, and 50 more. */
+async function passTime({ config, workers }: Stage, superuser: pg.Client): Promise<Abuse['retention']> {
+  await Promise.all(workers.map((worker) => worker.kill('SIGKILL')))
+  const count = async (table: string) =>
+    Number((await superuser.query(`select count(*) as n from ${table}`)).rows[0].n)
+  const rows: Abuse['retention'] = {}
+  for (const table of aged) rows[table] = { before: await count(table), after: 0 }
+  // A delivery that is still open ends with its event, and is kept for a time after that.
+  for (const days of [500, 550]) {
+    const deps = await openWorkerDeps(config, pino({ level: 'silent' }), () => Date.now() + days * aDay)
+    await deleteOutdated(deps).finally(() => deps.close())
+  }
+  for (const table of aged) rows[table]!.after = await count(table)
+  return rows
+}

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+// A process of its own: one tenant that spends everything that the limits allow, and as much again that they refuse.
+//   node abuser.ts <url of the API> <url of a receiver> <seconds>
+// Prints the number of answers by status.
+
+const [url = '', receiver = '', seconds = '0'] = process.argv.slice(2)
+const people = 10
+/** Calls a second of one person. Their limit is 10, that of the tenant 100. */
+const rate = 20
+const password = 'a quiet harbour'
+
+// biome-ignore lint/suspicious/noExplicitAny: each route has another body
+type Json = any
+interface Person {
+  id: string
+  access: string
+}
+
+const counts = new Map<number, number>()
+
+async function call(person: Person | null, method: string, path: string, body?: unknown): Promise<Json> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      ...(person && { authorization: `Bearer ${person.access}` }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch(() => null)
+  const status = response?.status ?? 0
+  counts.set(status, (counts.get(status) ?? 0) + 1)
+  const text = (await response?.text()) ?? ''
+  return text ? { status, ...JSON.parse(text) } : { status }
+}
+
+const api = '/api/v1'
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+
+async function join(n: number): Promise<Person> {
+  const email = `abuser${n}.${Date.now()}@example.com`
+  const { id } = await call(null, 'POST', `${api}/auth/register/`, { email, password })
+  const { access } = await call(null, 'POST', `${api}/auth/login/`, { email, password })
+  return { id, access }
+}
+
+/** As costly as a policy may be: regular expressions over long texts, and nothing that ends early. */
+const conditions = {
+  all: Array.from({ length: 20 }, (_, n) => ({
+    attribute: 'subject.email',
+    operator: 'matches',
+    value: `^[a-z0-9.]*${n}?@[a-z]*\\.com$`,
+  })),
+}
+const policy = (n: number) => ({
+  name: `Policy ${n}`,
+  effect: n % 2 ? 'deny' : 'allow',
+  actions: [`thing:verb${n % 40}`],
+  conditions,
+  ...(n % 3 === 0 && { mode: 'shadow' }),
+})
+const gate = { name: 'Four eyes', effect: 'require_approval', actions: ['department:create'], approval: {} }
+
+interface Ground {
+  tenant: string
+  roles: string[]
+  policies: string[]
+}
+
+/** Fills everything that has a limit: webhooks, roles, policies. The people take turns, since each has a limit. */
+async function fill(people: readonly Person[], tenant: string): Promise<Ground> {
+  const owner = people[0]!
+  for (let n = 0; n < 20; n++)
+    await call(owner, 'POST', `${api}/webhooks/`, { url: `${receiver}/stall?n=${n}` })
+  const made = async (path: string, body: (n: number) => object, count: number) => {
+    const ids: string[] = []
+    for (let n = 0; n < count; n++) {
+      const { id } = await call(people[n % people.length]!, 'POST', path, body(n))
+      if (id) ids.push(id)
+    }
+    return ids
+  }
+  const roles = await made(
+    `${tenant}/roles/`,
+    (n) => ({ name: `Role ${n}`, permissions: ['thing:read'] }),
+    100,
+  )
+  const policies = await made(`${api}/policies/`, policy, 500)
+  await call(owner, 'POST', `${api}/policies/`, gate)
+  return { tenant, roles, policies }
+}
+
+const any = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!
+const question = (id: string, n: number) => ({
+  subject: { type: 'user', id },
+  action: { name: `thing:verb${n % 40}` },
+  resource: { type: 'thing', id: String(n) },
+})
+const text = () => Math.random().toString(36)
+
+/** What a person can do, each as costly as its bounds allow. */
+const acts: ((person: Person, ground: Ground, n: number) => Promise<unknown>)[] = [
+  (person, { tenant, roles }) =>
+    call(person, 'PATCH', `${tenant}/roles/${any(roles)}/`, { name: `R ${text()}` }),
+  (person, { tenant, roles }) =>
+    call(person, 'PATCH', `${tenant}/roles/${any(roles)}/`, { description: text() }),
+  (person, { policies }) =>
+    call(person, 'PATCH', `${api}/policies/${any(policies)}/`, { description: text() }),
+  (person, _, n) => call(person, 'POST', `${api}/policies/preview-draft/`, { draft: policy(n) }),
+  (person, { policies }) => call(person, 'POST', `${api}/policies/${any(policies)}/preview/`, {}),
+  (person, { tenant }) => call(person, 'GET', `${tenant}/members/?search=${text()}&page_size=100`),
+  (person, _, n) =>
+    call(person, 'POST', '/access/v1/search/subject', {
+      ...question(person.id, n),
+      subject: { type: 'user' },
+    }),
+  (person, _, n) =>
+    call(person, 'POST', '/access/v1/evaluations', {
+      evaluations: Array.from({ length: 50 }, (_, m) => question(person.id, n + m)),
+    }),
+  (person, _, n) => call(person, 'POST', '/access/v1/evaluation', question(person.id, n)),
+  (person, { tenant }) => call(person, 'POST', `${tenant}/departments/`, { name: text() }),
+  (person, { tenant }) => call(person, 'DELETE', `${tenant}/`),
+  (person) => call(person, 'GET', `${api}/audit-log/?page_size=100`),
+]
+
+async function spend(person: Person, ground: Ground, end: number): Promise<void> {
+  const pending = new Set<Promise<unknown>>()
+  for (let n = 0; performance.now() < end; n++) {
+    const act = acts[n % acts.length]!(person, ground, n).finally(() => pending.delete(act))
+    pending.add(act)
+    await sleep(1_000 / rate)
+    if (pending.size >= 10) await Promise.race(pending)
+  }
+  await Promise.all(pending)
+}
+
+const owner = await join(0)
+const tenant = `${api}/tenants/${claimsOf(owner.access).tenant_id}`
+const others: Person[] = []
+for (let n = 1; n < people; n++) {
+  const person = await join(n)
+  await call(owner, 'POST', `${tenant}/members/`, { user_id: person.id, roles: ['admin'] })
+  const { access } = await call(person, 'POST', `${api}/auth/switch-tenant/`, {
+    tenant_id: claimsOf(owner.access).tenant_id,
+  })
+  others.push({ ...person, access })
+}
+const ground = await fill([owner, ...others], tenant)
+const end = performance.now() + Number(seconds) * 1_000
+await Promise.all([owner, ...others].map((person) => spend(person, ground, end)))
+console.log(JSON.stringify(Object.fromEntries(counts)))
