@@ -1,6 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -298,5 +298,6 @@ export async function insertRequest(tx: Tx, r: NewRequest): Promise<boolean> {
             ${r.resourceId}, ${r.digest}, ${jsonb(r.context)}, ${r.reason}, ${jsonb(r.gates)}, ${jsonb(r.approvers)},
             ${r.quorum}, ${r.validFor}, ${sql.array(r.mailedTo, 'uuid')}, ${moment(r.expiresAt)}, ${moment(r.at)})
     on conflict do nothing returning id`)
+  if (inserted) addToCount(tx, r.tenantId, 'approval_requests')
   return inserted !== null
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addToCount } from '../../platform/db/count-rows.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -117,6 +118,7 @@ export async function insertDefinition(
             ${row.description}, ${row.source}, ${row.managed_by},
             ${sql.timestamp(new Date(row.at))})
     on conflict (tenant_id, category, key) do nothing returning id`)
+  if (inserted) addToCount(tx, tenantId, 'attribute_definitions')
   return inserted !== null
 }
 
@@ -130,6 +132,7 @@ export async function deleteDefinition(tx: Tx, tenantId: string, id: string): Pr
       and not (d.category = 'subject' and exists (
         select 1 from memberships m where m.tenant_id = d.tenant_id and m.attributes ? d.key))
     returning d.id`)
+  if (deleted) addToCount(tx, tenantId, 'attribute_definitions', -1)
   return deleted !== null
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -232,6 +232,7 @@ export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
             ${sql.array(f.resource_types, 'text')}, ${sql.array(f.actions, 'text')}, ${jsonb(rules)}, ${f.mode}, ${f.priority}, ${moment(f.valid_from)},
             ${moment(f.valid_until)}, ${f.is_active}, ${policy.version}, ${checksum}, ${jsonb(compiled)},
             ${m.managed_by}, ${m.managed_as}, ${m.is_optional}, ${m.chosen_active}, ${authorId}, ${at}, ${at})`)
+  addToCount(tx, tenantId, 'policies')
 }
 
 /** Replaces version `policy.version - 1` by this one; false if that is not the current version. */
@@ -257,9 +258,11 @@ export async function deletePolicy(
   id: string,
   versions: Versions,
 ): Promise<number | null> {
-  return tx.maybeOneFirst(sql.type(z.object({ version: z.number() }))`
+  const version = await tx.maybeOneFirst(sql.type(z.object({ version: z.number() }))`
     delete from policies where tenant_id = ${tenantId} and id = ${id} and ${versionAmong(sql.fragment`version`, versions)}
     returning version`)
+  if (version !== null) addToCount(tx, tenantId, 'policies', -1)
+  return version
 }
 
 const roleName = z.object({ id: z.uuid(), name: z.string() })

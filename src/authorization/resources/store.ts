@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -113,8 +113,7 @@ export function replaceResource(
 /** Deletes a resource. */
 export async function deleteResource(tx: Tx, tenantId: string, id: string): Promise<void> {
   tx.later(sql.unsafe`delete from registered_resources where tenant_id = ${tenantId} and id = ${id}`)
-  tx.later(sql.unsafe`
-    update row_counts set rows = rows - 1 where tenant_id = ${tenantId} and relation = ${relation}`)
+  addToCount(tx, tenantId, relation, -1)
 }
 
 const relation = 'registered_resources'

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { wakeRelays } from '../../platform/outbox/wake-relays.ts'
 import { eventColumns, eventRow } from '../envelope.ts'
 import type { WebhookKey } from './store.ts'
 
@@ -287,4 +288,5 @@ export async function resumeDeliveries(
     values (${tenantId}, ${timeOrderedId(now)}, 'webhook', ${sql.jsonb({ v: 1, webhook_id: webhookId })}, ${at})
     on conflict (tenant_id, (payload ->> 'webhook_id')) where queue = 'webhook'
     do update set id = ${timeOrderedId(now)}, created_at = ${at}, enqueued_at = null`)
+  wakeRelays(tx)
 }

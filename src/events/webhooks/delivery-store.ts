@@ -7,6 +7,7 @@ import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
 import { earliestId, timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { wakeRelays } from '../../platform/outbox/wake-relays.ts'
 import type { WebhookKey } from './store.ts'
 
 const day = 86_400_000
@@ -213,6 +214,7 @@ async function ensureMessages(tx: Tx, webhooks: readonly WebhookKey[], now: numb
     insert into outbox (tenant_id, id, queue, payload, created_at) ${values}
     on conflict (tenant_id, (payload ->> 'webhook_id')) where queue = 'webhook'
     do update set created_at = outbox.created_at`)
+  wakeRelays(tx)
 }
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'dead'] as const

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { addToCount, countRows, deleteCounted } from '../../platform/db/count-rows.ts'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { asWorker, type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
@@ -99,6 +99,7 @@ export async function insertWebhook(
     values (${webhook.tenantId}, ${webhook.id}, ${webhook.url}, ${webhook.description},
             ${sql.array(webhook.event_types, 'text')}, ${webhook.is_active}, ${sql.binary(webhook.secretSealed)},
             ${at}, ${at})`)
+  addToCount(tx, webhook.tenantId, 'webhooks')
 }
 
 /** Inserts a webhook of a manifest. Its secret is in manifest_webhooks. */
@@ -111,6 +112,7 @@ export async function insertManagedWebhook(
     insert into webhooks (tenant_id, id, url, description, event_types, managed_by, managed_as, created_at, updated_at)
     values (${webhook.tenantId}, ${webhook.id}, ${webhook.url}, ${webhook.description},
             ${sql.array(webhook.event_types, 'text')}, ${webhook.managed_by}, ${webhook.managed_as}, ${at}, ${at})`)
+  addToCount(tx, webhook.tenantId, 'webhooks')
 }
 
 /** Updates a webhook and, with `reopen`, enables a disabled one; false when nothing changes. */
@@ -120,7 +122,7 @@ export async function changeWebhook(tx: Tx, webhook: WebhookFields & { reopen: b
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update webhooks set url = ${webhook.url}, description = ${webhook.description}, event_types = ${types},
                         is_active = ${webhook.is_active}, disabled_reason = ${reason},
-                        updated_at = ${sql.timestamp(new Date(webhook.at))}
+                        version = version + 1, updated_at = ${sql.timestamp(new Date(webhook.at))}
     where tenant_id = ${webhook.tenantId} and id = ${webhook.id}
       and (url, description, event_types, is_active, disabled_reason)
           is distinct from (${webhook.url}, ${webhook.description}, ${types}, ${webhook.is_active}, ${reason})
@@ -142,7 +144,8 @@ export async function replaceSecret(
 
 /** Deletes a webhook. Its deliveries are no longer visible; the retention worker deletes them later. */
 export async function deleteWebhook(tx: Tx, tenantId: string, id: string): Promise<void> {
-  tx.later(sql.unsafe`delete from webhooks where tenant_id = ${tenantId} and id = ${id}`)
+  const deletion = sql.fragment`delete from webhooks where tenant_id = ${tenantId} and id = ${id}`
+  deleteCounted(tx, tenantId, 'webhooks', deletion)
 }
 
 /** Records a success: resets the failures of a webhook, which closes its circuit. */
@@ -181,7 +184,7 @@ export async function disable(
   reason: 'gone' | 'failing',
 ): Promise<boolean> {
   const row = await tx.maybeOne(sql.type(z.object({ id: z.string() }))`
-    update webhooks set disabled_reason = ${reason}
+    update webhooks set disabled_reason = ${reason}, version = version + 1
     where tenant_id = ${tenantId} and id = ${webhookId} and disabled_reason is null returning id`)
   return row !== null
 }

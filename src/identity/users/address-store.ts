@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { unavailable } from '../../platform/errors.ts'
+import { makeEmailDevice } from '../otp/email-device-store.ts'
 
 // Where codes and notices about factors are sent, and how an account gets an address back:
 // docs/explanation/second-factors.md. Times are in ms since 1970.
@@ -108,6 +109,7 @@ const restoredRow = z.object({
   last_name: z.string(),
   replaced: z.string(),
   changed: z.boolean(),
+  verified_now: z.boolean(),
 })
 
 /**
@@ -120,15 +122,18 @@ export async function restoreAddress(
   { id, email, verifiedAt, provenAt = null, at }: RestoredAddress,
 ): Promise<z.infer<typeof restoredRow> | null> {
   try {
-    return await tx.maybeOne(sql.type(restoredRow)`
-    with before as (select id, email from users where id = ${id} for update)
+    const restored = await tx.maybeOne(sql.type(restoredRow)`
+    with before as (select id, email, email_verified_at from users where id = ${id} for update)
     update users u set email = ${email}, email_verified_at = ${verifiedAt === null ? null : moment(verifiedAt)},
       address_since = null, previous_email = null,
       previous_verified_at = ${provenAt === null ? null : moment(provenAt)}::timestamptz,
-      codes_email = null, codes_until = null, updated_at = ${moment(at)}
+      codes_email = null, codes_until = null, version = u.version + 1, updated_at = ${moment(at)}
     from before
     where u.id = before.id and not exists (select 1 from users o where o.email = ${email} and o.id <> ${id})
-    returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed`)
+    returning u.first_name, u.last_name, before.email as replaced, before.email <> ${email} as changed,
+      before.email_verified_at is null and u.email_verified_at is not null as verified_now`)
+    if (restored?.verified_now && verifiedAt !== null) makeEmailDevice(tx, id, verifiedAt)
+    return restored
   } catch (error) {
     throw sqlState(error) === '23505' ? takenMeanwhile() : error
   }

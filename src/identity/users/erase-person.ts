@@ -6,7 +6,7 @@ import { unavailable } from '../../platform/errors.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { deleteInvitationsTo } from '../../tenancy/invitations/store.ts'
-import { listMembershipsToEnd, type MembershipToEnd } from '../../tenancy/members/store.ts'
+import { detachErased, listMembershipsToEnd, type MembershipToEnd } from '../../tenancy/members/store.ts'
 import { eraseTenants, lockTenantsOf } from '../../tenancy/tenants/store.ts'
 import { accountKey } from '../rate-limits/limits.ts'
 import { clearAttempts } from '../rate-limits/store.ts'
@@ -84,6 +84,7 @@ export async function erasePerson(
   // with an address that occurs nowhere.
   const scrubbed = by === 'mailbox' ? unreachableEmail() : email
   await insertErasure(tx, { userId: id, email: scrubbed, tenantIds: [...new Set(tenantIds)], targetIds, at })
+  for (const { tenant_id } of memberships) detachErased(tx, { tenantId: tenant_id, userId: id })
   await deletePerson(tx, id)
   return { tenantsDeleted: gone.map(({ slug }) => slug), tenantsLeft: left.length }
 }

@@ -5,6 +5,7 @@ import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import { pageOfMembers } from '../../tenancy/members/list-store.ts'
+import { makeEmailDevice } from '../otp/email-device-store.ts'
 
 const userRow = z.object({
   id: z.uuid(),
@@ -53,6 +54,7 @@ export function insertVerifiedUsers(tx: Tx, users: readonly NewUser[]): void {
     tx.later(sql.unsafe`
       insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at, email_verified_at)
       values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at}, ${at})`)
+    makeEmailDevice(tx, user.id, user.at)
   }
 }
 
@@ -113,43 +115,48 @@ export async function replacePassword(
   return replaced !== null
 }
 
+const proofRow = z.object({ verified_now: z.boolean(), never_verified: z.boolean() })
+
 /**
  * Sets a password without the old one, after a token was sent to this address, and marks the address as verified; null
  * if the person has another address by now or is inactive. As the system role.
  */
-export function resetPassword(
+export async function resetPassword(
   tx: Tx,
   user: { id: string; email: string; passwordHash: string; at: number },
-): Promise<{ verified_now: boolean; never_verified: boolean } | null> {
-  return tx.maybeOne(sql.type(z.object({ verified_now: z.boolean(), never_verified: z.boolean() }))`
+): Promise<z.infer<typeof proofRow> | null> {
+  const reset = await tx.maybeOne(sql.type(proofRow)`
     with before as (
       select id, email_verified_at, previous_verified_at from users
       where id = ${user.id} and email = ${user.email} and is_active for update)
     update users u set password_hash = ${user.passwordHash},
-      email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))})
+      email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))}), version = version + 1
     from before where u.id = before.id
     returning before.email_verified_at is null as verified_now,
       before.email_verified_at is null and before.previous_verified_at is null as never_verified`)
+  if (reset?.verified_now) makeEmailDevice(tx, user.id, user.at)
+  return reset
 }
-
-const proofRow = z.object({ verified_now: z.boolean(), never_verified: z.boolean() })
 
 /**
  * Marks a person's address as verified. Only if no address of theirs ever was, replaces the password by `passwordHash`,
  * which is null for a person who verified the address before. As the system role.
  */
-export function proveAddress(
+export async function proveAddress(
   tx: Tx,
   user: { id: string; passwordHash: string | null; at: number },
 ): Promise<z.infer<typeof proofRow>> {
-  return tx.one(sql.type(proofRow)`
+  const proof = await tx.one(sql.type(proofRow)`
     with before as (
       select id, email_verified_at is null as unverified, previous_verified_at is null as never_before
       from users where id = ${user.id} for update)
     update users u set email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))}),
-      password_hash = case when unverified and never_before then coalesce(${user.passwordHash}, password_hash) else password_hash end
+      password_hash = case when unverified and never_before then coalesce(${user.passwordHash}, password_hash) else password_hash end,
+      version = version + 1
     from before where u.id = before.id
     returning before.unverified as verified_now, before.unverified and before.never_before as never_verified`)
+  if (proof.verified_now) makeEmailDevice(tx, user.id, user.at)
+  return proof
 }
 
 /** The person who has an address, or null. As the system role. */
@@ -164,7 +171,7 @@ export const findPersonBy = (tx: Tx, person: { id: string } | { email: string })
 /** Activates or deactivates a person; false if nothing changes. As the system role. */
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
   const set = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    update users set is_active = ${user.active}, updated_at = ${sql.timestamp(new Date(user.at))}
+    update users set is_active = ${user.active}, version = version + 1, updated_at = ${sql.timestamp(new Date(user.at))}
     where id = ${user.id} and is_active <> ${user.active} returning id`)
   return set !== null
 }
@@ -235,7 +242,7 @@ export async function updatePerson(
         from users where id = ${id} for update)
       update users u set first_name = w.first_name, last_name = w.last_name, email = w.email,
         email_verified_at = case when u.email = w.email then u.email_verified_at end,
-        updated_at = ${sql.timestamp(new Date(at))}
+        version = u.version + 1, updated_at = ${sql.timestamp(new Date(at))}
       from wanted w
       where u.id = w.id and (u.first_name, u.last_name, u.email) is distinct from (w.first_name, w.last_name, w.email)
         and ${versionAmong(sql.fragment`u.version`, versions)}
@@ -257,8 +264,9 @@ export async function markEmailVerified(
   user: { id: string; email: string; at: number },
 ): Promise<boolean> {
   const marked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    update users set email_verified_at = ${sql.timestamp(new Date(user.at))}
+    update users set email_verified_at = ${sql.timestamp(new Date(user.at))}, version = version + 1
     where id = ${user.id} and email = ${user.email} and email_verified_at is null returning id`)
+  if (marked) makeEmailDevice(tx, user.id, user.at)
   return marked !== null
 }
 

@@ -1,10 +1,46 @@
+import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import type { Read } from './read.ts'
-import { sql } from './transaction.ts'
+import { sql, type Tx } from './transaction.ts'
 
-/** The tenant's number of rows in a table of `countedTables`, from the counter that triggers maintain. */
-export async function countRows(tx: Read, tenantId: string, relation: string): Promise<number> {
+/** The tables whose rows are counted in row_counts. Each statement that inserts or deletes their rows counts them. */
+export type CountedTable =
+  | 'approval_requests'
+  | 'attribute_definitions'
+  | 'departments'
+  | 'invitations'
+  | 'memberships'
+  | 'policies'
+  | 'registered_resources'
+  | 'roles'
+  | 'webhooks'
+
+/** The tenant's number of rows in a table, from its counter. */
+export async function countRows(tx: Read, tenantId: string, relation: CountedTable): Promise<number> {
   const count = await tx.maybeOneFirst(sql.type(z.object({ rows: z.number() }))`
     select rows from row_counts where tenant_id = ${tenantId} and relation = ${relation}`)
   return count ?? 0
+}
+
+/**
+ * Adds `by` rows to the tenant's counter of a table, in the transaction that inserts or (negative) deletes them. No trigger
+ * does it, because a distributed table cannot have one.
+ */
+export function addToCount(tx: Tx, tenantId: string, relation: CountedTable, by = 1): void {
+  tx.later(sql.unsafe`
+    insert into row_counts as c (tenant_id, relation, rows) values (${tenantId}, ${relation}, ${by})
+    on conflict (tenant_id, relation) do update set rows = c.rows + excluded.rows`)
+}
+
+/** Deletes rows of one tenant by the statement `deletion`, and subtracts as many as there were from the table's counter. */
+export function deleteCounted(
+  tx: Tx,
+  tenantId: string,
+  relation: CountedTable,
+  deletion: FragmentSqlToken,
+): void {
+  tx.later(sql.unsafe`
+    with gone as (${deletion} returning 1)
+    update row_counts set rows = rows - (select count(*) from gone)
+    where tenant_id = ${tenantId} and relation = ${relation}`)
 }

@@ -1,5 +1,4 @@
 import {
-  countedTables,
   definerFunctions,
   exemptTables,
   globalKeys,
@@ -202,15 +201,9 @@ export const catalogueChecks: CatalogueCheck[] = [
     values: [JSON.stringify(secretReaders)],
   },
   {
-    name: 'count_trigger',
-    holds: 'count tables have both triggers that maintain row_counts',
-    sql: `with wanted (name, fires, does) as (values ('count_inserted', 4, 'count_inserted_rows'), ('count_deleted', 8, 'count_deleted_rows'))
-      select counted as object, (select string_agg(w.name || ' is missing or off', ', ') from wanted w
-        where not exists (select from pg_trigger g where g.tgrelid = c.oid and g.tgname = w.name and g.tgtype = w.fires
-          and g.tgenabled = 'O' and g.tgfoid = to_regproc('public.' || w.does))) as fault
-      from unnest($1::text[]) as counted left join pg_class c on c.oid = to_regclass('public.' || quote_ident(counted))
-      union all select tgrelid::regclass::text, 'is counted but not in the list of counted tables' from pg_trigger join pg_class c on c.oid = tgrelid
-      where tgname in ('count_inserted', 'count_deleted') and relname <> all ($1) and c.oid <> all (${newerTables})`,
-    values: [countedTables],
+    name: 'trigger',
+    holds: 'count tables have no trigger, which would run unseen and which a distributed table cannot have',
+    sql: `with ${tables} select name as object, (select 'has the trigger ' || string_agg(tgname, ', ') from pg_trigger
+        where tgrelid = t.oid and not tgisinternal) as fault from tables t where judged`,
   },
 ]

@@ -86,6 +86,7 @@ export const frozenPolicies = [
   'rate_limits system_all: all to bailiwick_system using true check true',
   'refresh_families system_all: all to bailiwick_system using true check true',
   `refresh_families worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'registered_resources system_erases: all to bailiwick_system using true check true',
   `registered_resources worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'roles system_reads: select to bailiwick_system using true',
   `roles worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
@@ -128,7 +129,6 @@ export const tablesOfPeople: Record<string, string> = {
 /** Unique indexes without tenant_id. A collision reveals a hidden row; each line says why that is safe. */
 export const globalKeys: Record<string, string> = {
   console_sessions_cookie_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
-  invitations_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   link_tokens_token_hash_key: 'hashes of 256 random bits: a collision cannot be guessed',
   otp_devices_single: "led by the user, so only the user's own rows can collide",
   passkeys_credential: 'a credential id names one key everywhere, and a person cannot guess that of another',
@@ -162,18 +162,6 @@ export const secretReaders: Record<string, string[]> = {
   // The API copies it to previous_secret_sealed, and decrypts neither.
   'webhooks.secret_sealed': ['bailiwick_api', 'bailiwick_worker'],
 }
-
-/** Tables whose rows are counted in row_counts. */
-export const countedTables = [
-  'approval_requests',
-  'attribute_definitions',
-  'departments',
-  'invitations',
-  'memberships',
-  'policies',
-  'roles',
-  'webhooks',
-]
 
 /**
  * Functions that run with the rights of their owner, who sees every tenant: name and arguments, settings, and the MD5 of

@@ -4,6 +4,7 @@ import type { Message } from '../jobs/queues.ts'
 import { currentTraceparent } from '../tracing/traceparent.ts'
 import { type EventData, type EventType, eventTypes } from './event-types.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
+import { wakeRelays } from './wake-relays.ts'
 
 /** A new event. `subject` is the id of the object it is about; `at` is in ms since 1970. */
 export interface NewEvent<Type extends EventType> {
@@ -37,6 +38,7 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
     )
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${id}, 'event-fanout', ${sql.jsonb({ ...message })}, ${at})`)
+  wakeRelays(tx)
   return id
 }
 
@@ -66,4 +68,5 @@ export async function appendEvents<Type extends EventType>(
       insert into events (tenant_id, id, type, subject, data, actor_id, request_id, traceparent, occurred_at) ${values}`)
   for (const values of listsOfValues(rows.map(({ message }) => message)))
     tx.later(sql.unsafe`insert into outbox (tenant_id, id, queue, payload, created_at) ${values}`)
+  wakeRelays(tx)
 }

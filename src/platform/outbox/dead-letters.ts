@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
 import { type DeadLetterReason, deadLetterReasons } from './acknowledge.ts'
+import { wakeRelays } from './wake-relays.ts'
 
 const reason = z.enum(deadLetterReasons)
 const deadLetter = z.object({
@@ -50,6 +51,7 @@ export function listDeadLetters(
  * later than `before`, so a caller that repeats this terminates. As the worker role.
  */
 export async function replayDeadLetters(tx: Tx, filter: DeadLetterFilter, limit: number): Promise<number> {
+  wakeRelays(tx)
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     with gone as (
       delete from dead_letters d

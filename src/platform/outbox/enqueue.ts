@@ -2,6 +2,7 @@ import { sql, type Tx } from '../db/transaction.ts'
 import { type Message, type QueueName, queues } from '../jobs/queues.ts'
 import { currentTraceparent } from '../tracing/traceparent.ts'
 import { timeOrderedId } from './time-ordered-id.ts'
+import { wakeRelays } from './wake-relays.ts'
 
 /**
  * Writes a message for a queue in the caller's transaction; it leaves the service only after the commit. Without a
@@ -21,4 +22,5 @@ export async function enqueue<Queue extends QueueName>(
     insert into outbox (tenant_id, id, queue, payload, created_at)
     values (${tenantId}, ${timeOrderedId(at)}, ${queue}, ${sql.jsonb({ ...payload })},
             ${sql.timestamp(new Date(at))})`)
+  wakeRelays(tx)
 }

@@ -6,6 +6,7 @@ import type { Versions } from '../../platform/db/version.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
+import { forgetDepartment } from '../invitations/store.ts'
 import { incrementPolicyRevision } from '../tenants/store.ts'
 import { auditedDepartment } from './department-schemas.ts'
 import { type DepartmentRow, deleteEmptyDepartment } from './store.ts'
@@ -22,6 +23,7 @@ export async function deleteDepartment(
   const at = clock()
   const { id } = department
   assertAmong(versions, department.version)
+  forgetDepartment(tx, tenantId, id)
   if (!(await deleteEmptyDepartment(tx, tenantId, id)))
     throw new ApiError(
       409,

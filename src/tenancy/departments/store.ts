@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -89,6 +89,7 @@ export async function insertDepartment(tx: Tx, department: Department): Promise<
   tx.later(sql.unsafe`
     insert into departments (tenant_id, id, name, description, parent_id, created_at, updated_at)
     values (${tenantId}, ${id}, ${name}, ${description}, ${parentId}, ${at}, ${at})`)
+  addToCount(tx, tenantId, 'departments')
 }
 
 /** Whether `id` is `candidateId` or one of its ancestors. Reliable only while the tenant is locked. */
@@ -107,7 +108,7 @@ export async function changeDepartment(tx: Tx, department: Department): Promise<
   const { tenantId, id, name, description, parentId } = department
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update departments set name = ${name}, description = ${description}, parent_id = ${parentId},
-                           updated_at = ${sql.timestamp(new Date(department.at))}
+                           version = version + 1, updated_at = ${sql.timestamp(new Date(department.at))}
     where tenant_id = ${tenantId} and id = ${id}
       and (name, description, parent_id) is distinct from (${name}, ${description}, ${parentId}::uuid)
     returning id`)
@@ -122,5 +123,6 @@ export async function deleteEmptyDepartment(tx: Tx, tenantId: string, id: string
       and not exists (select 1 from registered_resources r where r.tenant_id = ${tenantId} and r.department_id = ${id})
       and not exists (select 1 from departments c where c.tenant_id = ${tenantId} and c.parent_id = ${id})
     returning id`)
+  if (deleted) addToCount(tx, tenantId, 'departments', -1)
   return deleted !== null
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { skippingLocked } from '../../platform/db/claim-rows.ts'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -147,6 +147,7 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promi
             ${sql.array(invitation.roleIds, 'uuid')}, ${invitation.departmentId}, ${invitation.message}, ${inviter.id},
             ${inviter.email}, ${at}, ${at}, ${moment(invitation.expiresAt)})
     on conflict (tenant_id, email) where status = 'pending' do nothing returning id`)
+  if (inserted) addToCount(tx, tenantId, 'invitations')
   return inserted !== null
 }
 
@@ -155,6 +156,13 @@ export function countPending(tx: Tx, tenantId: string, now: number): Promise<num
   return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
     select count(*) from invitations i
     where i.tenant_id = ${tenantId} and i.status = 'pending' and i.expires_at > ${moment(now)}`)
+}
+
+/** Before a department is deleted: the tenant's invitations lead into no department. The department has to be locked. */
+export function forgetDepartment(tx: Tx, tenantId: string, id: string): void {
+  tx.later(sql.unsafe`
+    update invitations set department_id = null, version = version + 1
+    where tenant_id = ${tenantId} and department_id = ${id}`)
 }
 
 /** Whether a member of the tenant has the address. */
@@ -166,7 +174,7 @@ export function isMemberAddress(tx: Tx, tenantId: string, email: string): Promis
 /** Marks an overdue invitation to an address as expired, so that a new one can be made; returns its id, or null. */
 export function expireOverdue(tx: Tx, tenantId: string, email: string, now: number): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(idRow)`
-    update invitations set status = 'expired', updated_at = ${moment(now)}
+    update invitations set status = 'expired', version = version + 1, updated_at = ${moment(now)}
     where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at <= ${moment(now)}
     returning id`)
 }
@@ -183,7 +191,7 @@ export function expireSome(
     with due as (
       select tenant_id, id from invitations where status = 'pending' and expires_at <= ${moment(now)}
       order by expires_at limit ${limit} ${skippingLocked(tx)})
-    update invitations i set status = 'expired', updated_at = ${moment(now)}
+    update invitations i set status = 'expired', version = i.version + 1, updated_at = ${moment(now)}
     from due where i.tenant_id = due.tenant_id and i.id = due.id and i.status = 'pending'
     returning i.tenant_id, i.id`)
 }
@@ -191,7 +199,7 @@ export function expireSome(
 /** Cancels an invitation that can still be accepted; else false. */
 export async function cancelPending(tx: Tx, tenantId: string, invitationId: string, now: number) {
   const cancelled = await tx.maybeOne(sql.type(idRow)`
-    update invitations set status = 'cancelled', updated_at = ${moment(now)}
+    update invitations set status = 'cancelled', version = version + 1, updated_at = ${moment(now)}
     where tenant_id = ${tenantId} and id = ${invitationId} and status = 'pending' and expires_at > ${moment(now)}
     returning id`)
   return cancelled !== null
@@ -205,7 +213,7 @@ export function cancelPendingTo(
   now: number,
 ): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(idRow)`
-    update invitations set status = 'cancelled', updated_at = ${moment(now)}
+    update invitations set status = 'cancelled', version = version + 1, updated_at = ${moment(now)}
     where tenant_id = ${tenantId} and email = ${email} and status = 'pending' and expires_at > ${moment(now)}
     returning id`)
 }
@@ -221,7 +229,7 @@ interface Renewal {
 /** Gives a pending or expired invitation a new token and expiry; else false. */
 export async function renewInvitation(tx: Tx, renewal: Renewal): Promise<boolean> {
   const renewed = await tx.maybeOne(sql.type(idRow)`
-    update invitations set status = 'pending', token_hash = ${sql.binary(renewal.tokenHash)}, send_count = send_count + 1,
+    update invitations set status = 'pending', version = version + 1, token_hash = ${sql.binary(renewal.tokenHash)}, send_count = send_count + 1,
       expires_at = ${moment(renewal.expiresAt)}, updated_at = ${moment(renewal.at)}
     where tenant_id = ${renewal.tenantId} and id = ${renewal.id} and status in ('pending', 'expired') returning id`)
   return renewed !== null
@@ -240,14 +248,16 @@ const erased = z.object({ tenant_id: z.uuid(), id: z.uuid(), was_pending: z.bool
  * Deletes every invitation to an address (null: to none) and those that the person accepted; returns them. As the
  * system role.
  */
-export function deleteInvitationsTo(
+export async function deleteInvitationsTo(
   tx: Tx,
   { email, userId }: { email: string | null; userId: string },
 ): Promise<readonly z.infer<typeof erased>[]> {
-  return tx.any(sql.type(erased)`
+  const gone = await tx.any(sql.type(erased)`
     delete from invitations where (md5(email) = md5(${email}::text) and email = ${email}::text) or (accepted_by = ${userId} and tenant_id in (
       select tenant_id from memberships where user_id = ${userId}))
     returning tenant_id, id, status = 'pending' as was_pending`)
+  for (const { tenant_id } of gone) addToCount(tx, tenant_id, 'invitations', -1)
+  return gone
 }
 
 const offerRow = z.object({
@@ -292,7 +302,7 @@ export function markAccepted(
 ): Promise<z.infer<typeof acceptedRow> | null> {
   const at = moment(accepted.at)
   return tx.maybeOne(sql.type(acceptedRow)`
-    update invitations set status = 'accepted', accepted_at = ${at}, accepted_by = ${accepted.userId}, updated_at = ${at}
+    update invitations set status = 'accepted', version = version + 1, accepted_at = ${at}, accepted_by = ${accepted.userId}, updated_at = ${at}
     where tenant_id = ${accepted.tenantId} and id = ${accepted.id} and status = 'pending' and expires_at > ${at}
       and send_count = ${accepted.sendCount}
       and exists (select 1 from tenants t where t.id = ${accepted.tenantId} and t.status = 'active' and t.deleted_at is null)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addToCount } from '../../platform/db/count-rows.ts'
 import { defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -94,6 +95,7 @@ export function insertAccount(
                              created_by, joined_at, updated_at)
     values (${tenantId}, ${id}, 'service_account', '', ${name}, ${description}, ${departmentId},
             ${sql.jsonb(attributes as never)}, ${createdBy}, ${at}, ${at})`)
+  addToCount(tx, tenantId, 'memberships')
   giveRoles(tx, { tenantId, memberIds: [id], roleIds })
 }
 
@@ -107,7 +109,7 @@ export async function changeAccount(
                              ${sql.jsonb(attributes as never)})`
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update memberships m set (first_name, description, status, department_id, attributes) = ${next},
-                             updated_at = ${sql.timestamp(new Date(account.at))}
+                             version = version + 1, updated_at = ${sql.timestamp(new Date(account.at))}
     where m.tenant_id = ${tenantId} and m.id = ${id}
       and (${rolesChanged} or (first_name, description, status, department_id, attributes) is distinct from ${next})
     returning m.id`)

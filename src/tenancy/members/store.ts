@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { addToCount, deleteCounted } from '../../platform/db/count-rows.ts'
+import { forgetMember } from '../../platform/db/member-references.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
@@ -57,6 +59,7 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
             ${managerId}, ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
+  addToCount(tx, tenantId, 'memberships')
   giveRoles(tx, { tenantId, memberIds: [id], roleIds })
   return true
 }
@@ -111,7 +114,7 @@ export async function changeMember(tx: Tx, member: MemberChange): Promise<boolea
   const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${member.managerId}::uuid, ${sql.jsonb(member.attributes as never)})`
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update memberships set (status, department_id, manager_id, attributes) = ${next},
-                           updated_at = ${sql.timestamp(new Date(member.at))}
+                           version = version + 1, updated_at = ${sql.timestamp(new Date(member.at))}
     where tenant_id = ${member.tenantId} and id = ${member.id}
       and (${member.rolesChanged} or (status, department_id, manager_id, attributes) is distinct from ${next})
     returning id`)
@@ -143,9 +146,32 @@ export async function endSessionsOfMember(
     where tenant_id = ${member.tenantId} and id = ${member.id}`)
 }
 
-/** Deletes a membership with its roles. */
+/** Deletes a membership with its roles. Its person is the manager and the owner of nothing any more. */
 export async function deleteMember(tx: Tx, tenantId: string, memberId: string): Promise<void> {
-  tx.later(sql.unsafe`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`)
+  // The lock waits for transactions that make the person a manager or an owner, so that the updates see their rows.
+  tx.later(sql.unsafe`select from memberships where tenant_id = ${tenantId} and id = ${memberId} for update`)
+  forgetMember(
+    tx,
+    tenantId,
+    sql.fragment`(select d.user_id from memberships d where d.tenant_id = ${tenantId} and d.id = ${memberId})`,
+  )
+  deleteCounted(
+    tx,
+    tenantId,
+    'memberships',
+    sql.fragment`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`,
+  )
+}
+
+/**
+ * Before a person is erased: makes them the manager and the owner of nothing in a tenant, and counts the membership
+ * that goes with the person. As the system role.
+ */
+export function detachErased(tx: Tx, { tenantId, userId }: { tenantId: string; userId: string }): void {
+  tx.later(sql.unsafe`
+    select from memberships where tenant_id = ${tenantId} and user_id = ${userId} for update`)
+  forgetMember(tx, tenantId, sql.fragment`${userId}`)
+  addToCount(tx, tenantId, 'memberships', -1)
 }
 
 /** Whether the tenant has an active owner: the membership and the user are active. */
@@ -246,7 +272,8 @@ export async function copyProfile(
   user: { id: string; email: string; firstName: string; lastName: string },
 ): Promise<void> {
   tx.later(sql.unsafe`
-    update memberships set email = ${user.email}, first_name = ${user.firstName}, last_name = ${user.lastName}
+    update memberships set email = ${user.email}, first_name = ${user.firstName}, last_name = ${user.lastName},
+      version = version + 1
     where user_id = ${user.id}`)
 }
 

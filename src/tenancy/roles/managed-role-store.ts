@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addToCount } from '../../platform/db/count-rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { roleNameKey } from './store.ts'
 
@@ -43,6 +44,7 @@ export async function insertManagedRole(tx: Tx, role: GivenRole): Promise<void> 
                        created_at, updated_at)
     values (${role.tenantId}, ${role.id}, ${role.name}, ${roleNameKey(role.name)}, ${role.description},
             ${sql.array(role.permissions, 'text')}, false, ${role.managed_by}, ${role.managed_as}, ${at}, ${at})`)
+  addToCount(tx, role.tenantId, 'roles')
 }
 
 /** Changes a role to what a manifest says, and marks it as managed. */
@@ -50,7 +52,7 @@ export async function changeManagedRole(tx: Tx, role: GivenRole): Promise<void> 
   tx.later(sql.unsafe`
     update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
                      permissions = ${sql.array(role.permissions, 'text')}, managed_by = ${role.managed_by},
-                     managed_as = ${role.managed_as}, updated_at = ${sql.timestamp(new Date(role.at))}
+                     managed_as = ${role.managed_as}, version = version + 1, updated_at = ${sql.timestamp(new Date(role.at))}
     where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system`)
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countRows } from '../../platform/db/count-rows.ts'
+import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
@@ -29,6 +29,7 @@ export async function insertSystemRoles(
   for (const values of listsOfValues(rows))
     tx.later(sql.unsafe`
       insert into roles (tenant_id, id, name, name_key, is_system, created_at, updated_at) ${values}`)
+  addToCount(tx, tenantId, 'roles', ids.length)
   return Object.fromEntries(systemRoles.map((name, i) => [name, ids[i]!]))
 }
 
@@ -149,6 +150,7 @@ export async function insertRole(tx: Tx, role: CustomRole): Promise<boolean> {
     values (${role.tenantId}, ${role.id}, ${role.name}, ${roleNameKey(role.name)}, ${role.description},
             ${sql.array(role.permissions, 'text')}, false, ${at}, ${at})
     on conflict (tenant_id, name_key) do nothing returning id`)
+  if (inserted) addToCount(tx, role.tenantId, 'roles')
   return inserted !== null
 }
 
@@ -157,7 +159,7 @@ export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
   const permissions = sql.array(role.permissions, 'text')
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
     update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
-                     permissions = ${permissions}, updated_at = ${sql.timestamp(new Date(role.at))}
+                     permissions = ${permissions}, version = version + 1, updated_at = ${sql.timestamp(new Date(role.at))}
     where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system
       and (name, description, permissions) is distinct from (${role.name}, ${role.description}, ${permissions})
     returning id`)
@@ -173,5 +175,6 @@ export async function deleteUnusedRole(tx: Tx, tenantId: string, roleId: string)
         select 1 from policies p where p.tenant_id = ${tenantId}
           and (p.rules -> 'subjects' -> 'roles' ? ${roleId} or p.rules -> 'approval' -> 'approver' -> 'roles' ? ${roleId}))
     returning id`)
+  if (deleted) addToCount(tx, tenantId, 'roles', -1)
   return deleted !== null
 }

@@ -72,7 +72,7 @@ export async function changeTenant(
   const name = sql.fragment`coalesce(${tenant.name ?? null}::text, name)`
   const settings = sql.fragment`settings || ${sql.jsonb(tenant.settings as never)}`
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    update tenants set name = ${name}, settings = ${settings}, updated_at = ${sql.timestamp(new Date(tenant.at))}
+    update tenants set name = ${name}, settings = ${settings}, version = version + 1, updated_at = ${sql.timestamp(new Date(tenant.at))}
     where id = ${tenant.id} and deleted_at is null and (name, settings) is distinct from (${name}, ${settings})
     returning id`)
   return changed !== null
@@ -85,7 +85,7 @@ export async function updateStatus(
 ): Promise<boolean> {
   const at = sql.timestamp(new Date(change.at))
   const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
-    update tenants set status = ${change.to}, updated_at = ${at},
+    update tenants set status = ${change.to}, version = version + 1, updated_at = ${at},
       suspended_at = case ${change.to}::text when 'suspended' then ${at} when 'archived' then suspended_at end,
       archived_at = case ${change.to}::text when 'archived' then ${at} end
     where id = ${change.id} and deleted_at is null and status = any(${sql.array(change.from, 'text')})
@@ -285,7 +285,7 @@ export function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]
  */
 export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): Promise<void> {
   tx.later(sql.unsafe`
-    update tenants set name = 'Erased', slug = 'erased-' || id, updated_at = ${sql.timestamp(new Date(at))},
+    update tenants set name = 'Erased', slug = 'erased-' || id, version = version + 1, updated_at = ${sql.timestamp(new Date(at))},
       deleted_at = coalesce(deleted_at, ${sql.timestamp(new Date(at))})
     where id = any(${sql.array(ids, 'uuid')})`)
 }

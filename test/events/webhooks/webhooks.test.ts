@@ -135,7 +135,7 @@ t.test('activating a disabled webhook again makes its waiting deliveries due at 
   const later = new Date(service.now() + 3_600_000).toISOString()
   await look(
     service,
-    `update webhooks set disabled_reason = 'gone', failures = 3, failing_since = created_at where id = '${id}'`,
+    `update webhooks set disabled_reason = 'gone', failures = 3, version = version + 1, failing_since = created_at where id = '${id}'`,
   )
   await look(
     service,

@@ -182,10 +182,10 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
        as $$ begin return query select t.id, t.name, t.slug, t.status, '', '{}'::text[] from public.tenants t; end $$`,
   ],
   [
-    'a trigger function that became security definer',
+    'a trigger function that is security definer',
     'definer_function',
-    /count_inserted_rows/,
-    'alter function count_inserted_rows() security definer',
+    /peek\(\)/,
+    'create function peek() returns trigger language plpgsql security definer as $$ begin return null; end $$',
   ],
   [
     'a tenant_id that can be null',
@@ -309,16 +309,10 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'alter table roles add key_sealed bytea',
   ],
   [
-    'a count trigger dropped',
-    'count_trigger',
-    /^roles: count_deleted/,
-    'drop trigger count_deleted on roles',
-  ],
-  [
-    'a count trigger turned off',
-    'count_trigger',
-    /^roles: count_inserted/,
-    'alter table roles disable trigger count_inserted',
+    'a trigger',
+    'trigger',
+    /^roles: has the trigger copied/,
+    'create function watch() returns trigger language plpgsql as $$ begin return null; end $$; create trigger copied after insert on roles execute function watch()',
   ],
   [
     'a table renamed, and a view of its name',

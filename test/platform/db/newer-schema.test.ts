@@ -31,7 +31,8 @@ const newerRelease = `
   grant select, insert on orders to bailiwick_worker, bailiwick_system;
   create table lookups (id uuid primary key, order_id uuid references orders (id));
   grant select on lookups to bailiwick_api;
-  create trigger count_inserted after insert on orders for each statement execute function count_inserted_rows();
+  create function copy() returns trigger language plpgsql as $$ begin return null; end $$;
+  create trigger copied after insert on orders for each statement execute function copy();
   reset role`
 
 /** The findings after `sql`, which is then undone. */
@@ -84,7 +85,7 @@ t.test('without a newer migration nothing is skipped', async (t) => {
     'unique_key',
     'foreign_key',
     'secret_column',
-    'count_trigger',
+    'trigger',
   ]
   t.same(named(faultsIn(await found(tables))).sort(), whole.sort())
   for (const name of ['0000-earlier.sql', '0005-of-another-branch.sql', 'orders.sql', '99999-long.sql']) {
