@@ -275,29 +275,22 @@ t.test('the modules of one question have a deadline together', { skip }, async (
   )
   const ids: string[] = []
   for (const index of numbers(6)) {
-    const { body, status } = await owner.post(policies, { ...base, name: `Slow ${index}`, module: slow })
+    const module = slow.replace('"x"', `"${index}"`)
+    const { body, status } = await owner.post(policies, { ...base, name: `Slow ${index}`, module })
     t.equal(status, 201)
     ids.push(body.id)
   }
-  const activate = (is_active: boolean) =>
-    Promise.all(ids.slice(1).map((id) => owner.patch(`${policies}${id}/`, { is_active })))
-  await activate(false)
-  const timeOf = async (list: number[]) => {
-    const times = []
-    for (const _time of numbers(4)) {
-      const input = { resource: { type: 'ship', id: '1', properties: { list } } }
-      times.push((await owner.post(`${policies}${ids[0]}/test/`, input)).body.duration_us)
-    }
-    return Math.min(...times)
-  }
   let length = 8
-  while (length < 100 && (await timeOf(numbers(length))) < 2_500) length += 2
-  t.match(await steer(owner, { list: numbers(length) }), { allowed: true }, 'one is fast enough')
-  await activate(true)
-  const { allowed, codes } = await steer(owner, { list: numbers(length) })
-  t.equal(allowed, false)
-  t.match(codes, ['policy_timeout'], 'six are not')
-  t.match(await steer(owner, { list: [1] }), { allowed: true }, 'none was killed, and none pauses')
+  for (; length < 100; length += 2) {
+    const { allowed, codes } = await steer(owner, { list: numbers(length) })
+    if (allowed) continue
+    t.match(codes, ['policy_timeout'])
+    break
+  }
+  t.match(await steer(owner, { list: [1] }), { allowed: true }, 'none was killed, so none pauses')
+  for (const id of ids.slice(1))
+    t.equal((await owner.patch(`${policies}${id}/`, { is_active: false })).status, 200)
+  t.match(await steer(owner, { list: numbers(length) }), { allowed: true }, 'one alone is fast enough')
 })
 
 t.test(

@@ -48,6 +48,8 @@ export function runModules(
   const isTimeUsed = () =>
     usedMs > questionDeadlineMs - moduleDeadlineMs || performance.now() - begun > maxQuestionMs
   let isEnded = false
+  // Policies with the same module read the same attributes.
+  const outcomes = new Map<string, ModuleOutcome>()
   for (const { id, version, compiled, wasm } of policies) {
     const { key, needed } = compiled.module!
     const values = attributesOf(query, compiled.attributes)
@@ -56,18 +58,21 @@ export function runModules(
       continue
     }
     isEnded ||= isTimeUsed()
+    const known = wasm ? outcomes.get(key) : undefined
     const outcome: ModuleOutcome | undefined =
-      wasm && !isEnded ? pool.evaluate(query.subject.tenantId, { key, wasm }, inputOf(values)) : undefined
+      known ??
+      (wasm && !isEnded ? pool.evaluate(query.subject.tenantId, { key, wasm }, inputOf(values)) : undefined)
     if (!outcome) {
       // It was switched off, or no time is left for it.
       faults.set(id, 'policy_timeout')
       continue
     }
-    usedMs += outcome.usedMs ?? 0
+    outcomes.set(key, outcome)
+    usedMs += known ? 0 : (outcome.usedMs ?? 0)
     if ('fault' in outcome) {
       const { fault, killed, isStuck = false } = outcome
       faults.set(id, fault === 'late' ? 'policy_timeout' : 'policy_failed')
-      if (fault === 'late') late.push({ policyId: id, version, key, killed })
+      if (fault === 'late' && !known) late.push({ policyId: id, version, key, killed })
       isEnded ||= killed || isStuck
       continue
     }
