@@ -1,17 +1,12 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ApprovalRequest } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge } from '../parts/button.tsx'
-import { FilterSelect } from '../parts/filter-select.tsx'
 import { useFilters } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
-import { List, Table } from '../parts/list.tsx'
-import { Empty } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
+import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
-import { useProfile } from '../session/session.ts'
 import { texts } from './texts.ts'
 
 export const tones = {
@@ -25,66 +20,50 @@ export const tones = {
 type Status = keyof typeof tones
 
 export function ApprovalsPage() {
-  const { id } = useProfile().current_tenant
-  const [filters, change] = useFilters()
-  const { tab, status, cursor } = filters
+  const [{ tab }, change] = useFilters()
   const all = tab === 'all'
-  const query = useQuery({
-    queryKey: ['approvals', id, filters],
-    queryFn: ({ signal }) =>
-      all
-        ? call('GET /approval-requests/', {
-            query: { page_size: 25, ordering: '-created_at', status: status as Status | undefined, cursor },
-            signal,
-          })
-        : call('GET /approval-requests/pending/', { query: { page_size: 25, cursor }, signal }),
-    placeholderData: (before) => before,
-  })
-  const { title, about } = all ? texts.none : texts.empty
-  return (
-    <Page title={texts.title} about={texts.about}>
-      <nav className="tabs" aria-label={texts.title}>
-        {(['pending', 'all'] as const).map((one) => (
-          <button
-            type="button"
-            key={one}
-            aria-current={(one === 'all') === all ? 'page' : undefined}
-            onClick={() => change({ tab: one === 'all' ? 'all' : undefined, status: undefined })}
-          >
-            {texts.tabs[one]}
-          </button>
-        ))}
-      </nav>
-      {all && (
-        <div className="toolbar">
-          <FilterSelect
-            label={texts.anyStatus}
-            value={status}
-            options={(Object.keys(tones) as Status[]).map((one) => [one, texts.status[one]])}
-            onChange={(one) => change({ status: one })}
-          />
-        </div>
-      )}
-      <Card>
-        <List
-          query={query}
-          change={change}
-          empty={
-            <Empty icon="approve" title={title}>
-              {about}
-            </Empty>
-          }
+  const tabs = (
+    <nav className="tabs" aria-label={texts.title}>
+      {(['pending', 'all'] as const).map((one) => (
+        <button
+          type="button"
+          key={one}
+          aria-current={(one === 'all') === all ? 'page' : undefined}
+          onClick={() => change({ tab: one === 'all' ? 'all' : undefined, status: undefined })}
         >
-          {(requests) => (
-            <Table columns={texts.columns}>
-              {requests.map((request) => (
-                <Row key={request.id} request={request} />
-              ))}
-            </Table>
-          )}
-        </List>
-      </Card>
-    </Page>
+          {texts.tabs[one]}
+        </button>
+      ))}
+    </nav>
+  )
+  return (
+    <ListPage
+      {...texts}
+      name="approvals"
+      head={tabs}
+      empty={{ icon: 'approve', ...(all ? texts.none : texts.empty) }}
+      fields={
+        all
+          ? [
+              {
+                name: 'status',
+                label: texts.anyStatus,
+                kind: 'choice',
+                options: Object.entries(texts.status),
+              },
+            ]
+          : []
+      }
+      read={({ status, cursor }, signal) =>
+        all
+          ? call('GET /approval-requests/', {
+              query: { page_size: 25, ordering: '-created_at', status: status as Status | undefined, cursor },
+              signal,
+            })
+          : call('GET /approval-requests/pending/', { query: { page_size: 25, cursor }, signal })
+      }
+      row={(request) => <Row request={request} />}
+    />
   )
 }
 

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AttributeDefinition } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
@@ -6,29 +6,17 @@ import { approvable } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { FilterSelect } from '../parts/filter-select.tsx'
-import { useFilters } from '../parts/filters.ts'
-import { List, Table } from '../parts/list.tsx'
+import { ListPage } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
-import { Empty } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import { useMay, useProfile } from '../session/session.ts'
+import { useMay } from '../session/session.ts'
 import { DefineDialog } from './define-dialog.tsx'
 import { texts } from './texts.ts'
 
 export function AttributesPage() {
-  const { id: tenant } = useProfile().current_tenant
   const may = useMay()
   const client = useQueryClient()
-  const [filters, change] = useFilters()
   const [isDefining, setDefining] = useState(false)
   const [removing, setRemoving] = useState<AttributeDefinition | null>(null)
-  const query = useQuery({
-    queryKey: ['attributes', tenant, filters],
-    queryFn: ({ signal }) =>
-      call('GET /attribute-definitions/', { query: { page_size: 50, ...filters } as never, signal }),
-    placeholderData: (before) => before,
-  })
   const reload = () => client.invalidateQueries({ queryKey: ['attributes'] })
   const remove = async ({ id }: AttributeDefinition) => {
     const run = () => call('DELETE /attribute-definitions/{id}/', { path: { id } })
@@ -36,9 +24,10 @@ export function AttributesPage() {
     await reload()
   }
   return (
-    <Page
-      title={texts.title}
-      about={texts.about}
+    <ListPage
+      {...texts}
+      name="attributes"
+      empty={{ icon: 'tag', ...texts.empty }}
       actions={
         may('attribute_definition:create') && (
           <Button kind="primary" icon="plus" onClick={() => setDefining(true)}>
@@ -46,56 +35,29 @@ export function AttributesPage() {
           </Button>
         )
       }
-    >
-      <div className="toolbar">
-        <FilterSelect
-          label={texts.anyCategory}
-          value={filters.category}
-          options={Object.entries(texts.categories)}
-          onChange={(category) => change({ category })}
-        />
-        <FilterSelect
-          label={texts.anyType}
-          value={filters.data_type}
-          options={Object.entries(texts.types)}
-          onChange={(data_type) => change({ data_type })}
-        />
-      </div>
-      <Card>
-        <List
-          query={query}
-          change={change}
-          empty={
-            <Empty
-              icon="tag"
-              title={texts.empty.title}
-              action={
-                <Button onClick={() => change({ category: undefined, data_type: undefined })}>
-                  {texts.empty.clear}
-                </Button>
-              }
-            >
-              {texts.empty.about}
-            </Empty>
+      fields={[
+        {
+          name: 'category',
+          label: texts.anyCategory,
+          kind: 'choice',
+          options: Object.entries(texts.categories),
+        },
+        { name: 'data_type', label: texts.anyType, kind: 'choice', options: Object.entries(texts.types) },
+      ]}
+      read={(filters, signal) =>
+        call('GET /attribute-definitions/', { query: { page_size: 50, ...filters } as never, signal })
+      }
+      row={(one) => (
+        <Row
+          definition={one}
+          onRemove={
+            !one.is_system && !one.managed_by && may('attribute_definition:delete')
+              ? () => setRemoving(one)
+              : null
           }
-        >
-          {(definitions) => (
-            <Table columns={texts.columns}>
-              {definitions.map((one) => (
-                <Row
-                  key={one.id}
-                  definition={one}
-                  onRemove={
-                    !one.is_system && !one.managed_by && may('attribute_definition:delete')
-                      ? () => setRemoving(one)
-                      : null
-                  }
-                />
-              ))}
-            </Table>
-          )}
-        </List>
-      </Card>
+        />
+      )}
+    >
       {isDefining && <DefineDialog onClose={() => setDefining(false)} onDefined={reload} />}
       {removing && (
         <FormDialog
@@ -108,7 +70,7 @@ export function AttributesPage() {
           submit={() => remove(removing)}
         />
       )}
-    </Page>
+    </ListPage>
   )
 }
 

@@ -31,11 +31,7 @@ export const texts = {
     title: (name: string) => `Delete ${name}?`,
     about: 'Policies can no longer name it. If a policy or a member uses it, it stays.',
   },
-  empty: {
-    title: 'No attribute matches',
-    about: 'No attribute has this category and type.',
-    clear: 'Clear the filters',
-  },
+  empty: { title: 'No attributes', about: 'Define what your policies compare.' },
   dialog: {
     title: 'Define an attribute',
     about: 'The type cannot be changed later. For another type, define a new key.',

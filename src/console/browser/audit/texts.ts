@@ -9,11 +9,7 @@ export const texts = {
   erased: 'An erased person',
   asWhom: (actor: string, who: string) => `${actor} as ${who}`,
   details: (action: string) => `Details of ${action}`,
-  empty: {
-    title: 'Nothing is recorded here',
-    about: 'No change has this action and time.',
-    clear: 'Clear the filters',
-  },
+  empty: { title: 'Nothing is recorded yet', about: 'Each change in your organisation appears here.' },
   entry: {
     changes: 'Changes',
     none: 'No field was changed.',

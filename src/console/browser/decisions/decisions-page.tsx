@@ -1,107 +1,39 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Decision } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
-import { Button } from '../parts/button.tsx'
-import { DayFilter, dayRange } from '../parts/day-filter.tsx'
-import { SearchField } from '../parts/field.tsx'
-import { FilterSelect } from '../parts/filter-select.tsx'
-import { useFilters, useTyped } from '../parts/filters.ts'
+import { dayRange } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
-import { List, Table } from '../parts/list.tsx'
-import { Empty } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
+import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
 import { EffectBadge } from '../policies/badges.tsx'
-import { useMay, useProfile } from '../session/session.ts'
+import { useMay } from '../session/session.ts'
 import { texts } from './texts.ts'
 
-const names = ['action', 'effect', 'subject_id', 'resource_type', 'from', 'to'] as const
-
 export function DecisionsPage() {
-  const { id: tenant } = useProfile().current_tenant
   const may = useMay()
-  const [filters, change] = useFilters()
-  const [action, setAction] = useTyped(filters.action ?? '', (action) => change({ action }))
-  const [type, setType] = useTyped(filters.resource_type ?? '', (resource_type) => change({ resource_type }))
-  const { from, to, ...asked } = filters
-  const query = useQuery({
-    queryKey: ['decisions', tenant, filters],
-    queryFn: ({ signal }) =>
-      call('GET /decisions/', {
-        query: { page_size: 25, ...asked, ...dayRange(from, to) } as never,
-        signal,
-      }),
-    placeholderData: (before) => before,
-  })
-  const clear = () => {
-    setAction('')
-    setType('')
-    change(Object.fromEntries(names.map((one) => [one, undefined])))
-  }
   return (
-    <Page title={texts.title} about={may('decision:list') ? texts.about : texts.aboutOwn}>
-      <div className="toolbar">
-        <SearchField
-          label={texts.action}
-          value={action}
-          onChange={(event) => setAction(event.target.value)}
-        />
-        <FilterSelect
-          label={texts.anyOutcome}
-          value={filters.effect}
-          options={Object.entries(texts.outcomes)}
-          onChange={(effect) => change({ effect })}
-        />
-        <input
-          className="input"
-          aria-label={texts.resourceType}
-          placeholder={texts.resourceType}
-          value={type}
-          onChange={(event) => setType(event.target.value)}
-        />
-        <DayFilter label={texts.from} value={from} onChange={(day) => change({ from: day })} />
-        <DayFilter label={texts.to} value={to} onChange={(day) => change({ to: day })} />
-      </div>
-      {filters.subject_id && (
-        <div className="line">
-          <span className="token">
-            {texts.subject} <code>{filters.subject_id.slice(-12)}</code>
-            <button
-              type="button"
-              aria-label={texts.empty.clear}
-              onClick={() => change({ subject_id: undefined })}
-            >
-              <Icon name="close" size={12} />
-            </button>
-          </span>
-        </div>
-      )}
-      <Card>
-        <List
-          query={query}
-          change={change}
-          empty={
-            <Empty
-              icon="question"
-              title={texts.empty.title}
-              action={<Button onClick={clear}>{texts.empty.clear}</Button>}
-            >
-              {texts.empty.about}
-            </Empty>
-          }
-        >
-          {(decisions) => (
-            <Table columns={texts.columns}>
-              {decisions.map((one) => (
-                <Row key={one.id} decision={one} />
-              ))}
-            </Table>
-          )}
-        </List>
-      </Card>
-    </Page>
+    <ListPage
+      {...texts}
+      name="decisions"
+      about={may('decision:list') ? texts.about : texts.aboutOwn}
+      empty={{ icon: 'question', ...texts.empty }}
+      fields={[
+        { name: 'action', label: texts.action },
+        { name: 'effect', label: texts.anyOutcome, kind: 'choice', options: Object.entries(texts.outcomes) },
+        { name: 'resource_type', label: texts.resourceType, kind: 'text' },
+        { name: 'from', label: texts.from, kind: 'day' },
+        { name: 'to', label: texts.to, kind: 'day' },
+        { name: 'subject_id', label: texts.subject, kind: 'set' },
+      ]}
+      read={({ from, to, ...asked }, signal) =>
+        call('GET /decisions/', {
+          query: { page_size: 25, ...asked, ...dayRange(from, to) } as never,
+          signal,
+        })
+      }
+      row={(decision) => <Row decision={decision} />}
+    />
   )
 }
 

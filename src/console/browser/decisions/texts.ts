@@ -12,11 +12,7 @@ export const texts = {
   from: 'From',
   to: 'To',
   open: (action: string) => `Why: ${action}`,
-  empty: {
-    title: 'No decision matches',
-    about: 'No recorded decision has this action, outcome and time.',
-    clear: 'Clear the filters',
-  },
+  empty: { title: 'No decision yet', about: 'Denials, and what policies decide, are recorded here.' },
   page: {
     back: 'All decisions',
     why: 'Why',

@@ -9,9 +9,8 @@ import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { SelectField, TextField } from '../parts/field.tsx'
-import { List, Table } from '../parts/list.tsx'
+import { List } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
-import { Empty } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
@@ -49,46 +48,38 @@ export function DepartmentsPage() {
       <Card>
         <List
           query={query}
-          change={() => undefined}
-          empty={
-            <Empty icon="tree" title={texts.empty.title}>
-              {texts.empty.about}
-            </Empty>
-          }
-        >
-          {(departments) => (
-            <Table columns={texts.columns}>
-              {inTree(departments).map(({ department, depth }) => (
-                <tr key={department.id}>
-                  <td className="branch" data-depth={Math.min(depth, 4)}>
-                    <strong>
-                      <bdi>{department.name}</bdi>
-                    </strong>
-                    <bdi className="muted small block">{department.description}</bdi>
-                  </td>
-                  <td className="muted">{texts.members(department.member_count)}</td>
-                  <td className="end">
-                    {may('department:update') && (
-                      <Menu
-                        trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(department.name)} />}
-                      >
-                        <MenuItem icon="tree" onClick={() => setEditing({ department })}>
-                          {texts.edit}
-                        </MenuItem>
-                        <MenuItem icon="plus" onClick={() => setEditing({ parent: department.id })}>
-                          {texts.below}
-                        </MenuItem>
-                        <MenuItem icon="trash" danger onClick={() => setRemoving(department)}>
-                          {texts.remove}
-                        </MenuItem>
-                      </Menu>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </Table>
+          columns={texts.columns}
+          empty={{ icon: 'tree', ...texts.empty }}
+          arrange={inTree}
+          row={({ department, depth }) => (
+            <tr>
+              <td className="branch" data-depth={Math.min(depth, 4)}>
+                <strong>
+                  <bdi>{department.name}</bdi>
+                </strong>
+                <bdi className="muted small block">{department.description}</bdi>
+              </td>
+              <td className="muted">{texts.members(department.member_count)}</td>
+              <td className="end">
+                {may('department:update') && (
+                  <Menu
+                    trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(department.name)} />}
+                  >
+                    <MenuItem icon="tree" onClick={() => setEditing({ department })}>
+                      {texts.edit}
+                    </MenuItem>
+                    <MenuItem icon="plus" onClick={() => setEditing({ parent: department.id })}>
+                      {texts.below}
+                    </MenuItem>
+                    <MenuItem icon="trash" danger onClick={() => setRemoving(department)}>
+                      {texts.remove}
+                    </MenuItem>
+                  </Menu>
+                )}
+              </td>
+            </tr>
           )}
-        </List>
+        />
       </Card>
       {editing && (
         <Editor

@@ -6,13 +6,13 @@ import { UserName } from '../members/user-name.tsx'
 import { Button } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { SearchField } from '../parts/field.tsx'
-import { FilterSelect } from '../parts/filter-select.tsx'
-import { useFilters, useTyped } from '../parts/filters.ts'
+import { useFilters } from '../parts/filters.ts'
 import { Table } from '../parts/list.tsx'
 import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
+import { texts as words } from '../parts/texts.ts'
 import { Time } from '../parts/time.tsx'
+import { Toolbar } from '../parts/toolbar.tsx'
 import { eventInWords } from './in-words.ts'
 import { texts } from './texts.ts'
 import { useFeed } from './use-feed.ts'
@@ -32,16 +32,11 @@ const mentions = ({ id, subject, actorid, data }: Event, text: string) =>
 export function EventsPage() {
   const [filters, change] = useFilters()
   const { type, about } = filters
-  const [typed, setTyped] = useTyped(about ?? '', (text) => change({ about: text }))
   const [live, setLive] = useState(true)
   const [open, setOpen] = useState<Event | null>(null)
   const { events, known, isBehind } = useFeed(live)
   const wanted = (about ?? '').trim().toLowerCase()
   const shown = events.filter((event) => isOfType(event, type) && mentions(event, wanted))
-  const clear = () => {
-    setTyped('')
-    change({ type: undefined, about: undefined })
-  }
   return (
     <Page
       title={texts.title}
@@ -55,15 +50,14 @@ export function EventsPage() {
         </>
       }
     >
-      <div className="toolbar">
-        <SearchField label={texts.search} value={typed} onChange={(event) => setTyped(event.target.value)} />
-        <FilterSelect
-          label={texts.anyType}
-          value={type}
-          options={options}
-          onChange={(one) => change({ type: one })}
-        />
-      </div>
+      <Toolbar
+        fields={[
+          { name: 'about', label: texts.search },
+          { name: 'type', label: texts.anyType, kind: 'choice', options },
+        ]}
+        filters={filters}
+        change={change}
+      />
       {isBehind && <Notice tone="warn">{texts.behind}</Notice>}
       <Card>
         {known.isPending && <Ghosts rows={6} />}
@@ -76,10 +70,12 @@ export function EventsPage() {
         {events.length > 0 && shown.length === 0 && (
           <Empty
             icon="search"
-            title={texts.none.title}
-            action={<Button onClick={clear}>{texts.none.clear}</Button>}
+            title={words.none}
+            action={
+              <Button onClick={() => change({ type: undefined, about: undefined })}>{words.clear}</Button>
+            }
           >
-            {texts.none.about}
+            {texts.none}
           </Empty>
         )}
         {shown.length > 0 && (

@@ -24,9 +24,5 @@ export const texts = {
     title: 'Nothing has happened yet',
     about: 'Sign-ins, changes and approvals appear here as they happen.',
   },
-  none: {
-    title: 'None of these events matches',
-    about: 'Only loaded events are searched. Load older ones, or clear the filters.',
-    clear: 'Clear the filters',
-  },
+  none: 'Only loaded events are searched. Load older ones, or clear the filters.',
 }

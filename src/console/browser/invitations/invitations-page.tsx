@@ -1,17 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Invitation } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { useDepartments, useRoles } from '../members/queries.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { SearchField } from '../parts/field.tsx'
-import { FilterSelect } from '../parts/filter-select.tsx'
-import { useFilters, useTyped } from '../parts/filters.ts'
-import { List, Table } from '../parts/list.tsx'
+import { ListPage } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
-import { Empty } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { useMay, useProfile } from '../session/session.ts'
@@ -20,32 +15,14 @@ import { TableDialog } from './table-dialog.tsx'
 import { texts } from './texts.ts'
 
 const tones = { pending: 'accent', accepted: 'good', cancelled: undefined, expired: 'warn' } as const
-type Status = keyof typeof tones
 
 export function InvitationsPage() {
   const { id } = useProfile().current_tenant
   const may = useMay()
-  const [filters, change] = useFilters()
-  const [typed, setTyped] = useTyped(filters.search ?? '', (search) => change({ search }))
   const [inviting, setInviting] = useState(false)
   const [pasting, setPasting] = useState(false)
   const roles = useRoles().data?.results ?? []
   const departments = useDepartments().data?.results ?? []
-  const query = useQuery({
-    queryKey: ['invitations', id, filters],
-    queryFn: ({ signal }) =>
-      call('GET /tenants/{id}/invitations/', {
-        path: { id },
-        query: { page_size: 25, ordering: '-created_at', ...filters },
-        signal,
-      }),
-    placeholderData: (before) => before,
-  })
-  const filtered = Boolean(filters.search || filters.status)
-  const clear = () => {
-    setTyped('')
-    change({ search: undefined, status: undefined })
-  }
   const invite = may('invitation:create') && (
     <>
       <Button onClick={() => setPasting(true)}>{texts.table}</Button>
@@ -55,45 +32,24 @@ export function InvitationsPage() {
     </>
   )
   return (
-    <Page title={texts.title} about={texts.about} actions={invite}>
-      <div className="toolbar">
-        <SearchField label={texts.search} value={typed} onChange={(event) => setTyped(event.target.value)} />
-        <FilterSelect
-          label={texts.anyStatus}
-          value={filters.status}
-          options={(Object.keys(tones) as Status[]).map((one) => [one, texts.status[one]])}
-          onChange={(one) => change({ status: one })}
-        />
-      </div>
-      <Card>
-        <List
-          query={query}
-          change={change}
-          empty={
-            filtered ? (
-              <Empty
-                icon="search"
-                title={texts.none.title}
-                action={<Button onClick={clear}>{texts.none.clear}</Button>}
-              >
-                {texts.none.about}
-              </Empty>
-            ) : (
-              <Empty icon="mail" title={texts.empty.title}>
-                {texts.empty.about}
-              </Empty>
-            )
-          }
-        >
-          {(invitations) => (
-            <Table columns={texts.columns}>
-              {invitations.map((invitation) => (
-                <Row key={invitation.id} invitation={invitation} />
-              ))}
-            </Table>
-          )}
-        </List>
-      </Card>
+    <ListPage
+      {...texts}
+      name="invitations"
+      actions={invite}
+      empty={{ icon: 'mail', ...texts.empty }}
+      fields={[
+        { name: 'search', label: texts.search },
+        { name: 'status', label: texts.anyStatus, kind: 'choice', options: Object.entries(texts.status) },
+      ]}
+      read={(filters, signal) =>
+        call('GET /tenants/{id}/invitations/', {
+          path: { id },
+          query: { page_size: 25, ordering: '-created_at', ...filters },
+          signal,
+        })
+      }
+      row={(invitation) => <Row invitation={invitation} />}
+    >
       <InviteDialog
         open={inviting}
         onClose={() => setInviting(false)}
@@ -101,7 +57,7 @@ export function InvitationsPage() {
         departments={departments}
       />
       {pasting && <TableDialog onClose={() => setPasting(false)} roles={roles} departments={departments} />}
-    </Page>
+    </ListPage>
   )
 }
 

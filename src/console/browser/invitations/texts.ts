@@ -16,11 +16,6 @@ export const texts = {
     title: 'No invitations',
     about: 'Invite people by their e-mail address. They get a link, and join with it.',
   },
-  none: {
-    title: 'Nothing matches',
-    about: 'No invitation has this address and status.',
-    clear: 'Clear the filters',
-  },
   dialog: {
     title: 'Invite people',
     about: 'Each gets a mail with a link that is valid for a week.',

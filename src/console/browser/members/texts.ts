@@ -31,11 +31,7 @@ export const texts = {
     member: 'Their own things, and who else is here',
     auditor: 'Reads everything, changes nothing',
   } as Record<string, string>,
-  empty: {
-    title: 'No one matches',
-    about: 'No member has this name, role and status.',
-    clear: 'Clear the filters',
-  },
+  empty: { title: 'No members', about: 'Invite people by their e-mail address.' },
   editing: {
     title: 'Change roles and department',
     roles: 'Roles',

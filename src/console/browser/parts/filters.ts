@@ -1,5 +1,4 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
 
 export type Filters = Partial<Record<string, string>>
 
@@ -15,17 +14,15 @@ export function useFilters(): [Filters, (change: Filters) => void] {
   return [filters, change]
 }
 
-/** A text that follows the keyboard at once, and is applied when it rests. */
-export function useTyped(applied: string, apply: (text: string) => void): [string, (text: string) => void] {
-  const [typed, setTyped] = useState(applied)
-  useEffect(() => {
-    if (typed === applied) return
-    const timer = setTimeout(() => apply(typed), 250)
-    return () => clearTimeout(timer)
-  })
-  return [typed, setTyped]
-}
-
 /** The cursor in a list's link to its next or previous page. */
 export const cursorOf = (link: string | null): string | undefined =>
   link === null ? undefined : (new URL(link, location.origin).searchParams.get('cursor') ?? undefined)
+
+const startOf = (day: string | undefined) => (day ? new Date(`${day}T00:00:00`).toISOString() : undefined)
+const endOf = (day: string | undefined) => (day ? new Date(`${day}T23:59:59.999`).toISOString() : undefined)
+
+/** The times of a list from the start of one day to the end of another, in the reader's zone. */
+export const dayRange = (from: string | undefined, to: string | undefined) => ({
+  created_at__gte: startOf(from),
+  created_at__lte: endOf(to),
+})

@@ -35,9 +35,6 @@ export const texts = {
     title: 'No policy yet',
     about:
       'Roles alone decide. Write a policy to deny something in some cases, to ask for approvals, or to allow more.',
-    noMatch: 'No policy matches',
-    noMatchAbout: 'No policy has this name, effect, state and action.',
-    clear: 'Clear the filters',
   },
   page: {
     newTitle: 'New policy',

@@ -8,8 +8,7 @@ import { Badge, Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { Dialog, FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
-import { cursorOf } from '../parts/filters.ts'
-import { List, Table } from '../parts/list.tsx'
+import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
 import { Segments } from '../parts/segments.tsx'
 import { Time } from '../parts/time.tsx'
@@ -43,51 +42,50 @@ export function VersionsTab({ policy }: { policy: Policy }) {
   }
   return (
     <Card>
-      <List query={query} change={(filters) => setCursor(filters.cursor ?? cursorOf(null))} empty={null}>
-        {(versions) => (
-          <Table columns={words.columns}>
-            {versions.map((one) => (
-              <tr key={one.version}>
-                <td>
-                  <span className="line">
-                    <button type="button" className="row-button" onClick={() => setCompared(one)}>
-                      {texts.version(one.version)}
-                    </button>
-                    {one.version === policy.version && <Badge tone="accent">{words.current}</Badge>}
-                  </span>
-                </td>
-                <td>
-                  <bdi>{one.author.email ?? words.application}</bdi>
-                </td>
-                <td className="muted">
-                  <bdi>{one.reason}</bdi>
-                </td>
-                <td className="muted">
-                  <Time at={one.created_at} />
-                </td>
-                <td className="end">
-                  <span className="line end-line">
-                    <Button
-                      kind="quiet"
-                      icon="eye"
-                      aria-label={words.compareOne(one.version)}
-                      onClick={() => setCompared(one)}
-                    />
-                    {one.version !== policy.version && may('policy:update') && !policy.managed_by && (
-                      <Button
-                        kind="quiet"
-                        icon="history"
-                        aria-label={words.rollbackOne(one.version)}
-                        onClick={() => setRestored(one)}
-                      />
-                    )}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </Table>
+      <List
+        query={query}
+        change={(filters) => setCursor(filters.cursor)}
+        columns={words.columns}
+        row={(one) => (
+          <tr>
+            <td>
+              <span className="line">
+                <button type="button" className="row-button" onClick={() => setCompared(one)}>
+                  {texts.version(one.version)}
+                </button>
+                {one.version === policy.version && <Badge tone="accent">{words.current}</Badge>}
+              </span>
+            </td>
+            <td>
+              <bdi>{one.author.email ?? words.application}</bdi>
+            </td>
+            <td className="muted">
+              <bdi>{one.reason}</bdi>
+            </td>
+            <td className="muted">
+              <Time at={one.created_at} />
+            </td>
+            <td className="end">
+              <span className="line end-line">
+                <Button
+                  kind="quiet"
+                  icon="eye"
+                  aria-label={words.compareOne(one.version)}
+                  onClick={() => setCompared(one)}
+                />
+                {one.version !== policy.version && may('policy:update') && !policy.managed_by && (
+                  <Button
+                    kind="quiet"
+                    icon="history"
+                    aria-label={words.rollbackOne(one.version)}
+                    onClick={() => setRestored(one)}
+                  />
+                )}
+              </span>
+            </td>
+          </tr>
         )}
-      </List>
+      />
       {compared && (
         <Changes
           version={compared}

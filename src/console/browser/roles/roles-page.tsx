@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
@@ -7,11 +7,8 @@ import { approvable } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { useFilters } from '../parts/filters.ts'
-import { List, Table } from '../parts/list.tsx'
+import { ListPage } from '../parts/list.tsx'
 import { Menu, MenuItem } from '../parts/menu.tsx'
-import { Empty } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { RoleEditor, RoleView } from './role-editor.tsx'
 import { texts } from './texts.ts'
@@ -20,15 +17,9 @@ export function RolesPage() {
   const { id } = useProfile().current_tenant
   const may = useMay()
   const client = useQueryClient()
-  const [filters, change] = useFilters()
   const [editing, setEditing] = useState<Role | 'new' | null>(null)
   const [viewed, setViewed] = useState<Role | null>(null)
   const [removing, setRemoving] = useState<Role | null>(null)
-  const query = useQuery({
-    queryKey: ['roles', id, filters],
-    queryFn: ({ signal }) =>
-      call('GET /tenants/{id}/roles/', { path: { id }, query: { page_size: 50, ...filters }, signal }),
-  })
   const remove = async (role: Role) => {
     const path = { id, rid: role.id }
     await approvable(
@@ -38,9 +29,10 @@ export function RolesPage() {
     await client.invalidateQueries({ queryKey: ['roles'] })
   }
   return (
-    <Page
-      title={texts.title}
-      about={texts.about}
+    <ListPage
+      {...texts}
+      name="roles"
+      empty={{ icon: 'key', ...texts.empty }}
       actions={
         may('role:create') && (
           <Button kind="primary" icon="plus" onClick={() => setEditing('new')}>
@@ -48,64 +40,49 @@ export function RolesPage() {
           </Button>
         )
       }
+      read={({ cursor }, signal) =>
+        call('GET /tenants/{id}/roles/', { path: { id }, query: { page_size: 50, cursor }, signal })
+      }
+      row={(role) => (
+        <tr>
+          <td>
+            <span className="line">
+              <button
+                type="button"
+                className="row-button"
+                onClick={() => (role.is_system || !may('role:update') ? setViewed(role) : setEditing(role))}
+              >
+                <bdi>{role.name}</bdi>
+              </button>
+              {role.is_system && <Badge>{texts.builtIn}</Badge>}
+            </span>
+            <bdi className="muted small block">
+              {role.is_system ? memberTexts.systemRoles[role.name] : role.description}
+            </bdi>
+          </td>
+          <td className="muted">{texts.count(role.permissions.length)}</td>
+          <td className="muted">{texts.members(role.member_count)}</td>
+          <td className="end">
+            <Menu trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(role.name)} />}>
+              {role.is_system || !may('role:update') ? (
+                <MenuItem icon="eye" onClick={() => setViewed(role)}>
+                  {texts.view}
+                </MenuItem>
+              ) : (
+                <>
+                  <MenuItem icon="key" onClick={() => setEditing(role)}>
+                    {texts.edit}
+                  </MenuItem>
+                  <MenuItem icon="trash" danger onClick={() => setRemoving(role)}>
+                    {texts.remove}
+                  </MenuItem>
+                </>
+              )}
+            </Menu>
+          </td>
+        </tr>
+      )}
     >
-      <Card>
-        <List
-          query={query}
-          change={change}
-          empty={
-            <Empty icon="key" title={texts.empty.title}>
-              {texts.empty.about}
-            </Empty>
-          }
-        >
-          {(roles) => (
-            <Table columns={texts.columns}>
-              {roles.map((role) => (
-                <tr key={role.id}>
-                  <td>
-                    <span className="line">
-                      <button
-                        type="button"
-                        className="row-button"
-                        onClick={() =>
-                          role.is_system || !may('role:update') ? setViewed(role) : setEditing(role)
-                        }
-                      >
-                        <bdi>{role.name}</bdi>
-                      </button>
-                      {role.is_system && <Badge>{texts.builtIn}</Badge>}
-                    </span>
-                    <bdi className="muted small block">
-                      {role.is_system ? memberTexts.systemRoles[role.name] : role.description}
-                    </bdi>
-                  </td>
-                  <td className="muted">{texts.count(role.permissions.length)}</td>
-                  <td className="muted">{texts.members(role.member_count)}</td>
-                  <td className="end">
-                    <Menu trigger={<Button kind="quiet" icon="dots" aria-label={texts.more(role.name)} />}>
-                      {role.is_system || !may('role:update') ? (
-                        <MenuItem icon="eye" onClick={() => setViewed(role)}>
-                          {texts.view}
-                        </MenuItem>
-                      ) : (
-                        <>
-                          <MenuItem icon="key" onClick={() => setEditing(role)}>
-                            {texts.edit}
-                          </MenuItem>
-                          <MenuItem icon="trash" danger onClick={() => setRemoving(role)}>
-                            {texts.remove}
-                          </MenuItem>
-                        </>
-                      )}
-                    </Menu>
-                  </td>
-                </tr>
-              ))}
-            </Table>
-          )}
-        </List>
-      </Card>
       {editing && <RoleEditor role={editing} onClose={() => setEditing(null)} />}
       {viewed && <RoleView role={viewed} onClose={() => setViewed(null)} />}
       {removing && (
@@ -119,6 +96,6 @@ export function RolesPage() {
           submit={() => remove(removing)}
         />
       )}
-    </Page>
+    </ListPage>
   )
 }

@@ -1,17 +1,12 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import type { Delivery, Webhook } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { SearchField } from '../parts/field.tsx'
-import { FilterSelect } from '../parts/filter-select.tsx'
-import { useFilters, useTyped } from '../parts/filters.ts'
-import { List, Table } from '../parts/list.tsx'
-import { Empty } from '../parts/notice.tsx'
-import { Card } from '../parts/page.tsx'
+import { FilteredList } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
-import { useMay, useProfile } from '../session/session.ts'
+import { useMay } from '../session/session.ts'
 import { texts } from './texts.ts'
 
 const { deliveries: words } = texts
@@ -21,65 +16,27 @@ type Status = keyof typeof tones
 /** What was sent to a webhook, newest first. While something waits, the list follows it. */
 export function Deliveries({ webhook }: { webhook: Webhook }) {
   const { id } = webhook
-  const { id: tenant } = useProfile().current_tenant
-  const [{ status, event_type, cursor }, change] = useFilters()
-  const [typed, setTyped] = useTyped(event_type ?? '', (type) => change({ event_type: type }))
-  const query = useQuery({
-    queryKey: ['webhooks', tenant, 'deliveries', id, status, event_type, cursor],
-    queryFn: ({ signal }) =>
-      call('GET /webhooks/{id}/deliveries/', {
-        path: { id },
-        query: { page_size: 25, status: status as Status | undefined, event_type, cursor },
-        signal,
-      }),
-    placeholderData: (before) => before,
-    refetchInterval: ({ state }) =>
-      state.data?.results.some(({ status }) => status === 'pending') ? 2_000 : false,
-  })
-  const filtered = Boolean(status || event_type)
-  const clear = () => {
-    setTyped('')
-    change({ status: undefined, event_type: undefined })
-  }
   return (
-    <Card title={words.title} about={words.about}>
-      <div className="toolbar card-toolbar">
-        <SearchField label={words.type} value={typed} onChange={(event) => setTyped(event.target.value)} />
-        <FilterSelect
-          label={words.anyStatus}
-          value={status}
-          options={Object.entries(words.status)}
-          onChange={(one) => change({ status: one })}
-        />
-      </div>
-      <List
-        query={query}
-        change={change}
-        empty={
-          filtered ? (
-            <Empty
-              icon="search"
-              title={words.none.title}
-              action={<Button onClick={clear}>{words.none.clear}</Button>}
-            >
-              {words.none.about}
-            </Empty>
-          ) : (
-            <Empty icon="send" title={words.empty.title}>
-              {words.empty.about}
-            </Empty>
-          )
-        }
-      >
-        {(deliveries) => (
-          <Table columns={words.columns}>
-            {deliveries.map((delivery) => (
-              <Row key={delivery.id} webhook={webhook} delivery={delivery} />
-            ))}
-          </Table>
-        )}
-      </List>
-    </Card>
+    <FilteredList
+      {...words}
+      card={words}
+      name="webhooks"
+      of={id}
+      empty={{ icon: 'send', ...words.empty }}
+      fields={[
+        { name: 'event_type', label: words.type },
+        { name: 'status', label: words.anyStatus, kind: 'choice', options: Object.entries(words.status) },
+      ]}
+      read={({ status, event_type, cursor }, signal) =>
+        call('GET /webhooks/{id}/deliveries/', {
+          path: { id },
+          query: { page_size: 25, status: status as Status | undefined, event_type, cursor },
+          signal,
+        })
+      }
+      poll={(rows) => rows.some(({ status }) => status === 'pending') && 2_000}
+      row={(delivery) => <Row webhook={webhook} delivery={delivery} />}
+    />
   )
 }
 

@@ -116,10 +116,5 @@ export const texts = {
       title: 'Nothing was sent yet',
       about: 'Send a test to see whether your receiver takes it.',
     },
-    none: {
-      title: 'Nothing matches',
-      about: 'No delivery has this type and state.',
-      clear: 'Clear the filters',
-    },
   },
 }

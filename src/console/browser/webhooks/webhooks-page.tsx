@@ -1,16 +1,13 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { CreatedWebhook } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Button } from '../parts/button.tsx'
-import { useFilters } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
-import { List, Table } from '../parts/list.tsx'
-import { Empty, Notice } from '../parts/notice.tsx'
-import { Card, Page } from '../parts/page.tsx'
+import { ListPage } from '../parts/list.tsx'
+import { Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
-import { useMay, useProfile } from '../session/session.ts'
+import { useMay } from '../session/session.ts'
 import { SecretDialog } from './secret-dialog.tsx'
 import { hostOf, StateBadge } from './state.tsx'
 import { texts } from './texts.ts'
@@ -18,78 +15,63 @@ import { useThrottled } from './use-throttled.ts'
 import { WebhookForm } from './webhook-form.tsx'
 
 export function WebhooksPage() {
-  const { id } = useProfile().current_tenant
   const may = useMay()
   const navigate = useNavigate()
-  const [{ cursor }, change] = useFilters()
   const [creating, setCreating] = useState(false)
   const [created, setCreated] = useState<CreatedWebhook | null>(null)
-  const query = useQuery({
-    queryKey: ['webhooks', id, cursor],
-    queryFn: ({ signal }) =>
-      call('GET /webhooks/', { query: { page_size: 25, ordering: '-created_at', cursor }, signal }),
-    placeholderData: (before) => before,
-  })
   const throttled = useThrottled()
   const create = may('webhook:create') && (
     <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
       {texts.create}
     </Button>
   )
+  const slowed = throttled && (
+    <Notice tone="warn" icon="clock" title={texts.throttled.title}>
+      <p>{texts.throttled.about}</p>
+    </Notice>
+  )
   return (
-    <Page title={texts.title} about={texts.about} actions={create}>
-      {throttled && (
-        <Notice tone="warn" icon="clock" title={texts.throttled.title}>
-          <p>{texts.throttled.about}</p>
-        </Notice>
+    <ListPage
+      {...texts}
+      name="webhooks"
+      actions={create}
+      head={slowed}
+      empty={{ icon: 'send', ...texts.empty }}
+      read={({ cursor }, signal) =>
+        call('GET /webhooks/', { query: { page_size: 25, ordering: '-created_at', cursor }, signal })
+      }
+      row={(webhook) => (
+        <tr>
+          <td className="wide-cell">
+            <Link className="row-button" to="/webhooks/$id" params={{ id: webhook.id }}>
+              <bdi>{webhook.url}</bdi>
+            </Link>
+            <bdi className="muted small block">{webhook.description}</bdi>
+          </td>
+          <td className="muted">
+            {webhook.event_types.length === 0 ? texts.all : texts.types(webhook.event_types.length)}
+          </td>
+          <td>
+            <StateBadge webhook={webhook} />
+          </td>
+          <td className="muted" data-title={texts.columns[3]}>
+            {webhook.last_success_at ? <Time at={webhook.last_success_at} /> : texts.never}
+          </td>
+          <td className="end">
+            <Link
+              className="button"
+              data-kind="quiet"
+              data-size="icon"
+              to="/webhooks/$id"
+              params={{ id: webhook.id }}
+              aria-label={texts.open(hostOf(webhook.url))}
+            >
+              <Icon name="arrow" />
+            </Link>
+          </td>
+        </tr>
       )}
-      <Card>
-        <List
-          query={query}
-          change={change}
-          empty={
-            <Empty icon="send" title={texts.empty.title}>
-              {texts.empty.about}
-            </Empty>
-          }
-        >
-          {(webhooks) => (
-            <Table columns={texts.columns}>
-              {webhooks.map((webhook) => (
-                <tr key={webhook.id}>
-                  <td className="wide-cell">
-                    <Link className="row-button" to="/webhooks/$id" params={{ id: webhook.id }}>
-                      <bdi>{webhook.url}</bdi>
-                    </Link>
-                    <bdi className="muted small block">{webhook.description}</bdi>
-                  </td>
-                  <td className="muted">
-                    {webhook.event_types.length === 0 ? texts.all : texts.types(webhook.event_types.length)}
-                  </td>
-                  <td>
-                    <StateBadge webhook={webhook} />
-                  </td>
-                  <td className="muted" data-title={texts.columns[3]}>
-                    {webhook.last_success_at ? <Time at={webhook.last_success_at} /> : texts.never}
-                  </td>
-                  <td className="end">
-                    <Link
-                      className="button"
-                      data-kind="quiet"
-                      data-size="icon"
-                      to="/webhooks/$id"
-                      params={{ id: webhook.id }}
-                      aria-label={texts.open(hostOf(webhook.url))}
-                    >
-                      <Icon name="arrow" />
-                    </Link>
-                  </td>
-                </tr>
-              ))}
-            </Table>
-          )}
-        </List>
-      </Card>
+    >
       {creating && <WebhookForm onClose={() => setCreating(false)} onCreated={setCreated} />}
       {created && (
         <SecretDialog
@@ -97,6 +79,6 @@ export function WebhooksPage() {
           onDone={() => void navigate({ to: '/webhooks/$id', params: { id: created.id } })}
         />
       )}
-    </Page>
+    </ListPage>
   )
 }
