@@ -118,7 +118,7 @@ export function buildApp(deps: Deps, readiness: Readiness): Koa {
   app.use(cors(config.CORS_ORIGINS))
   app.use(answerErrors(log))
   app.use(refuseInvalidRequests)
-  if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes)).use(consolePages(deps.publicUrl))
+  if (config.CONSOLE_ENABLED) app.use(consoleRoutes(path, routes)).use(consolePages(deps.publicUrl, config))
   app.use(dispatch(served))
   return app
 }

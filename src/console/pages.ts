@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Middleware } from 'koa'
+import type { Config } from '../config.ts'
 import { asset } from '../pages/asset.ts'
 import { notFound } from '../platform/errors.ts'
 
@@ -19,9 +20,14 @@ const policy =
 
 /**
  * The pages of the console: one document for every address, and the files that it loads, whose names contain a hash of
- * their content. `publicUrl` gives the prefix of the addresses. A request that is not a GET goes on.
+ * their content. `publicUrl` gives the prefix of the addresses; the settings, whether links to sign in are mailed. A request that is not a GET goes on.
  */
-export function consolePages(publicUrl: () => string): Middleware {
+export function consolePages(
+  publicUrl: () => string,
+  { MAGIC_LINK_ENABLED, EMAIL_LINK_MAGIC }: Pick<Config, 'MAGIC_LINK_ENABLED' | 'EMAIL_LINK_MAGIC'>,
+): Middleware {
+  // A link to a page of an application signs in there, not here.
+  const magicLink = MAGIC_LINK_ENABLED && EMAIL_LINK_MAGIC === undefined
   const files = new Map(
     (existsSync(folder) ? readdirSync(folder) : []).map((name) => [
       `/console/assets/${name}`,
@@ -43,12 +49,12 @@ export function consolePages(publicUrl: () => string): Middleware {
       'Cache-Control': 'no-store',
     })
     ctx.type = 'html'
-    ctx.body = html(prefix, index)
+    ctx.body = html(prefix, magicLink, index)
   }
 }
 
-const html = (prefix: string, { script, style, parts }: Index) => `<!doctype html>
-<html lang="en" data-prefix="${prefix}">
+const html = (prefix: string, magicLink: boolean, { script, style, parts }: Index) => `<!doctype html>
+<html lang="en" data-prefix="${prefix}" data-magic-link="${magicLink}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -93,6 +93,7 @@ async function plant(tally: Tally, service: Service): Promise<Planted> {
       '/approvals/': waiting,
       '/policies/': policy.id,
       '/webhooks/': webhook.id,
+      '/service-accounts/': (await expect(200, owner.get('/api/v1/service-accounts/'))).results[0].id,
       '/decisions/': (await expect(200, owner.get('/api/v1/decisions/'))).results[0].id,
     },
   }
@@ -142,7 +143,7 @@ async function inMails(tally: Tally, service: Service, owner: Client) {
 /** Every page of the router; new ones are included automatically. */
 async function pathsOf(ids: Record<string, string>): Promise<string[]> {
   const file = new URL('../../src/console/browser/router.tsx', import.meta.url)
-  const found = [...(await readFile(file, 'utf8')).matchAll(/^ +path: '(\/[^']*)'/gm)].map(
+  const found = [...(await readFile(file, 'utf8')).matchAll(/^ +in\w+\('(\/[^']*)'/gm)].map(
     ([, path]) => path!,
   )
   return found.map((path) => path.replace('$id', ids[path.replace('$id', '')] ?? '$id'))

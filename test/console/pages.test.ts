@@ -7,7 +7,7 @@ import { claimsOf, tokenIn } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
 import { changeRows, codeAt, enrol, requireMfa, startBeside } from '../identity/otp/authenticator.ts'
 import { originOf } from '../identity/passkeys/software-passkey.ts'
-import { assertSound, heading, openChromium, signIn } from './real-browser.ts'
+import { assertNarrow, assertSound, follow, heading, openChromium, signIn, visit } from './real-browser.ts'
 
 // The pages in a real browser.
 
@@ -16,18 +16,13 @@ const service = await sharedService(t)
 const { openPage, go } = await openChromium(t, service)
 
 const pages = [
-  ...[
-    '/account',
-    '/account/security',
-    '/account/sessions',
-    '/members',
-    '/invitations',
-    '/roles',
-    '/departments',
-  ],
-  ...['/', '/organisation', '/webhooks', '/events'],
-  ...['/audit', '/approvals', '/approvals?tab=all', '/nowhere'],
+  ...['/account', '/account/security', '/account/keys', '/account/sessions', '/members', '/invitations'],
+  ...['/departments', '/roles', '/organisation', '/service-accounts', '/webhooks', '/events'],
+  ...['/audit', '/approvals', '/'],
 ]
+
+/** Pages that together have all parts: looked at in the dark, too. */
+const dark = new Set(['/', '/account/security', '/members', '/audit', '/organisation'])
 
 t.test('the pages take at most 350 kB, and the first screen 150 kB, as they are sent', async (t) => {
   const folder = new URL('../../src/console/bundle/', import.meta.url)
@@ -71,26 +66,20 @@ t.test('a person signs in with an app, and the browser holds no secret', { skip 
 
 t.test('every page is sound, also at 360 px and in the dark', { skip }, async (t) => {
   const person = await service.signUp({ first_name: '<b>Ada</b>', last_name: 'Love\u202elace' })
-  const { page, faults, own } = await openPage(t)
-  await go(page, '/')
+  const { page, faults } = await openPage(t)
+  await go(page, '/nowhere')
   await signIn(page, person)
-  await heading(page, 'Overview').waitFor()
-  t.equal(await page.getByText('<b>Ada</b> Love').count(), 1, 'markup in a name is text')
+  await page.getByText('<b>Ada</b> Love').waitFor()
+  await assertSound(t, page, '/nowhere', { whole: true })
   for (const path of pages) {
-    await go(page, path)
-    await page.waitForLoadState('networkidle')
+    await follow(page, path)
     await assertSound(t, page, path)
+    await assertNarrow(t, page, path, { look: dark.has(path) })
   }
-  const { page: small } = await openPage(t, { context: own })
-  await small.setViewportSize({ width: 360, height: 740 })
-  await small.emulateMedia({ colorScheme: 'dark' })
-  for (const path of ['/', '/account', '/members', '/audit', '/events', '/organisation']) {
-    await go(small, path)
-    await assertSound(t, small, `${path} at 360 px`)
-  }
-  await small.getByRole('button', { name: 'Open the menu' }).click()
-  await small.getByRole('link', { name: 'Security' }).click()
-  await heading(small, 'Security').waitFor()
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.getByRole('button', { name: 'Open the menu' }).click()
+  await page.getByRole('link', { name: 'Security' }).click()
+  await heading(page, 'Security').waitFor()
   t.strictSame(faults, [])
 })
 
@@ -113,7 +102,7 @@ t.test(
     await page.goForward().catch(() => undefined)
     await heading(page, 'Sign in').waitFor()
     await signIn(other, person)
-    await heading(other, 'Sessions').waitFor()
+    await other.getByText('This session').waitFor()
     await person.post('/api/v1/auth/logout-all/')
     await other.getByRole('link', { name: 'Security' }).click()
     await other.getByText('Your session has ended').waitFor()
@@ -210,7 +199,7 @@ t.test(
     await admin.switchTo(owner.tenantId) // entered last, so that the sign-in leads there
     const policy = { name: 'Two agree', effect: 'require_approval', actions: ['member:delete'] }
     t.equal((await owner.post('/api/v1/policies/', policy)).status, 201)
-    const [asked, approving] = [await openPage(t), await openPage(t)]
+    const [asked, approving] = [await openPage(t), await openPage(t, { beside: true })]
     const { page } = asked
     await go(page, '/invitations')
     await signIn(page, admin)
@@ -242,7 +231,7 @@ t.test(
     await page.keyboard.press('Escape')
     await page.getByRole('cell', { name: `three.${process.pid}@example.com`, exact: true }).waitFor()
 
-    await go(page, '/members')
+    await follow(page, '/members')
     await page.getByLabel('Search by name or address').fill(member.email)
     const row = page.getByRole('row', { name: member.email })
     await page.waitForURL(/search=/) // the filter is in the address
@@ -272,11 +261,11 @@ t.test(
     await other.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
     await other.getByText('Agreed.').waitFor()
     await assertSound(t, other, 'a request')
-    await go(page, '/approvals?tab=all')
+    await visit(page, '/approvals?tab=all')
     await page.getByRole('link', { name: 'Delete member', exact: true }).click()
     await page.getByRole('button', { name: 'Carry it out' }).click()
     await page.getByText('Carried out').waitFor()
-    await go(page, `/audit?action=member:delete`)
+    await visit(page, '/audit?action=member:delete')
     await page.getByRole('button', { name: 'Member deleted' }).click()
     await page.getByRole('dialog').getByText('Changes').waitFor()
     t.strictSame(
@@ -344,6 +333,163 @@ t.test(
   },
 )
 
+t.test(
+  'a service account and a person get keys, which are shown once and work until they are replaced or revoked',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp()
+    const { page, faults } = await openPage(t)
+    const dialog = page.locator('.dialog')
+    const kept = page.getByRole('dialog', { name: 'Copy this key now' })
+    const statusOf = async (token: string) =>
+      (await service.call('GET', '/api/v1/users/me/', { token })).status
+    /** The key that the dialog shows, which then closes. */
+    const take = async () => {
+      await kept.waitFor()
+      const [key] = /bwk_[0-9A-Za-z]{71}/.exec(await kept.innerText())!
+      await kept.getByRole('button', { name: 'I have kept it' }).click()
+      await kept.waitFor({ state: 'detached' })
+      t.notOk((await page.content()).includes(key), 'the key is shown once')
+      t.equal(await statusOf(key), 200, 'the key works')
+      return key
+    }
+    const choose = async (name: string, item: string) => {
+      await page
+        .getByRole('button', { name: `Actions for ${name}` })
+        .first()
+        .click()
+      await page.getByRole('menuitem', { name: item }).click()
+    }
+    await go(page, '/service-accounts')
+    await signIn(page, owner)
+    await page.getByText('No service account yet').waitFor()
+    await page.getByRole('button', { name: 'New service account' }).first().click()
+    await dialog.getByLabel('Name').fill('nightly <i>report</i>')
+    await dialog.getByLabel('auditor').check()
+    await assertSound(t, page, 'a new service account')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await heading(page, 'nightly <i>report</i>').waitFor()
+
+    service.advance(11 * 60_000)
+    await page.getByRole('button', { name: 'New key' }).click()
+    await dialog.getByLabel('Name').fill('Server 1')
+    await dialog.getByLabel('Only these').check()
+    await dialog.getByRole('button', { name: 'Make the key' }).click()
+    await dialog.getByText('Name at least one permission').waitFor()
+    await dialog.getByLabel('Permissions', { exact: true }).fill('member:list,')
+    await assertSound(t, page, 'a new key')
+    await dialog.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByRole('dialog', { name: 'Confirm that it is you' }).waitFor()
+    await page.getByLabel('Your password').fill(owner.password)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await kept.waitFor()
+    await page.keyboard.press('Escape')
+    await assertSound(t, page, 'a key, which only its button closes')
+    const first = await take()
+    const { body: account } = await service.call('GET', '/api/v1/users/me/', { token: first })
+    t.strictSame(account.permissions, ['member:list'])
+    await choose('Server 1', 'Replace')
+    await dialog.getByLabel('The present key works for another').selectOption('It ends at once')
+    await dialog.getByRole('button', { name: 'Make the new key' }).click()
+    await page.getByLabel('Your password').fill(owner.password)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    const second = await take()
+    t.equal(await statusOf(first), 401)
+    await assertSound(t, page, 'a service account')
+    await assertNarrow(t, page, 'a service account', { look: true })
+    await choose('Server 1', 'Revoke')
+    await dialog.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('The key is revoked').waitFor()
+    t.equal(await statusOf(second), 401)
+    await page.getByRole('button', { name: 'Actions', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Disable' }).click()
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await page.getByText('This account is disabled').waitFor()
+    await page.getByRole('button', { name: 'Actions', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No service account yet').waitFor()
+
+    await follow(page, '/account/keys')
+    await page.getByRole('button', { name: 'New key' }).click()
+    await dialog.getByLabel('Name').fill('My script')
+    await dialog.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByLabel('Your password').fill(owner.password)
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    const own = await take()
+    await choose('My script', 'Revoke')
+    await dialog.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('No key yet').waitFor()
+    t.equal(await statusOf(own), 401)
+    t.strictSame(
+      faults.filter((text) => !/40[14]/.test(text)),
+      [],
+    )
+  },
+)
+
+t.test(
+  'an owner sets the manager of a member, then acts as the member, under a banner on each page, until they end it',
+  { skip },
+  async (t) => {
+    const owner = await service.signUp({ first_name: 'Olga' })
+    const { secret } = await enrol(service, owner)
+    const member = await colleague(service, owner)
+    service.advance(60_000)
+    const { page, faults } = await openPage(t)
+    const dialog = page.locator('.dialog')
+    const row = page.getByRole('row', { name: member.email })
+    await go(page, '/members')
+    await signIn(page, owner)
+    await page.getByLabel('Code').fill(codeAt(secret, service.now()))
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await row.getByRole('button', { name: /Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'Change roles' }).click()
+    const manager = dialog.getByRole('combobox', { name: 'Manager' })
+    await manager.fill('stranger@example.com')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('No member has this address').waitFor()
+    await manager.fill(owner.email.toUpperCase())
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The member is changed').waitFor()
+    await page
+      .getByRole('row', { name: owner.email })
+      .getByRole('button', { name: /Actions/ })
+      .click()
+    await page.getByRole('menuitem', { name: 'See who reports' }).click()
+    await page.getByText('1 in all').waitFor()
+    await page.getByText('Reports to Olga').waitFor()
+
+    await row.getByRole('button', { name: /Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'Act as' }).click()
+    await dialog.getByLabel('Reason').fill('short')
+    await dialog.getByRole('button', { name: 'Begin' }).click()
+    await dialog.locator('.field-fault').waitFor()
+    await dialog.getByLabel('Reason').fill('Ticket 4711: the list is empty')
+    await dialog.getByRole('button', { name: 'Begin' }).click()
+    const banner = page.getByText('You act as')
+    await banner.waitFor()
+    t.equal(
+      await page.locator('.side a[href="/console/audit"]').count(),
+      0,
+      'what only the owner sees is gone',
+    )
+    await follow(page, '/account')
+    await banner.waitFor()
+    await assertSound(t, page, 'acting as a member')
+    await assertNarrow(t, page, 'acting as a member')
+    await page.reload()
+    await banner.waitFor()
+    await page.getByRole('button', { name: 'Be yourself again' }).click()
+    await page.locator('.side a[href="/console/audit"]').waitFor()
+    t.equal(await banner.count(), 0)
+    t.strictSame(
+      faults.filter((text) => !/40[013]/.test(text)),
+      [],
+    )
+  },
+)
+
 t.test('a mailed link leads to the console, and a dead one says what to do', { skip }, async (t) => {
   const person = await service.signUp()
   await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: person.email } })
@@ -361,6 +507,33 @@ t.test('a mailed link leads to the console, and a dead one says what to do', { s
   await page.getByText('choose “Forgot password?”').waitFor()
   await assertSound(t, page, 'a dead link')
 })
+
+t.test(
+  'where links to sign in are mailed, one signs in the console of the browser that asked, in all tabs',
+  { skip },
+  async (t) => {
+    const person = await service.signUp()
+    const beside = await startBeside(t, service, { MAGIC_LINK_ENABLED: 'true' })
+    const { page, own, faults } = await openPage(t)
+    await go(page, '/account')
+    t.equal(await page.getByRole('button', { name: 'Mail me a link' }).count(), 0, 'only where they are on')
+    await go(page, '/account/security', beside)
+    await page.getByLabel('E-mail address').fill(person.email)
+    await page.getByRole('button', { name: 'Mail me a link' }).click()
+    t.equal(await page.getByLabel('E-mail address').inputValue(), person.email)
+    await assertSound(t, page, 'a link to sign in')
+    await page.getByRole('button', { name: 'Send the link' }).click()
+    await heading(page, 'Look into your mailbox').waitFor()
+    const token = tokenIn(await service.mailTo(person.email, 'log in'))
+    const { page: mailed } = await openPage(t, { context: own })
+    await mailed.goto(`${beside}/log-in?token=${token}`)
+    await mailed.getByRole('button', { name: 'Log in' }).click()
+    await mailed.waitForURL(/\/console\//)
+    await heading(page, 'Security').waitFor()
+    t.notMatch(await page.evaluate('JSON.stringify([localStorage, sessionStorage])'), /eyJ|console-link/)
+    t.strictSame(faults, [])
+  },
+)
 
 t.test('a person adds a passkey, and signs in with it without a password', { skip }, async (t) => {
   const person = await service.signUp()

@@ -6,22 +6,38 @@ import { chromiumPath } from '../helpers/chromium.ts'
 import type { Service } from '../helpers/service.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const rules = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
+const all = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']
+const ofLook = ['color-contrast', 'target-size']
 
-/** A real browser for the tests of a file. Without Chromium it opens nothing: the tests are skipped. */
+/**
+ * A real browser for the tests of a file. Without Chromium it opens nothing: the tests are skipped. The tests use one
+ * context, one after the other, because its cache spares each the loading and compiling of the pages.
+ */
 export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) {
   const args = ['--no-sandbox', '--disable-dev-shm-usage']
   const browser = chromiumPath ? await chromium.launch({ executablePath: chromiumPath, args }) : null
+  const newContext = async (width = 1280) =>
+    browser!.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce' })
+  const shared = browser ? await newContext() : null
   t.teardown(() => browser?.close())
 
-  /** A page whose faults fail the test: what the console logs, a policy refuses, or a script throws. */
+  /**
+   * A page whose faults fail the test: what the console logs, a policy refuses, or a script throws. It is signed out,
+   * unless `context` is that of another page. `beside` gives it a context of its own, beside the other pages of a test.
+   */
   async function openPage(
     t: Pick<Test, 'teardown'>,
-    { context, width = 1280 }: { context?: BrowserContext; width?: number } = {},
+    {
+      context,
+      beside = false,
+      width = 1280,
+    }: { context?: BrowserContext; beside?: boolean; width?: number } = {},
   ) {
-    const own = context ?? (await browser!.newContext({ viewport: { width, height: 800 } }))
-    if (!context) t.teardown(() => own.close())
+    const own = context ?? (beside ? await newContext(width) : shared!)
+    if (!context && !beside) await own.clearCookies()
     const page = await own.newPage()
+    t.teardown(() => (beside ? own.close() : page.close()))
+    if (width !== 1280) await page.setViewportSize({ width, height: 800 })
     page.setDefaultTimeout(20_000)
     const faults: string[] = []
     page.on(
@@ -45,18 +61,72 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** What axe finds, and whether the page is wider than the window. */
-export async function assertSound(t: Test, page: Page, name: string) {
-  await page.evaluate(axe)
-  const found = await page.evaluate(async (values) => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
-    const { violations } = await (globalThis as any).axe.run({ runOnly: values })
-    return violations.map((one: { id: string; nodes: { target: string[] }[] }) =>
-      [one.id, ...one.nodes.map(({ target }) => target.join(' '))].join(' '),
-    )
-  }, rules)
+/** Goes to a page by its link in the navigation, which loads no document. */
+export async function follow(page: Page, path: string) {
+  await page.locator(`.side a[href="/console${path}"]`).first().click()
+  await page.waitForURL((url) => url.pathname === `/console${path}`)
+  await page.locator('.page h1').first().waitFor()
+  await page.locator('.ghost').first().waitFor({ state: 'detached' })
+}
+
+/** Goes to an address within the pages that are loaded. */
+export async function visit(page: Page, path: string) {
+  await page.evaluate(`history.pushState({}, '', ${JSON.stringify(`/console${path}`)})`)
+  await page.locator('.page h1').first().waitFor()
+}
+
+// Colours move for some frames after a change: those that a child inherits after those of its parent.
+const settled = `(async () => {
+  for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame)
+})()`
+
+interface Found {
+  violations: { id: string; nodes: { target: string[] }[] }[]
+}
+
+/**
+ * What axe finds, and whether the page is wider than the window. An open dialog is looked at alone; the navigation, which
+ * all pages share, only with `whole`; with `look`, only what the width and the colours change.
+ */
+export async function assertSound(
+  t: Test,
+  page: Page,
+  name: string,
+  { whole = false, look = false }: { whole?: boolean; look?: boolean } = {},
+) {
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
+  await page.evaluate(settled)
+  const inDialog = (await page.locator('.dialog[data-open]').count()) > 0
+  const found = await page.evaluate(
+    async ({ values, context }) => {
+      // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
+      const { violations } = (await (globalThis as any).axe.run(context, { runOnly: values })) as Found
+      return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => target.join(' '))].join(' '))
+    },
+    {
+      values: look ? ofLook : all,
+      context: inDialog ? { include: [['.dialog[data-open]']] } : { exclude: whole ? [] : [['.side']] },
+    },
+  )
   t.strictSame(found, [], `axe: ${name}`)
+  await assertWidth(t, page, name)
+}
+
+const assertWidth = async (t: Test, page: Page, name: string) =>
   t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `width: ${name}`)
+
+/**
+ * At 360 px: whether the page is wider than the window; with `look`, in the dark, what axe finds. The page has its width
+ * and colours again afterwards.
+ */
+export async function assertNarrow(t: Test, page: Page, name: string, { look = false } = {}) {
+  const before = page.viewportSize()!
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.emulateMedia({ colorScheme: look ? 'dark' : 'light' })
+  if (look) await assertSound(t, page, `${name} at 360 px`, { look })
+  else await assertWidth(t, page, `${name} at 360 px`)
+  await page.setViewportSize(before)
+  await page.emulateMedia({ colorScheme: 'light' })
 }
 
 export const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })

@@ -1,12 +1,17 @@
 import t from 'tap'
+import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { noChromium } from '../helpers/chromium.ts'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
-import { assertSound, heading, openChromium, signIn } from './real-browser.ts'
+import { startBeside } from '../identity/otp/authenticator.ts'
+import { assertSound, follow, heading, openChromium, signIn, visit } from './real-browser.ts'
 
 // The pages for authors of policies and for auditors, in a real browser.
 
 const skip = noChromium
+const opa = await resolveOpa({ install: process.env.CI === 'true', print: () => undefined }).catch(
+  (error: Error) => error,
+)
 const service = await sharedService(t)
 const { openPage, go } = await openChromium(t, service)
 
@@ -54,7 +59,7 @@ t.test(
     const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
     const denied = await owner.post(departments, { name: 'Secret service' })
     t.equal(denied.status, 403, 'what was written before the 429 is in force')
-    await go(page, '/decisions?effect=deny')
+    await visit(page, '/decisions?effect=deny')
     await page.getByRole('link', { name: 'Create department', exact: true }).first().click()
     await page.getByText('A policy of the tenant forbids this').waitFor()
     await page.getByText('"Secret service"').waitFor()
@@ -73,7 +78,7 @@ t.test(
     // Another person changes it in between: what is typed is not lost, and does not overwrite theirs.
     const { body: list } = await owner.get('/api/v1/policies/')
     const [{ id }] = list.results
-    await go(page, `/policies/${id}?tab=tests`)
+    await visit(page, `/policies/${id}?tab=tests`)
     await page.getByRole('button', { name: 'Run all' }).click()
     await page.getByText('The test passed').waitFor()
     await page.getByRole('button', { name: 'Document' }).click()
@@ -92,15 +97,72 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
     await page.getByText('Version 2 is restored').waitFor()
 
-    await go(page, '/access?ask=subjects&action=role:create')
+    await visit(page, '/access?ask=subjects&action=role:create')
     await page.getByRole('button', { name: 'Search', exact: true }).click()
     await page.getByRole('listitem').getByText(owner.email).waitFor()
     await assertSound(t, page, 'a search')
-    await go(page, '/access?type=department')
+    await visit(page, '/access?type=department')
     await page.getByRole('button', { name: 'Search', exact: true }).click()
     await page.getByRole('listitem').filter({ hasText: 'department:list' }).getByText('Allowed').waitFor()
     t.strictSame(
       faults.filter((text) => !/4(00|12|22|29)/.test(text)),
+      [],
+    )
+  },
+)
+
+t.test(
+  'a module in Rego is written with its faults at their lines, decides, and is switched off and on',
+  { skip: skip || (opa instanceof Error && opa.message) },
+  async (t) => {
+    const owner = await service.signUp()
+    const { page, faults } = await openPage(t)
+    await go(page, '/policies/new', await startBeside(t, service, { OPA_PATH: String(opa) }))
+    await signIn(page, owner)
+    await page.getByRole('button', { name: 'Compute in Rego' }).click()
+    const editor = page.getByRole('textbox', { name: 'The module in Rego' })
+    await editor.click()
+    await page.getByText('No faults').waitFor()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.insertText('deny contains nothing if {')
+    await page.getByText(/^Line 6, column/).waitFor()
+    await assertSound(t, page, 'a fault in a module')
+    await page.keyboard.press('Control+a')
+    await page.keyboard.insertText(
+      'package policy\n\ndeny contains "It is too long." if count(input.resource.name) > 10\n',
+    )
+    await page.getByRole('button', { name: 'Form' }).click()
+    await page.getByText('The module in Rego decides').waitFor()
+    await page.getByLabel('Name', { exact: true }).fill('Short names')
+    for (const action of ['member:create', 'member:update'])
+      await page.getByRole('button', { name: `Remove ${action}` }).click()
+    await page.getByLabel('Actions').fill('department:create,')
+    await page.getByText('No faults').waitFor()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await heading(page, 'Short names').waitFor()
+    const departments = `/api/v1/tenants/${owner.tenantId}/departments/`
+    const create = (name: string) => owner.post(departments, { name })
+    t.equal((await create('A name that is too long')).status, 403)
+    t.equal((await create('Short')).status, 201)
+    await page.getByRole('button', { name: 'Module' }).click()
+    await editor.click()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.insertText('# Twelve letters are fine.')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Version 2', { exact: true }).waitFor()
+    await follow(page, '/policies')
+    await page.getByText('Rego', { exact: true }).waitFor()
+    for (const [item, status] of [
+      ['Turn off', 201],
+      ['Turn on', 403],
+    ] as const) {
+      await page.getByRole('button', { name: 'Actions for Short names' }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+      await page.getByText(item === 'Turn off' ? 'The policy is off' : 'The policy is on').waitFor()
+      t.equal((await create(`Another long name ${status}`)).status, status)
+    }
+    t.strictSame(
+      faults.filter((text) => !/4(00|22)/.test(text)),
       [],
     )
   },
@@ -132,7 +194,7 @@ t.test(
     const { body: department } = await owner.post(`${tenant}/departments/`, { name: 'Sales' })
     const change = { name: 'Sales and service' }
     const { body: asked } = await admin.patch(`${tenant}/departments/${department.id}/`, change)
-    await go(page, `/approvals/${asked.approval_request.id}`)
+    await visit(page, `/approvals/${asked.approval_request.id}`)
     await page.getByText('"name": "Sales and service"').waitFor()
     await page.getByText('"name": "Sales"', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Two agree' }).waitFor()
@@ -165,10 +227,10 @@ t.test(
     await assertSound(t, page, 'a policy at 360 px')
     await page.getByRole('button', { name: 'Shadow mode' }).click()
     await page.getByText('Nothing recorded yet').waitFor()
-    await go(page, '/policies?mode=shadow')
+    await visit(page, '/policies?mode=shadow')
     await page.getByRole('link', { name: 'Owners read' }).waitFor()
     await assertSound(t, page, 'policies at 360 px')
-    await go(page, `/playground?policy=${stored.id}`)
+    await visit(page, `/playground?policy=${stored.id}`)
     await page.getByLabel('With these roles').fill('member')
     await page.getByText('Allowed').first().waitFor()
     await assertSound(t, page, 'the playground at 360 px')
@@ -176,12 +238,12 @@ t.test(
     await page.getByRole('button', { name: 'Copy a link' }).click()
     await page.waitForURL(/#d=/)
     const link = page.url()
-    await go(page, '/attributes')
+    await visit(page, '/attributes')
     await page.getByText('environment.hour').waitFor()
     await assertSound(t, page, 'attributes')
     await page.goto(link)
     t.equal(await page.getByLabel('With these roles').inputValue(), 'member', 'the link carries the question')
-    await go(page, '/decisions')
+    await visit(page, '/decisions')
     await assertSound(t, page, 'decisions')
     t.strictSame(faults, [])
   },

@@ -14,8 +14,12 @@ class Refusal extends Error {
 }
 
 /** Gives the body of the answer. Throws a Refusal. */
-async function post(path, body, bearer) {
-  const headers = { 'Content-Type': 'application/json', ...(bearer && { Authorization: `Bearer ${bearer}` }) }
+async function post(path, body, bearer, more) {
+  const headers = {
+    'Content-Type': 'application/json',
+    ...more,
+    ...(bearer && { Authorization: `Bearer ${bearer}` }),
+  }
   const response = await fetch(path, { method: 'POST', headers, body: body && JSON.stringify(body) })
   const answer = await response.json().catch(() => ({}))
   if (!response.ok) throw new Refusal(response.status, answer.detail, answer.code)
@@ -28,10 +32,28 @@ const fieldsOf = (form) => Object.fromEntries(new FormData(form))
 const useToken = (form) => () => post(form.dataset.post, { ...fieldsOf(form), token })
 
 /**
+ * Signs in to the console, if it asked for the link in this browser: the answer sets its cookie, and its tabs follow.
+ * Gives false if it did not ask.
+ */
+async function signInToConsole() {
+  const nonce = localStorage.getItem('bailiwick-console-link')
+  if (!nonce) return false
+  localStorage.removeItem('bailiwick-console-link')
+  // Relative, because the service can stand below a path of its host.
+  await post('console/api/auth/magic-link/confirm/', { token, nonce }, undefined, {
+    'X-Bailiwick-Console': '1',
+  })
+  new BroadcastChannel('bailiwick').postMessage('changed')
+  location.replace('console/')
+  return true
+}
+
+/**
  * Posts the token with the nonce that a page of this origin stored when it asked for the link, and hands the answer to
  * that page: docs/how-to/log-in-by-mail.md.
  */
 const useAskedToken = (form) => async () => {
+  if (await signInToConsole()) return
   const nonce = localStorage.getItem('bailiwick-magic-link')
   if (!nonce) throw new Refusal(0, 'Open this link in the browser in which you asked for it.')
   const answer = await post(form.dataset.post, { token, nonce })

@@ -29,11 +29,39 @@ export function onSessionProblem(listener: Listener): () => void {
 
 const sessionCodes = new Set(['not_authenticated', 'session_revoked', 'token_not_valid', 'otp_required'])
 
+let changes = 0
+const watchers = new Set<() => void>()
+
+/** How many changes the service is making for this page. */
+export const changesUnderWay = () => changes
+
+export function onChangesUnderWay(watcher: () => void): () => void {
+  watchers.add(watcher)
+  return () => void watchers.delete(watcher)
+}
+
+function count(step: 1 | -1): void {
+  changes += step
+  for (const watcher of watchers) watcher()
+}
+
+type Sent = { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal }
+
 /** One request below `/console/`. Throws {@link Problem}. */
-export async function request(
+export async function request(method: string, path: string, sent: Sent = {}) {
+  if (method === 'GET') return ask(method, path, sent)
+  count(1)
+  try {
+    return await ask(method, path, sent)
+  } finally {
+    count(-1)
+  }
+}
+
+async function ask(
   method: string,
   path: string,
-  { body, headers, signal }: { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {},
+  { body, headers, signal }: Sent,
 ): Promise<{ body: unknown; etag: string | null }> {
   const answer = await fetch(`${prefix}/console${path}`, {
     method,

@@ -6,11 +6,13 @@ import { call, request as send } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge, Button } from '../parts/button.tsx'
+import { Cancelled, confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Empty, Failed, Ghosts, Notice } from '../parts/notice.tsx'
 import { Card, Page } from '../parts/page.tsx'
+import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { say, sayFault } from '../parts/toasts.tsx'
 import { useMay, useProfile } from '../session/session.ts'
 import { useSwitch } from '../session/switch-organisation.tsx'
@@ -75,10 +77,27 @@ function Elsewhere({ tenant }: { tenant: { id: string; name: string } }) {
   )
 }
 
+/** Repeats the call that was approved. Gives the key or secret of its answer, which the service does not show again. */
+async function carriedOut({ id, context }: ApprovalRequest): Promise<string | null> {
+  const { method, path, body } = context
+  const { body: answer } = await confirmed(
+    (current_password) =>
+      send(method, path.replace(/^\/api\/v1\//, '/api/'), {
+        ...(method !== 'DELETE' && {
+          body: current_password === undefined ? body : { ...(body as object), current_password },
+        }),
+        headers: { 'Approval-Request': id },
+      }),
+    { takesPassword: /\/keys\//.test(path) },
+  )
+  const { key, secret } = (answer ?? {}) as { key?: string; secret?: string }
+  return (/\/keys\//.test(path) ? key : secret) ?? null
+}
+
 type Act = 'approve' | 'reject' | 'cancel'
 
 function Request({ request, back }: { request: ApprovalRequest; back: React.ReactNode }) {
-  const { id, status, action, context } = request
+  const { id, status, action } = request
   const client = useQueryClient()
   const may = useMay()
   const { id: me } = useProfile()
@@ -90,16 +109,17 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
     reject: (comment) => call('POST /approval-requests/{id}/reject/', { path: { id }, body: { comment } }),
     cancel: () => call('POST /approval-requests/{id}/cancel/', { path: { id }, body: {} }),
   }
+  const [busy, setBusy] = useState(false)
+  const [secret, setSecret] = useState<string | null>(null)
   const carryOut = async () => {
+    setBusy(true)
     try {
-      await send(context.method, context.path.replace(/^\/api\/v1\//, '/api/'), {
-        ...(context.method !== 'DELETE' && { body: context.body }),
-        headers: { 'Approval-Request': id },
-      })
+      setSecret(await carriedOut(request))
       say(words.ran)
     } catch (error) {
-      sayFault(error)
+      if (!(error instanceof Cancelled)) sayFault(error)
     }
+    setBusy(false)
     await reload()
   }
   const titles = { approve: words.approveTitle, reject: words.rejectTitle, cancel: words.cancelTitle }
@@ -117,7 +137,7 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
         <Notice tone="good" icon="check">
           <div className="line">
             <p>{words.runAbout}</p>
-            <Button kind="primary" onClick={() => void carryOut()}>
+            <Button kind="primary" busy={busy} onClick={() => void carryOut()}>
               {words.run}
             </Button>
           </div>
@@ -160,6 +180,7 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
           <Change request={request} />
         </div>
       </Card>
+      {secret && <SecretDialog {...words.secret} secret={secret} onDone={() => setSecret(null)} />}
       {asked && (
         <FormDialog
           open

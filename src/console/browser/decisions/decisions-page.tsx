@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { Decision } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asRequest } from '../audit/in-words.ts'
+import { UserName } from '../members/user-name.tsx'
 import { dayRange } from '../parts/filters.ts'
 import { Icon } from '../parts/icon.tsx'
 import { ListPage } from '../parts/list.tsx'
@@ -24,7 +25,7 @@ export function DecisionsPage() {
         { name: 'resource_type', label: texts.resourceType, kind: 'text' },
         { name: 'from', label: texts.from, kind: 'day' },
         { name: 'to', label: texts.to, kind: 'day' },
-        { name: 'subject_id', label: texts.subject, kind: 'set' },
+        { name: 'subject_id', label: texts.subject, kind: 'set', show: (id) => <UserName id={id} /> },
       ]}
       read={({ from, to, ...asked }, signal) =>
         call('GET /decisions/', {

@@ -13,18 +13,41 @@ export interface Remark {
 
 export const setRemarks = StateEffect.define<readonly Remark[]>()
 
-const colourOf = (state: EditorState): DecorationSet => {
-  const { tokens } = readJson(state.doc.toString())
-  const marks = tokens.map(({ kind, from, to }) => Decoration.mark({ class: `json-${kind}` }).range(from, to))
-  return Decoration.set(marks)
+interface Token {
+  kind: string
+  from: number
+  to: number
 }
 
+const coloured = (tokensOf: (text: string) => readonly Token[]) => {
+  const colourOf = (state: EditorState): DecorationSet =>
+    Decoration.set(
+      tokensOf(state.doc.toString()).map(({ kind, from, to }) =>
+        Decoration.mark({ class: `json-${kind}` }).range(from, to),
+      ),
+    )
+  return StateField.define<DecorationSet>({
+    create: colourOf,
+    update: (set, { docChanged, state }) => (docChanged ? colourOf(state) : set),
+    provide: (field) => EditorView.decorations.from(field),
+  })
+}
+
+const regoWords =
+  /(#.*)|("(?:[^"\\\n]|\\.)*"?|`[^`]*`?)|\b(\d[\d.]*)\b|\b(package|import|as|default|if|else|contains|some|every|in|not|with|true|false|null)\b/g
+const kinds = ['mark', 'string', 'number', 'name']
+
+/** The comments, texts, numbers and keywords of a module. */
+const regoTokens = (text: string): Token[] =>
+  [...text.matchAll(regoWords)].map(({ index, 0: word, ...groups }) => ({
+    kind: kinds.find((_, group) => (groups as Record<number, string>)[group + 1] !== undefined) ?? 'word',
+    from: index,
+    to: index + word.length,
+  }))
+
 /** Names, texts and numbers in their colours. */
-export const colours = StateField.define<DecorationSet>({
-  create: colourOf,
-  update: (set, { docChanged, state }) => (docChanged ? colourOf(state) : set),
-  provide: (field) => EditorView.decorations.from(field),
-})
+export const colours = coloured((text) => readJson(text).tokens)
+export const regoColours = coloured(regoTokens)
 
 class RemarkBelow extends WidgetType {
   remark: Remark
@@ -47,10 +70,9 @@ class RemarkBelow extends WidgetType {
 }
 
 function decorated(state: EditorState, list: readonly Remark[]): DecorationSet {
-  const json = readJson(state.doc.toString())
   const ranges: Range<Decoration>[] = []
   for (const remark of list) {
-    const { from, to } = remark.range ?? placeOf(json, remark.pointer)
+    const { from, to } = remark.range ?? placeOf(readJson(state.doc.toString()), remark.pointer)
     const line = state.doc.lineAt(Math.min(from, state.doc.length))
     const end = Math.min(to, line.to)
     if (end > from) ranges.push(Decoration.mark({ class: `marked ${remark.tone}` }).range(from, end))

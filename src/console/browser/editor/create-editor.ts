@@ -1,11 +1,13 @@
 import { EditorSelection, EditorState } from '@codemirror/state'
 import { EditorView, keymap, lineNumbers } from '@codemirror/view'
-import { colours, type Remark, remarks, setRemarks } from './appearance.ts'
+import { colours, type Remark, regoColours, remarks, setRemarks } from './appearance.ts'
 import { type Complete, completion } from './completion.ts'
 import { history } from './history.ts'
 import { plainInput } from './plain-input.ts'
 import { placeOf, readJson } from './read-json.ts'
 import { theme } from './theme.ts'
+
+export type Language = 'json' | 'rego'
 
 interface Asked {
   shadow: ShadowRoot
@@ -13,13 +15,14 @@ interface Asked {
   label: string
   listLabel: string
   isReadOnly: boolean
+  language: Language
   onChange: (text: string) => void
   complete: () => Complete | undefined
 }
 
-/** An editor of JSON in a shadow root: there, CodeMirror uses style sheets that the policy of the page allows. */
+/** An editor of JSON or Rego in a shadow root: there, CodeMirror uses style sheets that the policy of the page allows. */
 export function createEditor(asked: Asked) {
-  const { shadow, label, listLabel, doc, isReadOnly, onChange, complete } = asked
+  const { shadow, label, listLabel, doc, isReadOnly, language, onChange, complete } = asked
   const { keys, extension } = history()
   const view = new EditorView({
     root: shadow,
@@ -36,12 +39,12 @@ export function createEditor(asked: Asked) {
           spellcheck: 'false',
           ...(isReadOnly && { 'aria-readonly': 'true' }),
         }),
-        colours,
+        language === 'json' ? colours : regoColours,
         remarks,
         extension,
         plainInput,
         isReadOnly ? [] : completion(complete, listLabel),
-        keymap.of([{ key: 'Enter', run: breakLine }, ...keys]),
+        keymap.of([{ key: 'Enter', run: breakLine }, { key: 'Mod-a', run: selectAll }, ...keys]),
         EditorView.updateListener.of(({ docChanged, state }) => docChanged && onChange(state.doc.toString())),
       ],
     }),
@@ -57,9 +60,9 @@ export function createEditor(asked: Asked) {
       view.dispatch({ selection: { anchor, head } })
       view.focus()
     },
-    /** Puts the cursor to a value. */
-    goTo(pointer: string) {
-      const { from } = placeOf(readJson(view.state.doc.toString()), pointer)
+    /** Puts the cursor to the place of a remark. */
+    goTo({ pointer, range }: Remark) {
+      const { from } = range ?? placeOf(readJson(view.state.doc.toString()), pointer)
       view.dispatch({
         selection: { anchor: from },
         effects: EditorView.scrollIntoView(from, { y: 'center' }),
@@ -71,6 +74,12 @@ export function createEditor(asked: Asked) {
 }
 
 export type Editor = ReturnType<typeof createEditor>
+
+/** The browser's own selection stops at a remark below a line. */
+function selectAll({ state, dispatch }: EditorView): boolean {
+  dispatch(state.update({ selection: { anchor: 0, head: state.doc.length } }))
+  return true
+}
 
 /** A new line with the indentation of the one before, deeper after an opening bracket. */
 function breakLine({ state, dispatch }: EditorView): boolean {

@@ -23,7 +23,7 @@ export const areas: { title: string; links: AreaLink[] }[] = [
     links: [
       { to: '/members', label: texts.nav.members, icon: 'people', needs: 'member:list' },
       { to: '/invitations', label: texts.nav.invitations, icon: 'mail', needs: 'invitation:list' },
-      { to: '/roles', label: texts.nav.roles, icon: 'key', needs: 'role:list' },
+      { to: '/roles', label: texts.nav.roles, icon: 'badge', needs: 'role:list' },
       { to: '/departments', label: texts.nav.departments, icon: 'tree', needs: 'department:list' },
     ],
   },
@@ -47,6 +47,7 @@ export const areas: { title: string; links: AreaLink[] }[] = [
   {
     title: texts.nav.applications,
     links: [
+      { to: '/service-accounts', label: texts.nav.accounts, icon: 'robot', needs: 'service_account:list' },
       { to: '/webhooks', label: texts.nav.webhooks, icon: 'send', needs: 'webhook:list' },
       { to: '/events', label: texts.nav.events, icon: 'pulse', needs: 'event:list' },
     ],
@@ -56,6 +57,7 @@ export const areas: { title: string; links: AreaLink[] }[] = [
     links: [
       { to: '/account', label: texts.nav.profile, icon: 'person' },
       { to: '/account/security', label: texts.nav.security, icon: 'shield' },
+      { to: '/account/keys', label: texts.nav.keys, icon: 'key' },
       { to: '/account/sessions', label: texts.nav.sessions, icon: 'laptop' },
     ],
   },

@@ -10,6 +10,7 @@ import { AccountMenu } from './account-menu.tsx'
 import { ActingBanner } from './acting-banner.tsx'
 import { areas } from './areas.ts'
 import { OrganisationSwitcher } from './organisation-switcher.tsx'
+import { Progress } from './progress.tsx'
 import { texts } from './texts.ts'
 
 /** What was begun in one organisation ends with a switch, also one in another tab: everything but messages is new. */
@@ -19,6 +20,7 @@ export function Frame() {
     <>
       <Pages key={`${here.id} ${id}`} />
       <Toasts />
+      <Progress />
     </>
   )
 }

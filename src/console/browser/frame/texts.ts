@@ -1,6 +1,7 @@
 export const texts = {
   skip: 'Skip to the content',
   navigation: 'Main',
+  working: 'The service works on your change',
   openMenu: 'Open the menu',
   organisations: 'Organisations',
   newOrganisation: 'New organisation',
@@ -28,6 +29,7 @@ export const texts = {
     approvals: 'Approvals',
     audit: 'Audit log',
     applications: 'Applications',
+    accounts: 'Service accounts',
     webhooks: 'Webhooks',
     events: 'Events',
     organisation: 'Organisation',
@@ -35,6 +37,7 @@ export const texts = {
     settings: 'Settings',
     profile: 'Profile',
     security: 'Security',
+    keys: 'API keys',
     sessions: 'Sessions',
   },
   acting: {

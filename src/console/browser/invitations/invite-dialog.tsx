@@ -32,6 +32,7 @@ export function InviteDialog({
   const [text, setText] = useState('')
   const [refused, setRefused] = useState<[string, string][]>([])
   const { emails, wrong } = readAddresses(text)
+  const [done, setDone] = useState<number | null>(null)
   const close = () => {
     setText('')
     setRefused([])
@@ -47,10 +48,13 @@ export function InviteDialog({
       message: textOf(form, 'message'),
     }
     const faults: [string, string][] = []
-    for (const email of emails)
+    for (const [index, email] of emails.entries()) {
+      setDone(index)
       await call('POST /tenants/{id}/invitations/', { path: { id }, body: { email, ...shared } }).catch(
         (error) => faults.push([email, asProblem(error).message]),
       )
+    }
+    setDone(null)
     await client.invalidateQueries({ queryKey: ['invitations'] })
     if (emails.length > faults.length) say(words.done(emails.length - faults.length))
     setRefused(faults)
@@ -63,7 +67,7 @@ export function InviteDialog({
       onClose={close}
       title={words.title}
       about={words.about}
-      go={words.go(emails.length)}
+      go={done === null ? words.go(emails.length) : texts.csv.going(done, emails.length)}
       submit={invite}
     >
       {(problem) => (

@@ -2,20 +2,19 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Department, Member, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { ifUnchanged } from '../api/if-unchanged.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { SelectField, TextField } from '../parts/field.tsx'
+import { TextField } from '../parts/field.tsx'
+import { useFilters } from '../parts/filters.ts'
 import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
-import { Fault } from '../parts/notice.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { renewSession, sessionQuery, useMay, useProfile } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
+import { EditMember } from './edit-member.tsx'
 import { nameOfMember } from './name-of-member.ts'
 import { PermissionsDialog } from './permissions-dialog.tsx'
-import { RoleChoice } from './role-choice.tsx'
 import { texts } from './texts.ts'
 
 type Final = 'suspend' | 'sessions' | 'remove'
@@ -35,6 +34,7 @@ export function MemberActions({
   const may = useMay()
   const { id: me, current_tenant: tenant } = useProfile()
   const [asked, setAsked] = useState<Asked>(null)
+  const [, show] = useFilters()
   const path = { id: tenant.id, mid: member.id }
   const name = nameOfMember(member)
   const own = member.user_id === me
@@ -74,6 +74,12 @@ export function MemberActions({
             </MenuItem>
             <MenuItem icon="key" onClick={() => setAsked('permissions')}>
               {texts.seePermissions}
+            </MenuItem>
+            <MenuItem
+              icon="people"
+              onClick={() => show({ manager_id: member.user_id ?? '', search: undefined, role: undefined })}
+            >
+              {texts.reports}
             </MenuItem>
             <MenuItem icon="logout" onClick={() => setAsked('sessions')}>
               {texts.endSessions}
@@ -137,44 +143,7 @@ export function MemberActions({
           submit={() => change(acts[final], asking[final].done)}
         />
       )}
-      <FormDialog
-        open={asked === 'edit'}
-        onClose={close}
-        title={texts.editing.title}
-        about={<bdi>{name}</bdi>}
-        go={texts.editing.go}
-        submit={(form) => {
-          const body = {
-            roles: form.getAll('roles').map(String),
-            department_id: textOf(form, 'department') || null,
-          }
-          const save = (headers: Record<string, string>) =>
-            call('PATCH /tenants/{id}/members/{mid}/', { path, body, headers })
-          return change(
-            () => ifUnchanged('GET /tenants/{id}/members/{mid}/', path, member, save),
-            texts.editing.done,
-          )
-        }}
-      >
-        {(problem) => (
-          <>
-            {problem && problem.fields.size > 0 && <Fault problem={problem} />}
-            <RoleChoice label={texts.editing.roles} roles={roles} chosen={member.roles} />
-            <SelectField
-              label={texts.editing.department}
-              name="department"
-              defaultValue={member.department_id ?? ''}
-            >
-              <option value="">{texts.noDepartment}</option>
-              {departments.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </SelectField>
-          </>
-        )}
-      </FormDialog>
+      {asked === 'edit' && <EditMember {...{ member, roles, departments, change }} onClose={close} />}
     </>
   )
 }

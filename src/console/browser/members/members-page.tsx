@@ -9,6 +9,7 @@ import { useMay, useProfile } from '../session/session.ts'
 import { MemberActions } from './member-actions.tsx'
 import { useDepartments, useRoles } from './queries.ts'
 import { texts } from './texts.ts'
+import { UserName } from './user-name.tsx'
 
 export function MembersPage() {
   const { id: me, current_tenant: tenant } = useProfile()
@@ -37,6 +38,12 @@ export function MembersPage() {
           options: roles.map(({ name }) => [name, name]),
         },
         { name: 'status', label: texts.anyStatus, kind: 'choice', options: Object.entries(texts.status) },
+        {
+          name: 'manager_id',
+          label: texts.reportsTo,
+          kind: 'set',
+          show: (id) => <UserName id={id} />,
+        },
       ]}
       read={(filters, signal) =>
         call('GET /tenants/{id}/members/', {

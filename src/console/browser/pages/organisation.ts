@@ -1,3 +1,11 @@
+// The pages of administrators, and of the account of each person.
+
+export { ProfilePage } from '../account/account-page.tsx'
+export { KeysPage } from '../account/keys-page.tsx'
+export { SecurityPage } from '../account/security-page.tsx'
+export { SessionsPage } from '../account/sessions-page.tsx'
+export { AccountPage } from '../accounts/account-page.tsx'
+export { AccountsPage } from '../accounts/accounts-page.tsx'
 export { ApprovalsPage } from '../approvals/approvals-page.tsx'
 export { RequestPage } from '../approvals/request-page.tsx'
 export { AuditPage } from '../audit/audit-page.tsx'

@@ -1,5 +1,5 @@
 import * as Base from 'base-ui/dialog'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { asProblem, type Problem } from '../api/problem.ts'
 import { Button } from './button.tsx'
 import { Fault } from './notice.tsx'
@@ -59,6 +59,11 @@ export function FormDialog({
 }) {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<Problem | null>(null)
+  const form = useRef<HTMLFormElement>(null)
+  // The faulty field may be below the part of the form that is in view.
+  useEffect(() => {
+    if (problem) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+  }, [problem])
   const close = () => {
     setProblem(null)
     onClose()
@@ -80,7 +85,7 @@ export function FormDialog({
   const inFields = problem !== null && problem.fields.size > 0
   return (
     <Dialog {...{ open, title, about, wide }} onClose={close}>
-      <form onSubmit={send} noValidate>
+      <form ref={form} onSubmit={send} noValidate>
         <div className="dialog-body">
           {!inFields && <Fault problem={problem} />}
           {children?.(problem)}

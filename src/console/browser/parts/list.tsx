@@ -36,7 +36,7 @@ interface Filtered<T> extends Rows<T> {
   /** Milliseconds after which the rows are read again. */
   poll?: (rows: T[]) => number | false
   /** The list is in a card of its page, with this head. */
-  card?: { title: string; about: string }
+  card?: { title: string; about: string; actions?: ReactNode }
 }
 
 /** A list with its filters, which are in the address, and the way to other pages. */
@@ -126,7 +126,7 @@ export function List<T, R = T>({
   const [earlier, later] = [cursorOf(previous), cursorOf(next)]
   return (
     <>
-      <Table columns={columns}>
+      <Table columns={columns} isOld={query.isPlaceholderData}>
         {arrange(results).map((one, index) => (
           <Fragment key={(one as { id?: string }).id ?? index}>{row(one)}</Fragment>
         ))}
@@ -151,9 +151,18 @@ export function List<T, R = T>({
 }
 
 /** A table that becomes a list of cards on small screens. The last column is for actions. */
-export function Table({ columns, children }: { columns: string[]; children: ReactNode }) {
+export function Table({
+  columns,
+  isOld = false,
+  children,
+}: {
+  columns: string[]
+  /** Other rows are being read. */
+  isOld?: boolean
+  children: ReactNode
+}) {
   return (
-    <div className="table-box">
+    <div className="table-box" aria-busy={isOld} data-stale={isOld || undefined}>
       <table className="table">
         <thead>
           <tr>

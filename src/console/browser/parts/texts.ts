@@ -9,6 +9,8 @@ export const texts = {
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
+  messages: 'Messages',
+  kept: 'I have kept it',
   actions: 'Actions',
   none: 'Nothing matches',
   noneAbout: 'Change the filters, or clear them.',

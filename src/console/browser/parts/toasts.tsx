@@ -1,42 +1,84 @@
-import * as Toast from 'base-ui/toast'
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { createPortal } from 'react-dom'
 import { asProblem } from '../api/problem.ts'
 import { Icon } from './icon.tsx'
 import { texts } from './texts.ts'
 
-const manager = Toast.createToastManager()
+interface Toast {
+  key: number
+  title: string
+  about: string | undefined
+  isFault: boolean
+}
+
+let toasts: readonly Toast[] = []
+let last = 0
+const listeners = new Set<() => void>()
+const maxShown = 3
+
+function set(next: readonly Toast[]): void {
+  toasts = next
+  for (const listener of listeners) listener()
+}
+
+const add = (title: string, about: string | undefined, isFault: boolean) =>
+  set([{ key: ++last, title, about, isFault }, ...toasts].slice(0, maxShown))
 
 /** Says that something was done. */
-export const say = (title: string, description?: string) =>
-  void manager.add({ title, description, type: 'done' })
+export const say = (title: string, about?: string) => add(title, about, false)
 
 /** Says why something could not be done, where no form can show it. */
-export const sayFault = (error: unknown) =>
-  void manager.add({ title: asProblem(error).message, type: 'fault', timeout: 10_000, priority: 'high' })
+export const sayFault = (error: unknown) => add(asProblem(error).message, undefined, true)
 
+/** Where messages appear, for some seconds. Beside the pages, so that a dialog neither hides them nor closes for a click. */
 export function Toasts() {
-  return (
-    <Toast.Provider toastManager={manager} timeout={5_000}>
-      <Toast.Portal>
-        <Toast.Viewport className="toasts">
-          <List />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
+  const shown = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    () => toasts,
+  )
+  return createPortal(
+    <section className="toasts" aria-label={texts.messages} aria-live="polite">
+      {shown.map((toast) => (
+        <Shown key={toast.key} toast={toast} />
+      ))}
+    </section>,
+    document.body,
   )
 }
 
-function List() {
-  const { toasts } = Toast.useToastManager()
-  return toasts.map((toast) => (
-    <Toast.Root key={toast.id} toast={toast} className="toast">
-      <Icon name={toast.type === 'fault' ? 'alert' : 'check'} />
+/** It stays while the pointer or the focus is on it. */
+function Shown({ toast: { key, title, about, isFault } }: { toast: Toast }) {
+  const [isHeld, setHeld] = useState(false)
+  const close = () => set(toasts.filter((one) => one.key !== key))
+  useEffect(() => {
+    if (isHeld) return
+    const timer = setTimeout(() => set(toasts.filter((one) => one.key !== key)), isFault ? 10_000 : 5_000)
+    return () => clearTimeout(timer)
+  }, [key, isFault, isHeld])
+  const held = {
+    onPointerEnter: () => setHeld(true),
+    onPointerLeave: () => setHeld(false),
+    onFocus: () => setHeld(true),
+    onBlur: () => setHeld(false),
+  }
+  return (
+    <div
+      className="toast"
+      data-type={isFault ? 'fault' : undefined}
+      role={isFault ? 'alert' : undefined}
+      {...held}
+    >
+      <Icon name={isFault ? 'alert' : 'check'} />
       <div>
-        <Toast.Title className="toast-title" render={<p />} />
-        <Toast.Description className="muted small" />
+        <p className="toast-title">{title}</p>
+        {about && <p className="muted small">{about}</p>}
       </div>
-      <Toast.Close className="toast-close" aria-label={texts.close}>
+      <button type="button" className="toast-close" aria-label={texts.close} onClick={close}>
         <Icon name="close" size={14} />
-      </Toast.Close>
-    </Toast.Root>
-  ))
+      </button>
+    </div>
+  )
 }

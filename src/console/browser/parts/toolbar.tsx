@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { SearchField } from './field.tsx'
 import type { Filters } from './filters.ts'
 import { Icon } from './icon.tsx'
@@ -10,7 +10,7 @@ export type Filter = { name: string; label: string } & (
   /** Each value with its text. Without a value, all match. */
   | { kind: 'choice'; options: readonly (readonly [value: string, text: string])[] }
   /** A value that another page set: it is shown while it is set, and can be removed. */
-  | { kind: 'set' }
+  | { kind: 'set'; show: (value: string) => ReactNode }
 )
 
 /** The filters of a list. They follow the address, also where something else than their field changed it. */
@@ -77,7 +77,7 @@ function Field({ field, value, apply }: Applied) {
   if (field.kind === 'set')
     return value ? (
       <span className="token">
-        {label} <code>{value.slice(-12)}</code>
+        {label} {field.show(value)}
         <button type="button" aria-label={texts.removeValue(label)} onClick={() => apply(undefined)}>
           <Icon name="close" size={12} />
         </button>

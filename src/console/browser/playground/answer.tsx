@@ -5,7 +5,14 @@ import { texts } from './texts.ts'
 
 /** The decision, why, and the condition with the values that it was compared with. */
 export function Answer({ answer }: { answer: PolicyTestAnswer }) {
-  const { effect, applies, reasons = [], missing_attributes: missing = [], obligations = [] } = answer
+  const {
+    effect,
+    applies,
+    reasons = [],
+    missing_attributes: missing = [],
+    obligations = [],
+    messages = [],
+  } = answer
   const trace = answer.trace as TraceNode | null
   return (
     <div className="answer stack" aria-live="polite">
@@ -24,10 +31,23 @@ export function Answer({ answer }: { answer: PolicyTestAnswer }) {
           </ul>
         </section>
       )}
-      <section>
-        <h3>{texts.condition}</h3>
-        {trace ? <ConditionTree node={trace} /> : <p className="muted">{texts.noCondition}</p>}
-      </section>
+      {messages.length > 0 ? (
+        <section>
+          <h3>{texts.messages}</h3>
+          <ul className="plain-list">
+            {messages.map((message) => (
+              <li key={message}>{message}</li>
+            ))}
+          </ul>
+        </section>
+      ) : (
+        (trace || applies) && (
+          <section>
+            <h3>{texts.condition}</h3>
+            {trace ? <ConditionTree node={trace} /> : <p className="muted">{texts.noCondition}</p>}
+          </section>
+        )
+      )}
       {missing.length > 0 && (
         <p className="muted">
           {texts.missing}{' '}

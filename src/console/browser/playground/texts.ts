@@ -19,6 +19,7 @@ export const texts = {
   appliesNot: 'The policy does not apply.',
   reasons: 'Why',
   condition: 'Its condition',
+  messages: 'What its module says',
   noCondition: 'The policy has no condition: it always applies to those it is about.',
   missing: 'The question lacks values that the condition reads. Missing values deny, and do not allow:',
   obligations: 'What the answer requires',

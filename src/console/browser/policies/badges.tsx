@@ -28,8 +28,9 @@ export function EffectBadge({
 }
 
 /** Whether a policy decides: enforced, only recorded, or off. */
-export function StateBadge({ policy }: { policy: Pick<Policy, 'is_active' | 'mode'> }) {
+export function StateBadge({ policy }: { policy: Pick<Policy, 'is_active' | 'mode' | 'module_off_at'> }) {
   if (!policy.is_active) return <Badge>{texts.off}</Badge>
+  if (policy.module_off_at) return <Badge tone="danger">{texts.moduleOff}</Badge>
   return policy.mode === 'shadow' ? (
     <Badge tone="warn">{texts.modes.shadow}</Badge>
   ) : (

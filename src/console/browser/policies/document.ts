@@ -10,11 +10,13 @@ export type Document = Record<string, unknown>
 const members: [name: string, standard: unknown][] = [
   ['name', undefined],
   ['description', ''],
+  ['kind', 'json'],
   ['effect', undefined],
   ['actions', undefined],
   ['resource_types', []],
   ['subjects', {}],
   ['conditions', null],
+  ['module', null],
   ['approval', {}],
   ['obligations', []],
   ['mode', 'enforce'],
@@ -75,6 +77,8 @@ export function withMember(document: Document, name: string, value: unknown): Do
   const kept = order.filter((one) => one in changed && !(one === name && same(value, standard)))
   return Object.fromEntries(kept.map((one) => [one, changed[one]]))
 }
+
+export const isRego = (document: Document | null): boolean => document?.kind === 'rego'
 
 export const newDocument: Document = { name: '', effect: 'deny', actions: [] }
 

@@ -35,6 +35,18 @@ const documents: Record<keyof typeof words.names, Document> = {
     subjects: { roles: ['member'] },
     obligations: [{ type: 'mask_fields', properties: { fields: ['email'] } }],
   },
+  rego: {
+    name: 'At most 3 roles for a member',
+    kind: 'rego',
+    effect: 'deny',
+    actions: ['member:create', 'member:update'],
+    module: `package policy
+
+deny contains "A member has at most 3 roles." if {
+\tcount(input.resource.roles) > 3
+}
+`,
+  },
 }
 
 /** Where a new policy can begin. */

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Policy } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
+import { Badge } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
@@ -42,14 +43,17 @@ export function PoliciesPage() {
 }
 
 function Row({ policy, onChanged }: { policy: Policy; onChanged: () => void }) {
-  const { id, name, description, effect, actions, managed_by, updated_at } = policy
+  const { id, name, kind, description, effect, actions, managed_by, updated_at } = policy
   const [first = '', ...others] = actions
   return (
     <tr>
       <td>
-        <Link className="row-button" to="/policies/$id" params={{ id }}>
-          <bdi>{name}</bdi>
-        </Link>
+        <span className="line">
+          <Link className="row-button" to="/policies/$id" params={{ id }}>
+            <bdi>{name}</bdi>
+          </Link>
+          {kind === 'rego' && <Badge>{texts.rego}</Badge>}
+        </span>
         <bdi className="muted small block clip">{managed_by ? texts.managed(managed_by) : description}</bdi>
       </td>
       <td>

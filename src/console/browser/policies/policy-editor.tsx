@@ -1,11 +1,11 @@
 import { type ReactNode, useRef, useState } from 'react'
-import { JsonEditor, type Remark } from '../editor/json-editor.tsx'
+import { CodeEditor, type Remark } from '../editor/code-editor.tsx'
 import { Spinner } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Card } from '../parts/page.tsx'
 import { Segments } from '../parts/segments.tsx'
-import { documentIn, newDocument, textOf } from './document.ts'
+import { documentIn, isRego, newDocument, textOf } from './document.ts'
 import { PolicyForm } from './policy-form.tsx'
 import { type Checked, useCheck } from './remarks.ts'
 import { texts } from './texts.ts'
@@ -13,7 +13,7 @@ import { useVocabulary } from './vocabulary.ts'
 import { completePolicy } from './words.ts'
 
 const { editor: words } = texts
-type View = keyof typeof words.views
+type View = keyof typeof words.moduleViews
 
 /** A policy as text and as a form: two views of one document. Checks it while the keyboard rests. */
 export function PolicyEditor({
@@ -32,36 +32,61 @@ export function PolicyEditor({
   onChange: (text: string) => void
   foot?: ReactNode
 }) {
-  const [view, setView] = useState<View>('text')
+  const document = documentIn(text)
+  const hasModule = isRego(document)
+  const [chosen, setView] = useState<View>('module')
+  const view = chosen === 'module' && !hasModule ? 'text' : chosen
   const known = useVocabulary()
-  const goTo = useRef<(pointer: string) => void>(() => undefined)
+  const goTo = useRef<(remark: Remark) => void>(() => undefined)
   const { state, remarks } = useCheck(text, id)
   const shown = useStable([
     ...remarks,
     ...more.filter(({ detail }) => !remarks.some((one) => one.detail === detail)),
   ])
-  const document = documentIn(text)
+  const module = String(document?.module ?? '')
+  const moduleRemarks = useStable(inModule(shown, module))
   // A document that is not begun has faults that its author knows of.
   const isBlank = id === null && text === textOf(newDocument)
   return (
     <Card>
       <div className="card-bar">
-        <Segments label={words.view} options={words.views} value={view} onChange={setView} />
-        {view === 'text' && !isReadOnly && <span className="muted small editor-hint">{words.hint}</span>}
+        <Segments
+          label={words.view}
+          options={(hasModule ? words.moduleViews : words.views) as typeof words.moduleViews}
+          value={view}
+          onChange={setView}
+        />
+        {view !== 'form' && !isReadOnly && (
+          <span className="muted small editor-hint">{view === 'text' ? words.hint : words.moduleHint}</span>
+        )}
         {!isBlank && (
           <Status
             state={isReadOnly ? 'valid' : state}
             count={remarks.length}
             onClick={() => {
-              setView('text')
-              const [first] = remarks
-              if (first) goTo.current(first.pointer)
+              const [first] = view === 'module' ? moduleRemarks : remarks
+              if (view === 'form' || !first) setView('text')
+              if (first) goTo.current(first)
             }}
           />
         )}
       </div>
-      {view === 'text' ? (
-        <JsonEditor
+      {view === 'module' ? (
+        <CodeEditor
+          key="module"
+          language="rego"
+          label={words.module}
+          text={module}
+          onChange={(next) => onChange(textOf({ ...document, module: next }))}
+          remarks={moduleRemarks}
+          isReadOnly={isReadOnly}
+          onReady={(go) => {
+            goTo.current = go
+          }}
+        />
+      ) : view === 'text' ? (
+        <CodeEditor
+          key="text"
           label={words.label}
           text={text}
           onChange={onChange}
@@ -91,6 +116,23 @@ export function PolicyEditor({
 }
 
 const none: readonly Remark[] = []
+
+/** The remarks about a module, each at the line and column, or at the value, that it names. */
+const inModule = (remarks: readonly Remark[], module: string): Remark[] =>
+  remarks
+    .filter(({ pointer }) => pointer === '/module')
+    .map((remark) => {
+      const from = placeIn(module, remark.detail)
+      const word = /^[\w.]*/.exec(module.slice(from))?.[0].length ?? 0
+      return { ...remark, range: { from, to: from + Math.max(word, 1) } }
+    })
+
+function placeIn(module: string, detail: string): number {
+  const [, line, column] = /^Line (\d+), column (\d+)/.exec(detail) ?? []
+  if (line === undefined) return Math.max(0, module.indexOf(/input(\.\w+)+/.exec(detail)?.[0] ?? 'package'))
+  const start = module.split('\n', Number(line) - 1).reduce((sum, { length }) => sum + length + 1, 0)
+  return Math.min(start + Number(column) - 1, module.length)
+}
 
 /** The same list as long as it says the same. */
 function useStable(list: readonly Remark[]): readonly Remark[] {

@@ -1,8 +1,8 @@
-import type { Remark } from '../editor/json-editor.tsx'
+import type { Remark } from '../editor/code-editor.tsx'
 import { SelectField, TextArea, TextField } from '../parts/field.tsx'
 import { TokenField } from '../parts/token-field.tsx'
 import { ConditionPart } from './condition-part.tsx'
-import { type Document, listOf, objectOf, withMember } from './document.ts'
+import { type Document, isRego, listOf, objectOf, withMember } from './document.ts'
 import { Approval, EffectChoice, Part } from './form-parts.tsx'
 import { JsonField } from './json-field.tsx'
 import { texts } from './texts.ts'
@@ -94,14 +94,18 @@ export function PolicyForm({ document, onChange, known, remarks, isReadOnly }: S
         />
       </Part>
       <Part title={words.when} about={words.whenAbout}>
-        <ConditionPart
-          value={document.conditions ?? null}
-          pointer="/conditions"
-          level={1}
-          known={known}
-          fault={fault}
-          onChange={(conditions) => set('conditions', conditions ?? null)}
-        />
+        {isRego(document) ? (
+          <p className="muted">{words.moduleDecides}</p>
+        ) : (
+          <ConditionPart
+            value={document.conditions ?? null}
+            pointer="/conditions"
+            level={1}
+            known={known}
+            fault={fault}
+            onChange={(conditions) => set('conditions', conditions ?? null)}
+          />
+        )}
       </Part>
       {document.effect === 'require_approval' && (
         <Approval

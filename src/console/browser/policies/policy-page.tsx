@@ -103,6 +103,11 @@ function Loaded({ policy, etag }: { policy: Policy; etag: string | null }) {
           <p>{remark}</p>
         </Notice>
       )}
+      {policy.module_off_at && (
+        <Notice tone="danger" title={words.moduleOff.title}>
+          <p>{words.moduleOff.about}</p>
+        </Notice>
+      )}
       <nav className="tabs" aria-label={name}>
         {(Object.keys(words.tabs) as Tab[]).map((one) => (
           <button

@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { call } from '../api/client.ts'
 import { asProblem, type Problem } from '../api/problem.ts'
-import type { Remark } from '../editor/json-editor.tsx'
+import type { Remark } from '../editor/code-editor.tsx'
 import { readJson } from '../editor/read-json.ts'
 import { useMay } from '../session/session.ts'
-import { bodyOf, documentIn } from './document.ts'
+import { bodyOf, documentIn, isRego } from './document.ts'
 import { texts } from './texts.ts'
 
 interface Fault {
@@ -45,7 +45,8 @@ export function useRested<T>(value: T, ms = 500): T {
 /** What is wrong with a document: it is no JSON, or the service would refuse it. Asks while the keyboard rests. */
 export function useCheck(text: string, id: string | null): { state: Checked; remarks: readonly Remark[] } {
   const may = useMay()
-  const rested = useRested(text)
+  // A module is compiled for each check.
+  const rested = useRested(text, isRego(documentIn(text)) ? 1_500 : 500)
   const document = documentIn(rested)
   const query = useQuery({
     queryKey: ['check', id, rested],

@@ -13,6 +13,8 @@ export const texts = {
   modes: { enforce: 'Enforced', shadow: 'Shadow mode' },
   states: { true: 'Active', false: 'Off' },
   off: 'Off',
+  rego: 'Rego',
+  moduleOff: 'Module off',
   enforced: 'Enforced',
   managed: (application: string) => `From ${application}`,
   more: (count: number) => `+ ${count}`,
@@ -42,10 +44,18 @@ export const texts = {
     tabs: { document: 'Document', tests: 'Tests', shadow: 'Shadow mode', versions: 'Versions' },
     managed: (application: string) =>
       `The application ${application} gives every organisation this policy. You can read and try it.`,
+    moduleOff: {
+      title: 'The service switched its module off',
+      about:
+        'It took longer than 5 ms ten times in a minute. Until the policy has a new version, everything that it is about is denied. Make the module faster and save it, or switch the policy off.',
+    },
     readOnly: 'You can read and try this policy. Your roles do not let you change it.',
   },
   editor: {
     views: { text: 'JSON', form: 'Form' },
+    moduleViews: { module: 'Module', text: 'JSON', form: 'Form' },
+    module: 'The module in Rego',
+    moduleHint: 'Rego: package policy',
     view: 'Show as',
     label: 'The policy as JSON',
     hint: 'Ctrl-Space suggests what fits',
@@ -79,17 +89,20 @@ export const texts = {
       fourEyes: 'Ask for an approval',
       own: 'Allow on own objects',
       mask: 'Hide a field',
+      rego: 'Compute in Rego',
     },
   },
   /** What each member of a document is, for suggestions and the form. */
   members: {
     name: 'What people call it',
     description: 'What it is for',
+    kind: 'With conditions, or with a module in Rego',
     effect: 'What it does when it applies',
     actions: 'What it is about',
     resource_types: 'Only for these types of object',
     subjects: 'Only for these people',
     conditions: 'Only when this is true',
+    module: 'What decides, in Rego',
     approval: 'Who has to agree',
     obligations: 'What else an answer requires',
     mode: 'Enforce it, or only record what it would do',
@@ -130,6 +143,7 @@ export const texts = {
     people: 'Ids of people',
     when: 'When it applies',
     whenAbout: 'Always, unless there is a condition.',
+    moduleDecides: 'The module in Rego decides. Change it under Module.',
     addCondition: 'Add a condition',
     addComparison: 'Comparison',
     addGroup: 'Group',
@@ -198,7 +212,7 @@ export const texts = {
   },
   tests: {
     about:
-      'Questions with the answer that you expect. They are kept in this browser; copy them as JSON for your repository, or share them in a playground link.',
+      'Questions with the answer that you expect. The service keeps the policy and its versions, not these tests: they are in this browser, for you alone. Copy them as JSON to keep them in your repository.',
     columns: ['Name', 'Who', 'Does', 'On', 'Expected', 'Result'],
     empty: 'No tests yet',
     emptyAbout: 'Write down what has to stay allowed and what has to stay denied. Run them before you save.',

@@ -13,6 +13,7 @@ const names: { at: RegExp; names: Names }[] = [
     names: {
       name: '"‸"',
       description: '"‸"',
+      kind: '"‸"',
       effect: '"‸"',
       actions: '["‸"]',
       resource_types: '["‸"]',

@@ -32,7 +32,7 @@ export function RolesPage() {
     <ListPage
       {...texts}
       name="roles"
-      empty={{ icon: 'key', ...texts.empty }}
+      empty={{ icon: 'badge', ...texts.empty }}
       actions={
         may('role:create') && (
           <Button kind="primary" icon="plus" onClick={() => setEditing('new')}>

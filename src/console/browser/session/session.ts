@@ -1,4 +1,5 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import type { Profile } from '../../../client/api-types.ts'
 import { onSessionProblem, request } from '../api/client.ts'
 
@@ -27,8 +28,11 @@ export const sessionQuery = queryOptions({
 /** The profile of the person who is signed in. For pages inside the frame only. */
 export function useProfile(): Profile {
   const { data } = useQuery(sessionQuery)
-  if (!data?.user) throw new Error('There is no session')
-  return data.user
+  // A page can be drawn once more between the end of the session and the sign-in that takes its place.
+  const last = useRef(data?.user)
+  if (data?.user) last.current = data.user
+  if (!last.current) throw new Error('There is no session')
+  return last.current
 }
 
 /** Whether the person's roles hold a permission. The service decides; this only hides what it would refuse. */

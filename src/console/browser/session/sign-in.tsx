@@ -6,6 +6,7 @@ import { PasswordField, TextField } from '../parts/field.tsx'
 import { Fault, Notice } from '../parts/notice.tsx'
 import { Forgot } from './forgot.tsx'
 import { Gate } from './gate.tsx'
+import { canMailLinks, MailedLink } from './mailed-link.tsx'
 import { canUsePasskeys, usePasskey } from './passkey.ts'
 import { Register } from './register.tsx'
 import { SecondFactor } from './second-factor.tsx'
@@ -13,7 +14,7 @@ import { type Method, renewSession, type Session } from './session.ts'
 import { texts } from './texts.ts'
 import { textOf, useSubmit } from './use-submit.ts'
 
-type Step = 'password' | 'forgot' | 'register'
+type Step = 'password' | 'forgot' | 'register' | 'link'
 
 /** Everything between a visitor and a session. The address stays, so that they continue where they wanted to go. */
 export function SignIn({ session }: { session: Session }) {
@@ -43,12 +44,14 @@ export function SignIn({ session }: { session: Session }) {
 
   if (methods) return <SecondFactor methods={methods} onOther={() => void other()} />
   if (step === 'forgot') return <Forgot email={email} onBack={() => setStep('password')} />
+  if (step === 'link') return <MailedLink email={email} onBack={() => setStep('password')} />
   if (step === 'register') return <Register signIn={signIn} onBack={() => setStep('password')} />
   return (
     <Password
       {...{ email, setEmail, signIn, signInWithPasskey }}
       ended={session.ended === true}
       onForgot={() => setStep('forgot')}
+      onLink={() => setStep('link')}
       onRegister={() => setStep('register')}
     />
   )
@@ -61,6 +64,7 @@ function Password({
   signIn,
   signInWithPasskey,
   onForgot,
+  onLink,
   onRegister,
 }: {
   email: string
@@ -69,6 +73,7 @@ function Password({
   signIn: (body: { email: string; password: string }) => Promise<void>
   signInWithPasskey: () => Promise<void>
   onForgot: () => void
+  onLink: () => void
   onRegister: () => void
 }) {
   const { title, about, password, forgot, go, register } = texts.signIn
@@ -111,12 +116,19 @@ function Password({
           {go}
         </Button>
       </form>
-      {canUsePasskeys() && (
+      {(canUsePasskeys() || canMailLinks()) && (
         <form onSubmit={byPasskey.onSubmit}>
           <p className="or">{texts.signIn.or}</p>
-          <Button type="submit" icon="key" wide busy={byPasskey.busy}>
-            {texts.signIn.passkey}
-          </Button>
+          {canUsePasskeys() && (
+            <Button type="submit" icon="key" wide busy={byPasskey.busy}>
+              {texts.signIn.passkey}
+            </Button>
+          )}
+          {canMailLinks() && (
+            <Button icon="mail" wide onClick={onLink}>
+              {texts.signIn.mailedLink}
+            </Button>
+          )}
         </form>
       )}
       <p className="quiet-links">

@@ -5,6 +5,7 @@ export const texts = {
     ended: 'Your session has ended. Sign in again to go on where you were.',
     passkey: 'Sign in with a passkey',
     or: 'or',
+    mailedLink: 'Mail me a link to sign in',
     email: 'E-mail address',
     password: 'Password',
     forgot: 'Forgot password?',
@@ -49,8 +50,16 @@ export const texts = {
     sent: 'Look into your mailbox',
     sentAbout: (email: string) =>
       `If ${email} has an account, a link to choose a new password is on its way.`,
-    back: 'Back to sign-in',
   },
+  mailedLink: {
+    title: 'Sign in by a mail',
+    about: 'We mail you a link that signs you in, in this browser, once.',
+    go: 'Send the link',
+    sent: 'Look into your mailbox',
+    sentAbout: (email: string) =>
+      `If ${email} has an account, a link is on its way. Open it in this browser within 15 minutes.`,
+  },
+  back: 'Back to sign-in',
   register: {
     title: 'Create an account',
     about: 'You get an organisation of your own, and can join others by invitation.',

@@ -66,8 +66,6 @@ export const texts = {
     title: 'Keep this secret now',
     about: 'It is not shown again. Your receiver checks with it that a request comes from this service.',
     until: 'The previous secret also signs until',
-    label: 'Signing secret',
-    done: 'I have kept it',
   },
   facts: {
     address: 'Address',

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Webhook } from '../../../client/api-types.ts'
+import type { RotatedSecret, Webhook } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { approvable } from '../parts/approvable.ts'
@@ -10,10 +10,11 @@ import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
+import { SecretDialog } from '../parts/secret-dialog.tsx'
+import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { useMay } from '../session/session.ts'
 import { textOf } from '../session/use-submit.ts'
-import { SecretDialog, type Shown } from './secret-dialog.tsx'
 import { hostOf } from './state.tsx'
 import { texts } from './texts.ts'
 import { WebhookForm } from './webhook-form.tsx'
@@ -26,7 +27,7 @@ export function useWebhookActions(webhook: Webhook) {
   const navigate = useNavigate()
   const may = useMay()
   const [asked, setAsked] = useState<Asked>(null)
-  const [shown, setShown] = useState<Shown | null>(null)
+  const [shown, setShown] = useState<RotatedSecret | null>(null)
   const path = { id: webhook.id }
   const host = hostOf(webhook.url)
   const act = async (run: () => Promise<unknown>, done: string) => {
@@ -113,7 +114,13 @@ export function useWebhookActions(webhook: Webhook) {
           )}
         </FormDialog>
       )}
-      {shown && <SecretDialog shown={shown} onDone={() => setShown(null)} />}
+      {shown && (
+        <SecretDialog {...texts.secret} secret={shown.secret} onDone={() => setShown(null)}>
+          <p className="muted small">
+            {texts.secret.until} <Time at={shown.previous_secret_expires_at} form="exact" />.
+          </p>
+        </SecretDialog>
+      )}
     </>
   )
   return { buttons, enable, dialogs }

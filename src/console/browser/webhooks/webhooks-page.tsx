@@ -6,9 +6,9 @@ import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { ListPage } from '../parts/list.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { Time } from '../parts/time.tsx'
 import { useMay } from '../session/session.ts'
-import { SecretDialog } from './secret-dialog.tsx'
 import { hostOf, StateBadge } from './state.tsx'
 import { texts } from './texts.ts'
 import { useThrottled } from './use-throttled.ts'
@@ -75,7 +75,8 @@ export function WebhooksPage() {
       {creating && <WebhookForm onClose={() => setCreating(false)} onCreated={setCreated} />}
       {created && (
         <SecretDialog
-          shown={created}
+          {...texts.secret}
+          secret={created.secret}
           onDone={() => void navigate({ to: '/webhooks/$id', params: { id: created.id } })}
         />
       )}

@@ -1,0 +1,192 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ServiceAccount } from '../../../client/api-types.ts'
+import { call } from '../api/client.ts'
+import { asProblem } from '../api/problem.ts'
+import { keysOf } from '../keys/key-calls.ts'
+import { KeyList } from '../keys/key-list.tsx'
+import { texts as keyTexts } from '../keys/texts.ts'
+import { useDepartments } from '../members/queries.ts'
+import { UserName } from '../members/user-name.tsx'
+import { approvable } from '../parts/approvable.ts'
+import { Badge, Button } from '../parts/button.tsx'
+import { confirmed } from '../parts/confirmation.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
+import { Failed, Ghosts, Notice } from '../parts/notice.tsx'
+import { Card, Page } from '../parts/page.tsx'
+import { Time } from '../parts/time.tsx'
+import { sayFault } from '../parts/toasts.tsx'
+import { useMay, useProfile } from '../session/session.ts'
+import { AccountForm } from './account-form.tsx'
+import { tones } from './accounts-page.tsx'
+import { texts } from './texts.ts'
+
+/** A service account: what it is, its keys, and what can be done with it. */
+export function AccountPage() {
+  const { id = '' } = useParams({ strict: false })
+  const { id: tenant } = useProfile().current_tenant
+  const query = useQuery({
+    queryKey: ['accounts', tenant, 'one', id],
+    queryFn: ({ signal }) => call('GET /service-accounts/{id}/', { path: { id }, signal }),
+  })
+  if (query.data) return <One account={query.data} />
+  return (
+    <Page title={texts.title} actions={<Back />}>
+      <Card>
+        {query.isError ? (
+          <Failed problem={asProblem(query.error)} retry={() => void query.refetch()} />
+        ) : (
+          <Ghosts />
+        )}
+      </Card>
+    </Page>
+  )
+}
+
+const Back = () => (
+  <Link className="button" data-kind="quiet" to="/service-accounts">
+    <Icon name="back" />
+    {texts.back}
+  </Link>
+)
+
+function One({ account }: { account: ServiceAccount }) {
+  const { id, name, status } = account
+  return (
+    <Page
+      title={name}
+      about={<Badge tone={tones[status]}>{texts.status[status]}</Badge>}
+      actions={
+        <>
+          <Back />
+          <Actions account={account} />
+        </>
+      }
+    >
+      {status === 'disabled' && (
+        <Notice tone="warn" title={texts.off.title}>
+          <p>{texts.off.about}</p>
+        </Notice>
+      )}
+      <Card>
+        <div className="card-body">
+          <Facts account={account} />
+        </div>
+      </Card>
+      <KeyList calls={keysOf(id)} {...keyTexts.ofAccount} />
+    </Page>
+  )
+}
+
+function Facts({ account }: { account: ServiceAccount }) {
+  const { description, roles, department_id, created_at, created_by, last_used_at } = account
+  const { facts: words } = texts
+  const department = useDepartments().data?.results.find(({ id }) => id === department_id)
+  return (
+    <dl className="facts">
+      {description && (
+        <>
+          <dt>{words.description}</dt>
+          <dd>
+            <bdi>{description}</bdi>
+          </dd>
+        </>
+      )}
+      <dt>{words.roles}</dt>
+      <dd className="line">
+        {roles.map((role) => (
+          <Badge key={role}>
+            <bdi>{role}</bdi>
+          </Badge>
+        ))}
+      </dd>
+      {department && (
+        <>
+          <dt>{words.department}</dt>
+          <dd>
+            <bdi>{department.name}</bdi>
+          </dd>
+        </>
+      )}
+      <dt>{words.created}</dt>
+      <dd>
+        <Time at={created_at} />
+        {created_by && (
+          <>
+            {' '}
+            {words.by} <UserName id={created_by} />
+          </>
+        )}
+      </dd>
+      <dt>{words.used}</dt>
+      <dd>{last_used_at ? <Time at={last_used_at} /> : texts.never}</dd>
+    </dl>
+  )
+}
+
+type Asked = 'edit' | 'disable' | 'remove' | null
+
+function Actions({ account: known }: { account: ServiceAccount }) {
+  const { id, name, status } = known
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const may = useMay()
+  const [asked, setAsked] = useState<Asked>(null)
+  const close = () => setAsked(null)
+  const act = async (run: () => Promise<unknown>, done: string) => {
+    const acted = await approvable(() => confirmed(run), done)
+    await client.invalidateQueries({ queryKey: ['accounts'] })
+    return acted
+  }
+  const set = (status: ServiceAccount['status']) => () =>
+    call('PATCH /service-accounts/{id}/', { path: { id }, body: { status } })
+  const remove = async () => {
+    const run = () => call('DELETE /service-accounts/{id}/', { path: { id } })
+    if (await act(run, texts.removed)) await navigate({ to: '/service-accounts' })
+  }
+  return (
+    <>
+      {(may('service_account:update') || may('service_account:delete')) && (
+        <Menu trigger={<Button icon="dots" aria-label={texts.actions} />}>
+          {may('service_account:update') && (
+            <>
+              <MenuItem icon="robot" onClick={() => setAsked('edit')}>
+                {texts.edit}
+              </MenuItem>
+              {status === 'active' ? (
+                <MenuItem icon="lock" onClick={() => setAsked('disable')}>
+                  {texts.disable}
+                </MenuItem>
+              ) : (
+                <MenuItem icon="check" onClick={() => void act(set('active'), texts.enabled).catch(sayFault)}>
+                  {texts.enable}
+                </MenuItem>
+              )}
+              <MenuLine />
+            </>
+          )}
+          {may('service_account:delete') && (
+            <MenuItem icon="trash" danger onClick={() => setAsked('remove')}>
+              {texts.remove}
+            </MenuItem>
+          )}
+        </Menu>
+      )}
+      {asked === 'edit' && <AccountForm known={known} onClose={close} />}
+      {(asked === 'disable' || asked === 'remove') && (
+        <FormDialog
+          open
+          danger
+          onClose={close}
+          title={(asked === 'disable' ? texts.disabling : texts.removing).title(name)}
+          about={(asked === 'disable' ? texts.disabling : texts.removing).about}
+          go={asked === 'disable' ? texts.disable : texts.remove}
+          submit={() => (asked === 'disable' ? act(set('disabled'), texts.disabled) : remove())}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,65 @@
+export const texts = {
+  page: {
+    title: 'API keys',
+    about: 'Scripts of yours sign in with them, and can do what you can in this organisation.',
+  },
+  own: {
+    title: 'Your keys',
+    about: 'For a server or a job, make a service account instead: its keys outlive your membership.',
+  },
+  ofAccount: {
+    title: 'Keys',
+    about: 'The program sends one as “Authorization: Bearer bwk_…”. At most 10 work at a time.',
+  },
+  columns: ['Key', 'May use', 'Last used', 'Expires'],
+  create: 'New key',
+  created: 'The key is made',
+  everything: 'All permissions',
+  never: 'Never',
+  expired: 'Expired',
+  replaced: 'Replaced',
+  menu: (name: string) => `Actions for ${name}`,
+  empty: {
+    title: 'No key yet',
+    about: 'Make one for each place that uses it, so that you can revoke it alone.',
+  },
+  form: {
+    title: 'New API key',
+    go: 'Make the key',
+    name: 'Name',
+    nameHint: 'Where the key is used, such as “Report server”.',
+    expires: 'Works for',
+    days: (days: number) => (days === 365 ? 'A year' : `${days} days`),
+    may: 'May use',
+    all: 'All permissions',
+    allAbout: 'Also those that come with a later role.',
+    some: 'Only these',
+    someAbout: 'It never gets more than its holder has.',
+    scopes: 'Permissions',
+    scopesHint: 'Such as member:list, or document:* for all of documents.',
+    noScope: 'Name at least one permission.',
+  },
+  secret: {
+    title: 'Copy this key now',
+    about: 'It is shown only this once. Keep it where you keep passwords; if you lose it, make a new one.',
+    until: 'The key before also works until',
+  },
+  rotate: 'Replace',
+  rotated: 'The key is replaced',
+  rotating: {
+    title: (name: string) => `Replace the key ${name}?`,
+    about: 'You get a new key with the same permissions, which works for as long.',
+    go: 'Make the new key',
+    overlap: 'The present key works for another',
+    overlaps: { 0: 'It ends at once', 3600: '1 hour', 28800: '8 hours', 86400: '1 day' } as Record<
+      string,
+      string
+    >,
+  },
+  revoke: 'Revoke',
+  revoked: 'The key is revoked',
+  revoking: {
+    title: (name: string) => `Revoke the key ${name}?`,
+    about: 'What uses it gets no answer from the next request on. This cannot be undone.',
+  },
+}
