@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Read } from '../platform/db/read.ts'
+import { idRow } from '../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../platform/db/transaction.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
@@ -73,7 +74,7 @@ export async function recordImpersonation(
   { id, family_id: familyId }: Pick<HeldRow, 'id' | 'family_id'>,
   acting: { userId: string; until: number } | null,
 ): Promise<boolean> {
-  const noted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const noted = await tx.maybeOne(sql.type(idRow)`
     update console_sessions set impersonated_id = ${acting?.userId ?? null},
       impersonated_until = ${acting ? moment(acting.until) : null}
     where id = ${id} and family_id = ${familyId} returning id`)

@@ -158,6 +158,14 @@ t.test('only stores and the platform contain SQL', async (t) => {
   t.same(drives, [])
 })
 
+t.test('the schema of a row is made once, not for each statement', async (t) => {
+  t.strictSame(
+    thatSay(/sql\.type\((?!\w+\)|…\))/, /^$/),
+    [],
+    'zod compiles each schema that is made: that takes longer than the statement',
+  )
+})
+
 t.test('only one feature writes each table', async (t) => {
   const writes = /\b(?:insert into|update|delete from)\s+([a-z_]+)/g
   const owners = new Map<string, Set<string>>()

@@ -3,8 +3,11 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { isOfSubject } from '../../tenancy/members/subject-store.ts'
+
+const closedRow = z.object({ id: z.uuid(), status: z.enum(['expired', 'cancelled']) })
 
 // pending → approved → executed; pending → rejected; pending or approved → cancelled or expired. Each transition is one
 // conditional statement, which finds no row if another transition came first. Every read computes expiry from
@@ -161,7 +164,7 @@ export function countRequests(
   { view, now, page }: { view: View; now: number; page: ListPage },
 ): Promise<number> {
   if (view === 'all' && !page.filtered) return countRows(tx, reader.tenantId, 'approval_requests')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from ${requests(reader.tenantId, now)} r
     where true ${visible(view, reader, now)} ${page.conditions}`)
 }
@@ -231,7 +234,7 @@ export function retireStale(
   now: number,
 ): Promise<{ id: string; status: 'expired' | 'cancelled' } | null> {
   const at = moment(now)
-  return tx.maybeOne(sql.type(z.object({ id: z.uuid(), status: z.enum(['expired', 'cancelled']) }))`
+  return tx.maybeOne(sql.type(closedRow)`
     update approval_requests set status = case when expires_at <= ${at} then 'expired' else 'cancelled' end
     where ${sameCall(key)} and status = 'pending' and (expires_at <= ${at} or not ${sameGates(gates)})
     returning id, status`)
@@ -243,7 +246,7 @@ export function countPendingOf(
   { tenantId, requesterId }: Pick<CallKey, 'tenantId' | 'requesterId'>,
   now: number,
 ): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from approval_requests
     where tenant_id = ${tenantId} and requester_id = ${requesterId} and status = 'pending' and expires_at > ${moment(now)}`)
 }
@@ -290,7 +293,7 @@ export interface NewRequest extends CallKey {
 
 /** Inserts a request; false if the same call has a pending one. */
 export async function insertRequest(tx: Tx, r: NewRequest): Promise<boolean> {
-  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into approval_requests (tenant_id, id, requester_id, requester_email, action, resource_type, resource_id,
                                    digest, context, reason, gates, approvers, required_approvals, valid_for,
                                    mailed_to, expires_at, created_at)

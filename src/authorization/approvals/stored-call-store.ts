@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Sealer } from '../../platform/crypto/seal.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { StoredCall } from '../../platform/http/stored-call.ts'
 
-const idRow = z.object({ id: z.uuid() })
 const contextOf = (tenantId: string, id: string) => `${tenantId}.${id}`
 
 interface NewStoredCall {

@@ -1,8 +1,12 @@
 import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { skippingLocked } from '../../platform/db/claim-rows.ts'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Reader } from './store.ts'
+
+const nameRow = z.object({ name: z.string() })
+const decisionRow = z.object({ decision: z.string() })
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 const jsonb = (value: unknown) => sql.jsonb(value as never)
@@ -47,9 +51,7 @@ export function listEligible(
 
 /** The name of the tenant, for mails. */
 export function findTenantName(tx: Tx, tenantId: string): Promise<string> {
-  return tx.oneFirst(
-    sql.type(z.object({ name: z.string() }))`select name from tenants where id = ${tenantId}`,
-  )
+  return tx.oneFirst(sql.type(nameRow)`select name from tenants where id = ${tenantId}`)
 }
 
 /** Locks a request until the transaction ends. */
@@ -69,7 +71,7 @@ interface NewVote {
 
 /** Inserts a vote; false if the person has voted on this request. */
 export async function insertVote(tx: Tx, v: NewVote): Promise<boolean> {
-  const inserted = await tx.maybeOne(sql.type(z.object({ decision: z.string() }))`
+  const inserted = await tx.maybeOne(sql.type(decisionRow)`
     insert into approval_votes (tenant_id, request_id, approver_id, approver_email, decision, comment, at)
     values (${v.tenantId}, ${v.requestId}, ${v.approver.id}, ${v.approver.email}, ${v.decision}, ${v.comment},
             ${moment(v.at)})
@@ -131,7 +133,7 @@ export async function markExecuted(
 }
 
 async function changesRow(tx: Tx, update: FragmentSqlToken): Promise<boolean> {
-  return (await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`${update} returning id`)) !== null
+  return (await tx.maybeOne(sql.type(idRow)`${update} returning id`)) !== null
 }
 
 const expiredRow = z.object({ tenant_id: z.uuid(), id: z.uuid(), was: z.enum(['pending', 'approved']) })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addToCount } from '../../platform/db/count-rows.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { dataTypes, type Scalar } from '../../policy-engine/compile/conditions.ts'
@@ -88,13 +89,13 @@ export function countListed(
   builtIn: readonly DefinitionRow[],
   page: ListPage,
 ): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from (${allDefinitions(tenantId, builtIn)}) d where true ${page.conditions}`)
 }
 
 /** The number of definitions that the tenant made itself. */
 export function countOwnDefinitions(tx: Tx, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from attribute_definitions where tenant_id = ${tenantId} and managed_by is null`)
 }
 
@@ -110,7 +111,7 @@ export async function insertDefinition(
   tenantId: string,
   row: Omit<DefinitionRow, 'created_at'> & { at: number },
 ): Promise<boolean> {
-  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into attribute_definitions (tenant_id, id, key, display_name, category, data_type, allowed_values,
                                        is_required, description, source, managed_by, created_at)
     values (${tenantId}, ${row.id}, ${row.key}, ${row.display_name}, ${row.category}, ${row.data_type},
@@ -124,7 +125,7 @@ export async function insertDefinition(
 
 /** Deletes a definition that no policy and no member uses; false if nothing was deleted. */
 export async function deleteDefinition(tx: Tx, tenantId: string, id: string): Promise<boolean> {
-  const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const deleted = await tx.maybeOne(sql.type(idRow)`
     delete from attribute_definitions d
     where d.tenant_id = ${tenantId} and d.id = ${id}
       and not exists (select 1 from policies p where p.tenant_id = d.tenant_id

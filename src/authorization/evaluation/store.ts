@@ -5,6 +5,8 @@ import { isUuid } from '../../platform/uuid.ts'
 import { systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership, SubjectType } from '../../policy-engine/evaluate/query.ts'
 
+const permissionRow = z.object({ permission: z.string() })
+
 const memberRow = z.object({
   kind: z.enum(['user', 'service_account']),
   subject_id: z.uuid(),
@@ -94,7 +96,7 @@ export async function listPermissionsNaming(
   { actions, types }: { actions: readonly string[]; types: readonly string[] },
 ): Promise<readonly string[]> {
   const names = sql.array([...actions, ...actions.map(wildcardOf)], 'text')
-  return tx.anyFirst(sql.type(z.object({ permission: z.string() }))`
+  return tx.anyFirst(sql.type(permissionRow)`
     select distinct p as permission from roles r cross join lateral unnest(r.permissions) p
     where r.tenant_id = ${tenantId} and (p = any(${names}) or split_part(p, ':', 1) = any(${sql.array(types, 'text')}))`)
 }

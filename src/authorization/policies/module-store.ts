@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { z } from 'zod'
 import { type Read, readInTenant } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 import type { ModuleReads } from '../../policy-engine/compile/module-policy.ts'
 import type { PolicyInStore } from './store.ts'
@@ -79,7 +80,7 @@ export const unzipped = (zipped: Buffer): Uint8Array<ArrayBuffer> =>
 
 /** The number of policies with modules that the tenant wrote itself. */
 export function countModules(tx: Tx, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from policies where tenant_id = ${tenantId} and kind = 'rego' and managed_by is null`)
 }
 
@@ -92,7 +93,7 @@ export async function switchOffModule(
   { tenantId, policyId, version, key }: { tenantId: string; policyId: string; version: number; key: string },
   at: number,
 ): Promise<boolean> {
-  const off = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const off = await tx.maybeOne(sql.type(idRow)`
     update policies set module_off_at = ${sql.timestamp(new Date(at))}
     where tenant_id = ${tenantId} and id = ${policyId} and version = ${version} and module_off_at is null
       and kind = 'rego' and compiled -> 'module' ->> 'key' = ${key}

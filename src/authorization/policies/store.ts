@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
@@ -10,6 +11,9 @@ import type { CompiledPolicy, SlicePolicy } from '../../policy-engine/compile/co
 import type { Departments } from '../../policy-engine/compile/departments.ts'
 import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
 import type { StoredModule } from './module-store.ts'
+
+const numberRow = z.object({ version: z.number() })
+const policyRevisionRow = z.object({ policy_revision: z.number() })
 
 /** The rules of a policy as stored, with roles as ids. The other parts are plain fields. Only the kind rego has a module. */
 export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations' | 'module'>
@@ -87,13 +91,13 @@ export function listPolicies(tx: Read, tenantId: string, page: ListPage): Promis
 /** The number of policies that pass the filters. */
 export function countPolicies(tx: Read, tenantId: string, page?: ListPage): Promise<number> {
   if (!page?.filtered) return countRows(tx, tenantId, 'policies')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from policies where tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** The number of policies that the tenant made itself. */
 export function countOwnPolicies(tx: Tx, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from policies where tenant_id = ${tenantId} and managed_by is null`)
 }
 
@@ -238,7 +242,7 @@ export async function insertPolicy(tx: Tx, policy: NewPolicy): Promise<void> {
 /** Replaces version `policy.version - 1` by this one; false if that is not the current version. */
 export async function replacePolicy(tx: Tx, policy: NewPolicy): Promise<boolean> {
   const { tenantId, id, fields: f, rules, compiled, checksum, managed: m } = policy
-  const replaced = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const replaced = await tx.maybeOne(sql.type(idRow)`
     update policies set name = ${f.name}, description = ${f.description}, effect = ${f.effect},
       resource_types = ${sql.array(f.resource_types, 'text')}, actions = ${sql.array(f.actions, 'text')},
       rules = ${jsonb(rules)}, mode = ${f.mode}, priority = ${f.priority}, valid_from = ${moment(f.valid_from)},
@@ -258,7 +262,7 @@ export async function deletePolicy(
   id: string,
   versions: Versions,
 ): Promise<number | null> {
-  const version = await tx.maybeOneFirst(sql.type(z.object({ version: z.number() }))`
+  const version = await tx.maybeOneFirst(sql.type(numberRow)`
     delete from policies where tenant_id = ${tenantId} and id = ${id} and ${versionAmong(sql.fragment`version`, versions)}
     returning version`)
   if (version !== null) addToCount(tx, tenantId, 'policies', -1)
@@ -278,7 +282,7 @@ export function listRoleNames(tx: Read, tenantId: string): Promise<readonly Role
 
 /** The tenant's current policy revision. */
 export function readRevision(tx: Read, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
+  return tx.oneFirst(sql.type(policyRevisionRow)`
     select policy_revision from tenants where id = ${tenantId}`)
 }
 

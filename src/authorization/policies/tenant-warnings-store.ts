@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
+
+const permissionRow = z.object({ permission: z.string() })
+const actionRow = z.object({ action: z.string() })
 
 /** The permissions of all roles of the tenant. */
 export async function listAllPermissions(read: Read, tenantId: string): Promise<string[]> {
-  const rows = await read.any(sql.type(z.object({ permission: z.string() }))`
+  const rows = await read.any(sql.type(permissionRow)`
     select distinct p as permission from roles r cross join lateral unnest(r.permissions) p
     where r.tenant_id = ${tenantId}`)
   return rows.map(({ permission }) => permission)
@@ -14,7 +18,7 @@ export async function listAllPermissions(read: Read, tenantId: string): Promise<
  * The actions that the manifests of applications declare, as `resource:verb`, and `resource:` for a type without any.
  */
 export async function listDeclaredActions(read: Read): Promise<string[]> {
-  const rows = await read.any(sql.type(z.object({ action: z.string() }))`
+  const rows = await read.any(sql.type(actionRow)`
     select distinct t.key || ':' || coalesce(verb, '') as action
     from (select distinct on (application) document from manifests order by application, version desc) m
     cross join lateral jsonb_each(m.document -> 'resource_types') t
@@ -28,7 +32,7 @@ export async function countApprovers(
   tenantId: string,
   roleIds: readonly string[],
 ): Promise<number> {
-  const [row] = await read.any(sql.type(z.object({ count: z.number() }))`
+  const [row] = await read.any(sql.type(countRow)`
     select count(*) from memberships m join users u on u.id = m.user_id and u.is_active
     where m.tenant_id = ${tenantId} and m.status = 'active' and exists (
       select 1 from membership_roles mr where mr.tenant_id = m.tenant_id and mr.membership_id = m.id
@@ -60,7 +64,7 @@ export async function listDepartmentsAmong(
   tenantId: string,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await read.any(sql.type(z.object({ id: z.uuid() }))`
+  const rows = await read.any(sql.type(idRow)`
     select id from departments where tenant_id = ${tenantId} and id = any(${sql.array(ids, 'uuid')})`)
   return new Set(rows.map(({ id }) => id))
 }

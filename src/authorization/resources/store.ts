@@ -2,8 +2,11 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, byText, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { resourceType } from '../policies/policy-body.ts'
+
+const rowsRow = z.object({ rows: z.number() })
 
 const resourceRow = z.object({
   id: z.uuid(),
@@ -46,7 +49,7 @@ export function listResources(read: Read, tenantId: string, page: ListPage): Pro
 /** Counts the resources that match the filters. Without filters the count comes from `row_counts`. */
 export function countResources(read: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(read, tenantId, relation)
-  return read.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return read.oneFirst(sql.type(countRow)`
     select count(*) from registered_resources where tenant_id = ${tenantId} ${page.conditions}`)
 }
 
@@ -121,7 +124,7 @@ const relation = 'registered_resources'
 /** Counts one more resource; false, and nothing is counted, if the tenant has `max` already. */
 export async function countOneMore(tx: Tx, tenantId: string, max: number): Promise<boolean> {
   if (max < 1) return false
-  const counted = await tx.maybeOne(sql.type(z.object({ rows: z.number() }))`
+  const counted = await tx.maybeOne(sql.type(rowsRow)`
     insert into row_counts as c (tenant_id, relation, rows) values (${tenantId}, ${relation}, 1)
     on conflict (tenant_id, relation) do update set rows = c.rows + 1 where c.rows < ${max} returning rows`)
   return counted !== null

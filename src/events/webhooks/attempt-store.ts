@@ -6,6 +6,8 @@ import { wakeRelays } from '../../platform/outbox/wake-relays.ts'
 import { eventColumns, eventRow } from '../envelope.ts'
 import type { WebhookKey } from './store.ts'
 
+const frontierRow = z.object({ frontier: z.number() })
+
 const claimedRow = z.object({
   delivery_id: z.string(),
   attempt: z.number(),
@@ -45,7 +47,7 @@ const frontierWindow = 1_000
  * later event can exist before those of an earlier one. An event has a row in the outbox until its fan-out is done.
  */
 export async function findFrontier(tx: Tx, tenantId: string): Promise<number> {
-  const { frontier } = await tx.one(sql.type(z.object({ frontier: z.number() }))`
+  const { frontier } = await tx.one(sql.type(frontierRow)`
     select coalesce(
       (select min(e.sequence) from (
          select tenant_id, id from outbox

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { addToDay } from '../../platform/db/daily-counts.ts'
 import { byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
@@ -286,7 +287,7 @@ export function findDeliveryState(tx: Tx, { tenantId, webhookId, id }: Omit<Deli
 /** Reopens a delivery that has ended for one more attempt, outside the order; false when it has not ended. */
 export async function reopenDelivery(tx: Tx, { tenantId, webhookId, id, at }: DeliveryKey): Promise<boolean> {
   const moment = sql.timestamp(new Date(at))
-  const reopened = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const reopened = await tx.maybeOne(sql.type(idRow)`
     update webhook_deliveries
     set status = 'pending', in_order = false, next_attempt_at = ${moment}, retry_until = ${moment}, ended_at = null
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and id = ${id} and status in ('succeeded', 'dead')
@@ -296,7 +297,7 @@ export async function reopenDelivery(tx: Tx, { tenantId, webhookId, id, at }: De
 
 /** Counts the tests and replays of a webhook that wait. Reliable only while the webhook is locked. */
 export function countWaitingOnce(tx: Tx, tenantId: string, webhookId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from webhook_deliveries
     where tenant_id = ${tenantId} and webhook_id = ${webhookId} and not in_order and status = 'pending'`)
 }

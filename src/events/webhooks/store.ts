@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addToCount, countRows, deleteCounted } from '../../platform/db/count-rows.ts'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { asWorker, type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 import type { Sample } from '../../platform/metrics/read-sources.ts'
 import { openAfter } from './next-attempt.ts'
@@ -49,13 +50,13 @@ export function listWebhooks(tx: Read, tenantId: string, page: ListPage): Promis
 /** Counts the webhooks that match the filters. Without filters the count comes from `row_counts`. */
 export function countMatching(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'webhooks')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from webhooks where tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** Counts the tenant's own webhooks. Reliable once the transaction has inserted one, which locks the counter. */
 export function countOwnWebhooks(tx: Tx, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from webhooks where tenant_id = ${tenantId} and managed_by is null`)
 }
 
@@ -119,7 +120,7 @@ export async function insertManagedWebhook(
 export async function changeWebhook(tx: Tx, webhook: WebhookFields & { reopen: boolean }): Promise<boolean> {
   const types = sql.array(webhook.event_types, 'text')
   const reason = sql.fragment`case when ${webhook.reopen} then null else disabled_reason end`
-  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const changed = await tx.maybeOne(sql.type(idRow)`
     update webhooks set url = ${webhook.url}, description = ${webhook.description}, event_types = ${types},
                         is_active = ${webhook.is_active}, disabled_reason = ${reason},
                         version = version + 1, updated_at = ${sql.timestamp(new Date(webhook.at))}
@@ -183,7 +184,7 @@ export async function disable(
   { tenantId, webhookId }: WebhookKey,
   reason: 'gone' | 'failing',
 ): Promise<boolean> {
-  const row = await tx.maybeOne(sql.type(z.object({ id: z.string() }))`
+  const row = await tx.maybeOne(sql.type(idRow)`
     update webhooks set disabled_reason = ${reason}, version = version + 1
     where tenant_id = ${tenantId} and id = ${webhookId} and disabled_reason is null returning id`)
   return row !== null
@@ -192,7 +193,7 @@ export async function disable(
 /** Counts the webhooks with an open circuit: after too many failures they are tried only now and then. */
 export async function measureCircuits(db: Pick<Databases, 'worker'>): Promise<Sample[]> {
   const { count } = await asWorker(db, (tx) =>
-    tx.one(sql.type(z.object({ count: z.number() }))`
+    tx.one(sql.type(countRow)`
       select count(*) as count from webhooks
       where failures > 0 and failures >= ${openAfter} and is_active and disabled_reason is null`),
   )

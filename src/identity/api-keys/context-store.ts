@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import type { Bearer } from '../../platform/http/route.ts'
-import { authContextRow, persons, selectContext } from '../sessions/store.ts'
+import { authContextRow, persons, selectContext } from '../sessions/context-store.ts'
 
 const keyContextRow = authContextRow.extend({
   key_membership_id: z.uuid(),

@@ -1,7 +1,7 @@
 import type { Read } from '../../platform/db/read.ts'
 import { keyExpired } from '../../platform/errors.ts'
 import type { Bearer } from '../../platform/http/route.ts'
-import type { AuthContextRow } from '../sessions/store.ts'
+import type { AuthContextRow } from '../sessions/context-store.ts'
 import { findKeyContextRow } from './context-store.ts'
 
 interface KeyContext {

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
+const emailRow = z.object({ email: z.string() })
+
 const leakedRow = z.object({
   tenant_id: z.uuid(),
   id: z.uuid(),
@@ -32,7 +34,7 @@ const maxTold = 50
 
 /** The addresses of the tenant's active owners and of the key's person, 50 at most. As the system role. */
 export function listToldOfLeak(tx: Tx, { tenant_id, user_id }: LeakedKey): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ email: z.string() }))`
+  return tx.anyFirst(sql.type(emailRow)`
     select u.email from users u where u.id = ${user_id}::uuid and u.is_active
     union
     (select u.email from roles r

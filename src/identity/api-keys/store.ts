@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import type { Statements } from '../../platform/db/statements.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
-const idRow = z.object({ id: z.uuid() })
 
 /** Whose keys: those of a service account, or of a person in a tenant. */
 export interface KeyHolder {
@@ -62,7 +62,7 @@ export function listKeys(read: Read, of: KeysWanted, page: ListPage): Promise<re
 
 /** How many keys a holder has. */
 export function countKeys(read: Read, of: KeysWanted, page: ListPage): Promise<number> {
-  return read.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return read.oneFirst(sql.type(countRow)`
     select count(*) from api_keys k where ${wantedKeys(of)} ${page.conditions}`)
 }
 
@@ -105,7 +105,7 @@ export async function lockHolder(tx: Tx, tenantId: string, userId: string): Prom
 
 /** How many keys of a holder work and have no successor. */
 export function countLiveKeys(tx: Tx, holder: KeyHolder, now: number): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from api_keys k
     where ${keysOf(holder)} and k.successor_id is null and k.expires_at > ${moment(now)}`)
 }

@@ -2,7 +2,7 @@ import { type Read, readInTenant } from '../../platform/db/read.ts'
 import type { Databases } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Holder } from '../../tenancy/roles/grantable-roles.ts'
-import { type AuthContextRow, findAuthContext } from '../sessions/store.ts'
+import { type AuthContextRow, findAuthContext } from '../sessions/context-store.ts'
 import { assertCanImpersonate } from './check-impersonation.ts'
 import { findMemberContext } from './store.ts'
 

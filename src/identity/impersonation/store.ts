@@ -1,6 +1,6 @@
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
-import { type AuthContextRow, authContextWith } from '../sessions/store.ts'
+import { type AuthContextRow, authContextWith } from '../sessions/context-store.ts'
 
 /** The context of a member who has no session, because another member acts as them. */
 export function findMemberContext(

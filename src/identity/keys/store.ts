@@ -1,6 +1,9 @@
 import type { JWK } from 'jose'
 import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const kidRow = z.object({ kid: z.string() })
 
 const keyRow = z.object({
   kid: z.string(),
@@ -37,7 +40,7 @@ export async function retireKeys(tx: Tx, at: number): Promise<void> {
 
 /** Deletes a key; false if no key has the kid. As the system role. */
 export async function deleteKey(tx: Tx, kid: string): Promise<boolean> {
-  const gone = await tx.maybeOne(sql.type(z.object({ kid: z.string() }))`
+  const gone = await tx.maybeOne(sql.type(kidRow)`
     delete from signing_keys where kid = ${kid} returning kid`)
   return gone !== null
 }
@@ -55,7 +58,7 @@ export async function lockKeys(tx: Tx): Promise<void> {
 
 /** The id of this installation, created at the first call. As the system role. */
 export async function installationId(tx: Tx, fresh: { id: string; at: number }): Promise<string> {
-  const found = await tx.maybeOneFirst(sql.type(z.object({ id: z.uuid() }))`select id from installation`)
+  const found = await tx.maybeOneFirst(sql.type(idRow)`select id from installation`)
   if (found) return found
   tx.later(sql.unsafe`
     insert into installation (id, created_at) values (${fresh.id}, ${sql.timestamp(new Date(fresh.at))})`)

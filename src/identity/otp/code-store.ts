@@ -1,9 +1,8 @@
 import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
-
-const deviceId = z.object({ id: z.uuid() })
 
 interface Owner {
   userId: string
@@ -15,7 +14,7 @@ interface Owner {
 /** Returns the id of the person's e-mail device; creates the device if there is none. */
 export function putEmailDevice(tx: Tx, device: Owner & { id: string }): Promise<string> {
   const at = moment(device.at)
-  return tx.oneFirst(sql.type(deviceId)`
+  return tx.oneFirst(sql.type(idRow)`
     insert into otp_devices (user_id, id, type, name, created_at, confirmed_at)
     values (${device.userId}, ${device.id}, 'email', 'E-mail', ${at}, ${at})
     on conflict (user_id, type) where type <> 'totp' or confirmed_at is null do update set name = excluded.name
@@ -42,7 +41,7 @@ export async function consumeEmailCode(
   { userId, signInId, hashes, at: now }: Owner & { signInId: string; hashes: readonly Buffer[] },
 ): Promise<string | null> {
   const at = moment(now)
-  const [used] = await tx.anyFirst(sql.type(deviceId)`
+  const [used] = await tx.anyFirst(sql.type(idRow)`
     update otp_email_codes set used_at = ${at}
     where user_id = ${userId} and code_hash = any(${sql.array(hashes, 'bytea')}) and used_at is null and expires_at > ${at}
       and (sign_in_id is null or sign_in_id = ${signInId})
@@ -63,7 +62,7 @@ interface RecoverySet extends Owner {
 export function putRecoverySet(tx: Tx, set: RecoverySet): Promise<string> {
   const at = moment(set.at)
   const countsFrom = set.countsFrom === null ? null : moment(set.countsFrom)
-  return tx.oneFirst(sql.type(deviceId)`
+  return tx.oneFirst(sql.type(idRow)`
     insert into otp_devices (user_id, id, type, name, created_at, confirmed_at, counts_from, shown_in)
     values (${set.userId}, ${set.id}, 'static', 'Recovery codes', ${at}, ${at}, ${countsFrom}, ${set.signInId})
     on conflict (user_id, type) where type <> 'totp' or confirmed_at is null do update set
@@ -92,7 +91,7 @@ export async function consumeRecoveryCode(
   tx: Tx,
   { userId, hashes, at }: Owner & { hashes: readonly Buffer[] },
 ): Promise<z.infer<typeof setRow> | null> {
-  const [set] = await tx.anyFirst(sql.type(deviceId)`
+  const [set] = await tx.anyFirst(sql.type(idRow)`
     delete from otp_recovery_codes
     where user_id = ${userId} and code_hash = any(${sql.array(hashes, 'bytea')}) returning device_id as id`)
   return set === undefined ? null : touchDevice(tx, { userId, at }, set)

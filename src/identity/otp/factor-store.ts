@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import {
   deleteAllPasskeys,
@@ -10,6 +11,8 @@ import {
   recordPasskeyShown,
 } from '../passkeys/factor-store.ts'
 import { deviceTypes } from './channels.ts'
+
+const couldRow = z.object({ could: z.boolean() })
 
 // What holds for every kind of second factor: TOTP devices and recovery codes in otp_devices, passkeys in passkeys.
 // Which factors count: docs/explanation/second-factors.md. Times are in ms since 1970.
@@ -88,7 +91,7 @@ export function couldMail(
   tx: Tx,
   { userId, since, at }: { userId: string; since: number; at: number },
 ): Promise<boolean> {
-  return tx.oneFirst(sql.type(z.object({ could: z.boolean() }))`
+  return tx.oneFirst(sql.type(couldRow)`
     select date_joined <= ${moment(since)}
        and (coalesce(codes_until > ${moment(at)}, false)
             or email_verified_at is not null and coalesce(address_since, date_joined) <= ${moment(since)}) as could
@@ -126,7 +129,7 @@ export async function proveDevices(
   proof: { userId: string; signInId: string; at: number },
 ): Promise<readonly string[]> {
   const { userId, signInId, at } = proof
-  const devices = await tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+  const devices = await tx.anyFirst(sql.type(idRow)`
     update otp_devices set counts_from = null
     where user_id = ${userId} and counts_from > ${moment(at)} and confirmed_at is not null
       and shown_in in (${signInId}, (select p.session_id from pending_sessions p where p.id = ${signInId}))
@@ -135,6 +138,7 @@ export async function proveDevices(
 }
 
 const removedRow = z.object({ id: z.uuid(), type: z.enum(deviceTypes) })
+const deletedRow = removedRow.extend({ confirmed: z.boolean() })
 
 /** A factor that was deleted. */
 export type Removed = z.infer<typeof removedRow>
@@ -164,7 +168,7 @@ export async function deleteOneDevice(
 
 /** Deletes all passkeys, apps and recovery codes of a person; returns those that were confirmed. As the system role. */
 export async function deleteAllDevices(tx: Tx, userId: string): Promise<readonly Removed[]> {
-  const deleted = await tx.any(sql.type(removedRow.extend({ confirmed: z.boolean() }))`
+  const deleted = await tx.any(sql.type(deletedRow)`
     delete from otp_devices where user_id = ${userId} and type <> 'email'
     returning id, type, confirmed_at is not null as confirmed`)
   const devices = deleted.filter(({ confirmed }) => confirmed)

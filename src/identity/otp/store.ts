@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { deviceTypes } from './channels.ts'
 
@@ -50,7 +51,7 @@ export function listDevices(tx: Read, userId: string, page: ListPage): Promise<r
 
 /** How many devices {@link listDevices} lists over all pages. */
 export function countDevices(tx: Read, userId: string, page: ListPage): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from ${devices} where d.user_id = ${userId} and ${listed} ${page.conditions}`)
 }
 
@@ -150,7 +151,7 @@ interface Confirmation extends TotpUse {
 export async function confirmTotpDevice(tx: Tx, use: Confirmation): Promise<boolean> {
   const at = moment(use.at)
   const countsFrom = use.countsFrom === null ? null : moment(use.countsFrom)
-  const confirmed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const confirmed = await tx.maybeOne(sql.type(idRow)`
     update otp_devices set confirmed_at = ${at}, last_used_at = ${at}, last_step = ${use.step},
                            secret_sealed = ${sql.binary(use.resealed)},
                            counts_from = ${countsFrom}, shown_in = ${use.signInId}

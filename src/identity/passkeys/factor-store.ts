@@ -1,9 +1,8 @@
-import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 // The part of passkeys in what otp/factor-store.ts does with all second factors. Times are in ms since 1970.
 
-const idRow = z.object({ id: z.uuid() })
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /** Locks a person's passkeys until the transaction ends. */

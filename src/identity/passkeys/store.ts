@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const purposeRow = z.object({ purpose: z.string() })
 
 // Times are in ms since 1970. What passkeys share with other second factors is in otp/factor-store.ts.
 
@@ -35,7 +38,7 @@ export function listPasskeys(read: Read, userId: string, page: ListPage): Promis
 
 /** How many passkeys {@link listPasskeys} lists over all pages. */
 export function countPasskeys(read: Read, userId: string, page: ListPage): Promise<number> {
-  return read.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return read.oneFirst(sql.type(countRow)`
     select count(*) from passkeys where user_id = ${userId} ${page.conditions}`)
 }
 
@@ -78,7 +81,7 @@ interface NewPasskey {
 /** Inserts a passkey; false if its credential is registered already, by any person. */
 export async function insertPasskey(tx: Tx, passkey: NewPasskey): Promise<boolean> {
   const { userId, id, credentialId, publicKey, counter, name, transports, backedUp, countsFrom } = passkey
-  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into passkeys (user_id, id, credential_id, public_key, counter, name, transports, backed_up, created_at,
                           counts_from, shown_in)
     values (${userId}, ${id}, ${sql.binary(credentialId)}, ${sql.binary(publicKey)}, ${counter}, ${name},
@@ -134,7 +137,7 @@ interface PasskeyUse {
  */
 export async function recordPasskeyUse(tx: Tx, use: PasskeyUse): Promise<boolean> {
   const { id, userId, counter, backedUp, at } = use
-  const used = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const used = await tx.maybeOne(sql.type(idRow)`
     update passkeys set counter = ${counter}, backed_up = ${backedUp}, last_used_at = ${moment(at)}
     where user_id = ${userId} and id = ${id} and (counter < ${counter} or counter = 0 and ${counter}::bigint = 0)
     returning id`)
@@ -172,7 +175,7 @@ export async function spendChallenge(
   tx: Tx,
   { challenge, ceremony, userId, signInId, at }: ChallengeScope & { challenge: Buffer; at: number },
 ): Promise<boolean> {
-  const spent = await tx.maybeOne(sql.type(z.object({ purpose: z.string() }))`
+  const spent = await tx.maybeOne(sql.type(purposeRow)`
     delete from passkey_challenges
     where challenge = ${sql.binary(challenge)} and purpose = ${ceremony} and expires_at > ${moment(at)}
       and user_id is not distinct from ${userId}::uuid and sign_in_id is not distinct from ${signInId}::uuid

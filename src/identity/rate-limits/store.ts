@@ -4,6 +4,10 @@ import type { Read } from '../../platform/db/read.ts'
 import type { Statements } from '../../platform/db/statements.ts'
 import { type Databases, sql, type Tx } from '../../platform/db/transaction.ts'
 
+const failuresRow = z.object({ failures: z.number() })
+const senderRow = z.object({ sender: z.string() })
+const endsRow = z.object({ ends: z.number() })
+
 /** An attempt at the password of an account, from an address, at a time (ms since 1970). */
 export interface Attempt {
   account: Buffer
@@ -24,7 +28,7 @@ const moment = (ms: number) => sql.timestamp(new Date(ms))
  * nothing is counted, while the pair is locked. As the system role.
  */
 export async function countForPair(tx: Statements, { account, address, at }: Attempt): Promise<boolean> {
-  const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
+  const counted = await tx.maybeOneFirst(sql.type(failuresRow)`
     insert into login_attempts as a (account, address, failures, last_at)
     values (${sql.binary(account)}, ${address}, 1, ${moment(at)})
     on conflict (account, address) do update set
@@ -45,7 +49,7 @@ export async function countForAccount(
   tx: Statements,
   { account, email, address, at }: Attempt,
 ): Promise<boolean> {
-  const counted = await tx.maybeOneFirst(sql.type(z.object({ failures: z.number() }))`
+  const counted = await tx.maybeOneFirst(sql.type(failuresRow)`
     insert into account_attempts as a (account, failures, window_ends_at)
     values (${sql.binary(account)}, 1, ${moment(at + dayMs)})
     on conflict (account) do update set
@@ -210,7 +214,7 @@ export async function countRecipient(
   tx: Tx,
   { sender, recipient, max, at, until }: Mailing,
 ): Promise<boolean> {
-  const counted = await tx.maybeOne(sql.type(z.object({ sender: z.string() }))`
+  const counted = await tx.maybeOne(sql.type(senderRow)`
     insert into mail_senders as m (sender, recipients, window_ends_at)
     values (${sender}, ${sql.array([recipient], 'text')}, ${moment(until)})
     on conflict (sender) do update set
@@ -227,6 +231,6 @@ export async function countRecipient(
 
 /** When the window of a sender ends, in ms since 1970. As the system role. */
 export function senderWindowEnds(tx: Tx, sender: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ ends: z.number() }))`
+  return tx.oneFirst(sql.type(endsRow)`
     select window_ends_at as ends from mail_senders where sender = ${sender}`)
 }

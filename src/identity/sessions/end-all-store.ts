@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
+const tenantIdRow = z.object({ tenant_id: z.uuid() })
+
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
 /** Ends up to `limit` live sessions of the whole installation; returns the tenant of each. As the system role. */
 export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
+  return tx.anyFirst(sql.type(tenantIdRow)`
     update sessions set ended_at = ${moment(at)}, end_reason = 'revoked'
     where ended_at is null and id = any(array(select id from sessions where ended_at is null limit ${limit}))
     returning tenant_id`)

@@ -11,7 +11,7 @@ import {
   findAuthContext,
   findPendingAuthContext,
   findRequesterContext,
-} from './store.ts'
+} from './context-store.ts'
 
 /** Reads the context of a token's bearer. The scope of `read` is exactly that tenant and person. */
 export const authContextLoader =

@@ -4,6 +4,8 @@ import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { unavailable } from '../../platform/errors.ts'
 import { makeEmailDevice } from '../otp/email-device-store.ts'
 
+const addressSinceRow = z.object({ address_since: z.number() })
+
 // Where codes and notices about factors are sent, and how an account gets an address back:
 // docs/explanation/second-factors.md. Times are in ms since 1970.
 
@@ -53,7 +55,7 @@ export function recordAddressChange(
   const verifiedAt = fromVerifiedAt === null ? null : moment(fromVerifiedAt)
   const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
   const proven = fromVerifiedAt !== null
-  return tx.oneFirst(sql.type(z.object({ address_since: z.number() }))`
+  return tx.oneFirst(sql.type(addressSinceRow)`
     update users set address_since = greatest(${moment(at)}, address_since + interval '1 millisecond'),
       previous_email = case when ${proven} then ${from} else coalesce(previous_email, ${from}) end,
       previous_verified_at = coalesce(${verifiedAt}::timestamptz, previous_verified_at),

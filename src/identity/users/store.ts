@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, sqlState, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
@@ -36,7 +37,7 @@ interface NewUser {
 /** Inserts a person; false if the address has an account. The transaction's scope must be the new person. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const at = sql.timestamp(new Date(user.at))
-  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
     values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at})
     on conflict (email) do nothing returning id`)
@@ -81,7 +82,7 @@ export function findCredentials(tx: Read, email: string): Promise<Credentials | 
  * replacement until the transaction ends. As the system role.
  */
 export async function lockPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
-  const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const held = await tx.maybeOne(sql.type(idRow)`
     select id from users where id = ${user.id} and password_hash = ${user.passwordHash} and is_active for share`)
   return held !== null
 }
@@ -90,7 +91,7 @@ export async function lockPassword(tx: Tx, user: { id: string; passwordHash: str
  * Whether the person is active and has this address; if so, both stay until the transaction ends. As the system role.
  */
 export async function lockActive(tx: Tx, person: { id: string; email: string }): Promise<boolean> {
-  const held = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const held = await tx.maybeOne(sql.type(idRow)`
     select id from users where id = ${person.id} and email = ${person.email} and is_active for share`)
   return held !== null
 }
@@ -110,7 +111,7 @@ export async function replacePassword(
   tx: Tx,
   user: { id: string; from: string; to: string },
 ): Promise<boolean> {
-  const replaced = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const replaced = await tx.maybeOne(sql.type(idRow)`
     update users set password_hash = ${user.to} where id = ${user.id} and password_hash = ${user.from} returning id`)
   return replaced !== null
 }
@@ -170,7 +171,7 @@ export const findPersonBy = (tx: Tx, person: { id: string } | { email: string })
 
 /** Activates or deactivates a person; false if nothing changes. As the system role. */
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
-  const set = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const set = await tx.maybeOne(sql.type(idRow)`
     update users set is_active = ${user.active}, version = version + 1, updated_at = ${sql.timestamp(new Date(user.at))}
     where id = ${user.id} and is_active <> ${user.active} returning id`)
   return set !== null
@@ -263,7 +264,7 @@ export async function markEmailVerified(
   tx: Tx,
   user: { id: string; email: string; at: number },
 ): Promise<boolean> {
-  const marked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const marked = await tx.maybeOne(sql.type(idRow)`
     update users set email_verified_at = ${sql.timestamp(new Date(user.at))}, version = version + 1
     where id = ${user.id} and email = ${user.email} and email_verified_at is null returning id`)
   if (marked) makeEmailDevice(tx, user.id, user.at)

@@ -4,6 +4,8 @@ import { sql, type Tx } from '../../platform/db/transaction.ts'
 import type { AppliedManifest, CompiledManifest } from './compile-manifest.ts'
 import type { Manifest } from './manifest-schema.ts'
 
+const revisionRow = z.object({ revision: z.number() })
+
 /** The manifests whose rules every tenant has at a revision. */
 export interface InstalledRules {
   revision: number
@@ -20,6 +22,8 @@ const manifestRow = z.object({
   created_at: z.number(),
 })
 
+const appliedRow = manifestRow.pick({ document: true, version: true })
+
 /** The newest version of each application's manifest, in the order of their names. */
 export async function readInstalledRules(tx: Tx): Promise<InstalledRules> {
   const manifests = await tx.any(sql.type(manifestRow)`
@@ -30,13 +34,13 @@ export async function readInstalledRules(tx: Tx): Promise<InstalledRules> {
 
 /** The newest version of each application's manifest, as its author wrote it. */
 export function listDocuments(read: Read) {
-  return read.any(sql.type(manifestRow.pick({ document: true, version: true }))`
+  return read.any(sql.type(appliedRow)`
     select distinct on (application) document, version from manifests order by application, version desc`)
 }
 
 /** The newest revision of the manifests; 0 without manifests. */
 export function readManifestRevision(tx: Tx): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ revision: z.number() }))`
+  return tx.oneFirst(sql.type(revisionRow)`
     select coalesce(max(revision), 0) as revision from manifests`)
 }
 

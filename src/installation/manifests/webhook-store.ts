@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
+const keyRow = z.object({ key: z.string() })
+
 /** Identifies a webhook of a manifest. */
 export interface ManifestWebhook {
   application: string
@@ -12,7 +14,7 @@ export async function insertWebhookSecret(
   tx: Tx,
   { application, key, sealed, at }: ManifestWebhook & { sealed: Buffer; at: number },
 ): Promise<boolean> {
-  const inserted = await tx.maybeOne(sql.type(z.object({ key: z.string() }))`
+  const inserted = await tx.maybeOne(sql.type(keyRow)`
     insert into manifest_webhooks (application, key, secret_sealed, created_at)
     values (${application}, ${key}, ${sql.binary(sealed)}, ${sql.timestamp(new Date(at))})
     on conflict (application, key) do nothing returning key`)
@@ -24,7 +26,7 @@ export async function replaceWebhookSecret(
   tx: Tx,
   { application, key, sealed, until }: ManifestWebhook & { sealed: Buffer; until: number },
 ): Promise<boolean> {
-  const replaced = await tx.maybeOne(sql.type(z.object({ key: z.string() }))`
+  const replaced = await tx.maybeOne(sql.type(keyRow)`
     update manifest_webhooks set previous_secret_sealed = secret_sealed,
       previous_secret_expires_at = ${sql.timestamp(new Date(until))}, secret_sealed = ${sql.binary(sealed)}
     where application = ${application} and key = ${key} returning key`)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const tokenRow = z.object({
@@ -43,7 +44,7 @@ export async function insertToken(
 
 /** Revokes a token; false if there is none with this id that is not revoked. */
 export async function revokeToken(tx: Tx, { id, at }: { id: string; at: number }): Promise<boolean> {
-  const revoked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const revoked = await tx.maybeOne(sql.type(idRow)`
     update application_tokens set revoked_at = ${sql.timestamp(new Date(at))}
     where id = ${id} and revoked_at is null returning id`)
   return revoked !== null

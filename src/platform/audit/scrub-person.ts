@@ -2,6 +2,8 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from '../db/transaction.ts'
 
+const endsRow = z.object({ ends: z.array(z.string()) })
+
 /** The user to scrub from one tenant. `targetIds` are the ids of the user's own objects that rows can be about. */
 export interface Scrubbed {
   tenantId: string
@@ -108,7 +110,7 @@ export async function scrubPage(
   const columns = key.map((column) => sql.identifier([column]))
   const list = sql.join(columns, sql.fragment`, `)
   const behind = after && sql.join(after.map(boundOf(key)), sql.fragment`, `)
-  const ends = await tx.maybeOneFirst(sql.type(z.object({ ends: z.array(z.string()) }))`
+  const ends = await tx.maybeOneFirst(sql.type(endsRow)`
     with page as (
       select ${list} from ${name}
       where tenant_id = ${tenantId} and ${among?.(person) ?? sql.fragment`true`}

@@ -2,6 +2,8 @@ import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
 import { sql, type Tx } from './transaction.ts'
 
+const lockedRow = z.object({ locked: z.boolean() })
+
 /** Row locks of a claim: rows that another claim has locked are left to it. */
 export const skippingLocked = (tx: Tx): FragmentSqlToken =>
   tx.distributed ? sql.fragment`` : sql.fragment`for update skip locked`
@@ -13,7 +15,5 @@ export const skippingLocked = (tx: Tx): FragmentSqlToken =>
  */
 export async function mayClaim(tx: Tx, key: number): Promise<boolean> {
   if (!tx.distributed) return true
-  return tx.oneFirst(
-    sql.type(z.object({ locked: z.boolean() }))`select pg_try_advisory_xact_lock(${key}) as locked`,
-  )
+  return tx.oneFirst(sql.type(lockedRow)`select pg_try_advisory_xact_lock(${key}) as locked`)
 }

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import type { Read } from './read.ts'
 import { sql, type Tx } from './transaction.ts'
 
+const rowsRow = z.object({ rows: z.number() })
+
 /** The tables whose rows are counted in row_counts. Each statement that inserts or deletes their rows counts them. */
 export type CountedTable =
   | 'approval_requests'
@@ -17,7 +19,7 @@ export type CountedTable =
 
 /** The tenant's number of rows in a table, from its counter. */
 export async function countRows(tx: Read, tenantId: string, relation: CountedTable): Promise<number> {
-  const count = await tx.maybeOneFirst(sql.type(z.object({ rows: z.number() }))`
+  const count = await tx.maybeOneFirst(sql.type(rowsRow)`
     select rows from row_counts where tenant_id = ${tenantId} and relation = ${relation}`)
   return count ?? 0
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countRow, idRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { LinkPurpose } from './mailed-links.ts'
 
@@ -49,7 +50,7 @@ export function countTokensSince(
   tx: Tx,
   tokens: { userId: string; purpose: LinkPurpose; email: string; since: number },
 ): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from link_tokens
     where user_id = ${tokens.userId} and purpose = ${tokens.purpose} and email = ${tokens.email}
       and created_at > ${moment(tokens.since)}`)
@@ -57,7 +58,7 @@ export function countTokensSince(
 
 /** Marks a valid token as used. Of concurrent calls one gets true. As the user or the system role. */
 export async function markTokenUsed(tx: Tx, id: string, at: number): Promise<boolean> {
-  const used = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const used = await tx.maybeOne(sql.type(idRow)`
     update link_tokens set used_at = ${moment(at)}
     where id = ${id} and used_at is null and expires_at > ${moment(at)} returning id`)
   return used !== null

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
 import { skippingLocked } from '../db/claim-rows.ts'
 import { deleteOld } from '../db/delete-old.ts'
+import { countRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey } from '../outbox/acknowledge.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 
 const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })
-const discarded = z.object({ count: z.number() })
 const failed = z.object({ template: z.string() })
 const content = z.object({ to: z.string(), variables: z.unknown() })
 
@@ -60,7 +60,7 @@ export function markFailed(tx: Tx, tenantId: string, id: string): Promise<string
  * job left over from one of them does nothing. As the worker role.
  */
 export function discardUnsent(tx: Tx, limit: number): Promise<number> {
-  return tx.oneFirst(sql.type(discarded)`
+  return tx.oneFirst(sql.type(countRow)`
     with gone as (
       delete from outbox o
       using (select tenant_id, id from outbox where queue = 'email' order by id limit ${limit} ${skippingLocked(tx)}) w

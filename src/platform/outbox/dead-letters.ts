@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { countRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import { type DeadLetterReason, deadLetterReasons } from './acknowledge.ts'
 import { wakeRelays } from './wake-relays.ts'
@@ -52,7 +53,7 @@ export function listDeadLetters(
  */
 export async function replayDeadLetters(tx: Tx, filter: DeadLetterFilter, limit: number): Promise<number> {
   wakeRelays(tx)
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     with gone as (
       delete from dead_letters d
       using (select tenant_id, id from dead_letters where ${matches(filter)} order by failed_at, id limit ${limit}) w

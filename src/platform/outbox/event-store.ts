@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { everyTenant } from '../db/delete-old.ts'
+import { countRow } from '../db/row-schemas.ts'
 import { listsOfValues } from '../db/rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey } from './acknowledge.ts'
@@ -62,15 +63,13 @@ export function listEventsOf(tx: Tx, messages: MessageKey[]): Promise<readonly z
     join events e on e.tenant_id = m.tenant_id and e.id = m.id`)
 }
 
-const deleted = z.object({ count: z.number() })
-
 /**
  * Deletes up to `limit` numbered events from before `before` (ms since 1970), and records the highest sequence that
  * each tenant lost; gives how many. It finds them by the primary key, because an id contains the time. As the worker
  * role.
  */
 export function deleteEventsBefore(tx: Tx, before: number, limit: number): Promise<number> {
-  return tx.oneFirst(sql.type(deleted)`
+  return tx.oneFirst(sql.type(countRow)`
     with old as (
       select o.tenant_id, o.id from ${everyTenant(tx)} t cross join lateral (
         select tenant_id, id from events e

@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byId, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+
+const aboveRow = z.object({ above: z.boolean() })
 
 const departmentRow = z.object({
   id: z.uuid(),
@@ -47,7 +50,7 @@ export function listDepartments(
 /** Counts the departments that match the filters. Without filters the count comes from `row_counts`. */
 export function countListed(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countDepartments(tx, tenantId)
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from departments d where d.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
@@ -63,7 +66,7 @@ export function findDepartment(tx: Read, tenantId: string, id: string): Promise<
 
 /** Locks a department against deletion until the transaction ends; false when it does not exist. */
 export async function lockDepartmentShared(tx: Tx, tenantId: string, id: string): Promise<boolean> {
-  const locked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const locked = await tx.maybeOne(sql.type(idRow)`
     select id from departments where tenant_id = ${tenantId} and id = ${id} for key share`)
   return locked !== null
 }
@@ -94,7 +97,7 @@ export async function insertDepartment(tx: Tx, department: Department): Promise<
 
 /** Whether `id` is `candidateId` or one of its ancestors. Reliable only while the tenant is locked. */
 export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: string): Promise<boolean> {
-  return tx.oneFirst(sql.type(z.object({ above: z.boolean() }))`
+  return tx.oneFirst(sql.type(aboveRow)`
     with recursive upwards as (
       select id, parent_id from departments where tenant_id = ${tenantId} and id = ${candidateId}
       union
@@ -106,7 +109,7 @@ export function isAtOrAbove(tx: Tx, tenantId: string, id: string, candidateId: s
 /** Updates a department; false when nothing changes. */
 export async function changeDepartment(tx: Tx, department: Department): Promise<boolean> {
   const { tenantId, id, name, description, parentId } = department
-  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const changed = await tx.maybeOne(sql.type(idRow)`
     update departments set name = ${name}, description = ${description}, parent_id = ${parentId},
                            version = version + 1, updated_at = ${sql.timestamp(new Date(department.at))}
     where tenant_id = ${tenantId} and id = ${id}
@@ -117,7 +120,7 @@ export async function changeDepartment(tx: Tx, department: Department): Promise<
 
 /** Deletes a department without members, registered resources and children; else false. Reliable only while the department is locked. */
 export async function deleteEmptyDepartment(tx: Tx, tenantId: string, id: string): Promise<boolean> {
-  const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const deleted = await tx.maybeOne(sql.type(idRow)`
     delete from departments where tenant_id = ${tenantId} and id = ${id}
       and not exists (select 1 from memberships m where m.tenant_id = ${tenantId} and m.department_id = ${id})
       and not exists (select 1 from registered_resources r where r.tenant_id = ${tenantId} and r.department_id = ${id})

@@ -3,6 +3,7 @@ import { skippingLocked } from '../../platform/db/claim-rows.ts'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byText, defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
@@ -31,7 +32,6 @@ const invitationRow = z.object({
 export type InvitationRow = z.infer<typeof invitationRow>
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
-const idRow = z.object({ id: z.uuid() })
 
 /** The status is computed from `expires_at`, so readers see an expired invitation before a worker marks it. */
 const columns = (now: number) => sql.fragment`
@@ -75,7 +75,7 @@ export function listInvitations(
 /** Counts the invitations that match the filters. Without filters the count comes from `row_counts`. */
 export function countInvitations(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'invitations')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from invitations i where i.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
@@ -119,7 +119,7 @@ export function listInvitationsTo(
 
 /** Counts the invitations that {@link listInvitationsTo} lists on all pages. */
 export function countInvitationsTo(tx: Read, email: string, page: ListPage, now: number): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) ${received(email, now)} ${page.conditions}`)
 }
 
@@ -153,7 +153,7 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promi
 
 /** Counts the invitations of the tenant that can be accepted now. Reliable only while the tenant is locked. */
 export function countPending(tx: Tx, tenantId: string, now: number): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from invitations i
     where i.tenant_id = ${tenantId} and i.status = 'pending' and i.expires_at > ${moment(now)}`)
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { addToCount } from '../../platform/db/count-rows.ts'
 import { defineList, type Filter, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { giveRoles } from './store.ts'
 
@@ -63,7 +64,7 @@ export function listAccounts(read: Read, tenantId: string, page: ListPage): Prom
 
 /** How many service accounts match the filters; without `page`, how many there are. */
 export function countAccounts(read: Read, tenantId: string, page?: ListPage): Promise<number> {
-  return read.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return read.oneFirst(sql.type(countRow)`
     select count(*) from ${accountsOf(tenantId)} ${page?.conditions ?? sql.fragment``}`)
 }
 
@@ -107,7 +108,7 @@ export async function changeAccount(
   const { tenantId, id, name, description, departmentId, attributes, rolesChanged } = account
   const next = sql.fragment`(${name}, ${description}, ${statuses[account.status]}, ${departmentId}::uuid,
                              ${sql.jsonb(attributes as never)})`
-  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const changed = await tx.maybeOne(sql.type(idRow)`
     update memberships m set (first_name, description, status, department_id, attributes) = ${next},
                              version = version + 1, updated_at = ${sql.timestamp(new Date(account.at))}
     where m.tenant_id = ${tenantId} and m.id = ${id}

@@ -11,6 +11,7 @@ import {
   type ListPage,
 } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { emailAddress } from '../../platform/email-address.ts'
 import { roleNameKey } from '../roles/store.ts'
@@ -126,7 +127,7 @@ export function listMembers(read: Read, tenantId: string, page: ListPage): Promi
 /** Counts the members that match the filters. Without filters the count comes from `row_counts`. */
 export function countMembers(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'memberships')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from memberships m where m.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
@@ -138,5 +139,5 @@ export function countPeople(read: Read, tenantId: string, page: ListPage): Promi
     : sql.fragment`
       coalesce((select rows from row_counts where tenant_id = ${tenantId} and relation = 'memberships'), 0)
         - (select count(*) from ${members} and m.kind = 'service_account')`
-  return read.oneFirst(sql.type(z.object({ count: z.number() }))`select ${count} as count`)
+  return read.oneFirst(sql.type(countRow)`select ${count} as count`)
 }

@@ -2,9 +2,12 @@ import { z } from 'zod'
 import { addToCount, deleteCounted } from '../../platform/db/count-rows.ts'
 import { forgetMember } from '../../platform/db/member-references.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
+
+const ownedRow = z.object({ owned: z.boolean() })
 
 export const memberKinds = ['user', 'service_account'] as const
 
@@ -52,7 +55,7 @@ interface NewMember {
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
   const { id, tenantId, user, departmentId, managerId = null, roleIds, attributes = {} } = member
   const at = sql.timestamp(new Date(member.at))
-  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
                              manager_id, attributes, joined_at, updated_at)
     values (${tenantId}, ${id}, ${user.id}, ${user.email}, ${user.firstName}, ${user.lastName}, ${departmentId},
@@ -93,7 +96,7 @@ export function findMember(tx: Read, tenantId: string, memberId: string): Promis
 
 /** Locks a member against removal until the transaction ends; false if the user is not a member. */
 export async function lockMemberShared(tx: Tx, tenantId: string, userId: string): Promise<boolean> {
-  const locked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const locked = await tx.maybeOne(sql.type(idRow)`
     select id from memberships where tenant_id = ${tenantId} and user_id = ${userId} for key share`)
   return locked !== null
 }
@@ -112,7 +115,7 @@ interface MemberChange {
 /** Updates a membership; false when neither it nor its roles change. */
 export async function changeMember(tx: Tx, member: MemberChange): Promise<boolean> {
   const next = sql.fragment`(${member.status}, ${member.departmentId}::uuid, ${member.managerId}::uuid, ${sql.jsonb(member.attributes as never)})`
-  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const changed = await tx.maybeOne(sql.type(idRow)`
     update memberships set (status, department_id, manager_id, attributes) = ${next},
                            version = version + 1, updated_at = ${sql.timestamp(new Date(member.at))}
     where tenant_id = ${member.tenantId} and id = ${member.id}
@@ -176,7 +179,7 @@ export function detachErased(tx: Tx, { tenantId, userId }: { tenantId: string; u
 
 /** Whether the tenant has an active owner: the membership and the user are active. */
 export function hasActiveOwner(tx: Tx, tenantId: string): Promise<boolean> {
-  return tx.oneFirst(sql.type(z.object({ owned: z.boolean() }))`
+  return tx.oneFirst(sql.type(ownedRow)`
     select exists (
       select 1 from roles r
       join membership_roles mr on mr.tenant_id = r.tenant_id and mr.role_id = r.id

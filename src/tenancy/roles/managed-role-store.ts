@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { addToCount } from '../../platform/db/count-rows.ts'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { roleNameKey } from './store.ts'
 
@@ -58,7 +59,7 @@ export async function changeManagedRole(tx: Tx, role: GivenRole): Promise<void> 
 
 /** The ids of the managed roles that a member has or a policy of the tenant's own names. */
 export function listUsedRoles(tx: Tx, tenantId: string): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+  return tx.anyFirst(sql.type(idRow)`
     select r.id from roles r where r.tenant_id = ${tenantId} and r.managed_by is not null and (
       exists (select 1 from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = r.id)
       or exists (

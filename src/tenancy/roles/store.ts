@@ -2,11 +2,14 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+
+const takenRow = z.object({ taken: z.boolean() })
 
 const roleRow = z.object({
   id: z.uuid(),
@@ -105,13 +108,13 @@ export function listRoles(tx: Read, tenantId: string, page: ListPage): Promise<r
 /** Counts the roles that match the filters. Without filters the count comes from `row_counts`. */
 export function countRoles(tx: Read, tenantId: string, page: ListPage): Promise<number> {
   if (!page.filtered) return countRows(tx, tenantId, 'roles')
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from roles r where r.tenant_id = ${tenantId} ${page.conditions}`)
 }
 
 /** Counts the custom roles that the tenant made itself, for `LIMIT_CUSTOM_ROLES`. */
 export function countCustomRoles(tx: Tx, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from roles where tenant_id = ${tenantId} and not is_system and managed_by is null`)
 }
 
@@ -128,7 +131,7 @@ export async function lockRole(tx: Tx, tenantId: string, roleId: string): Promis
 
 /** Whether a role other than `exceptId` has the name. Reliable only while the tenant is locked. */
 export function hasRoleNamed(tx: Tx, tenantId: string, name: string, exceptId: string): Promise<boolean> {
-  return tx.oneFirst(sql.type(z.object({ taken: z.boolean() }))`
+  return tx.oneFirst(sql.type(takenRow)`
     select exists (select 1 from roles where tenant_id = ${tenantId} and name_key = ${roleNameKey(name)}
                    and id <> ${exceptId}) as taken`)
 }
@@ -145,7 +148,7 @@ interface CustomRole {
 /** Inserts a custom role; false when its name is taken. */
 export async function insertRole(tx: Tx, role: CustomRole): Promise<boolean> {
   const at = sql.timestamp(new Date(role.at))
-  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into roles (tenant_id, id, name, name_key, description, permissions, is_system, created_at, updated_at)
     values (${role.tenantId}, ${role.id}, ${role.name}, ${roleNameKey(role.name)}, ${role.description},
             ${sql.array(role.permissions, 'text')}, false, ${at}, ${at})
@@ -157,7 +160,7 @@ export async function insertRole(tx: Tx, role: CustomRole): Promise<boolean> {
 /** Updates a custom role; false when nothing changes, and for a system role. */
 export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
   const permissions = sql.array(role.permissions, 'text')
-  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const changed = await tx.maybeOne(sql.type(idRow)`
     update roles set name = ${role.name}, name_key = ${roleNameKey(role.name)}, description = ${role.description},
                      permissions = ${permissions}, version = version + 1, updated_at = ${sql.timestamp(new Date(role.at))}
     where tenant_id = ${role.tenantId} and id = ${role.id} and not is_system
@@ -168,7 +171,7 @@ export async function changeRole(tx: Tx, role: CustomRole): Promise<boolean> {
 
 /** Deletes a custom role that no member has and no policy names; else false. Reliable only while the role is locked. */
 export async function deleteUnusedRole(tx: Tx, tenantId: string, roleId: string): Promise<boolean> {
-  const deleted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const deleted = await tx.maybeOne(sql.type(idRow)`
     delete from roles where tenant_id = ${tenantId} and id = ${roleId} and not is_system and not exists (
       select 1 from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = ${roleId})
       and not exists (

@@ -1,8 +1,14 @@
 import { z } from 'zod'
 import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { isOfSubject } from '../members/subject-store.ts'
+
+const policyRevisionRow = z.object({ policy_revision: z.number() })
+const manifestRevisionRow = z.object({ manifest_revision: z.number() })
+const lockedRow = z.object({ locked: z.boolean() })
+const tenantIdRow = z.object({ tenant_id: z.uuid() })
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
 export type TenantStatus = z.infer<typeof tenantStatus>
@@ -49,7 +55,7 @@ export async function insertTenant(
   tenant: { id: string; name: string; slug: string; at: number },
 ): Promise<boolean> {
   const at = sql.timestamp(new Date(tenant.at))
-  const inserted = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into tenants (id, name, slug, settings, created_at, updated_at)
     values (${tenant.id}, ${tenant.name}, ${tenant.slug}, '{"require_mfa": false, "allowed_email_domains": []}', ${at}, ${at})
     on conflict (slug) do nothing returning id`)
@@ -71,7 +77,7 @@ export async function changeTenant(
 ): Promise<boolean> {
   const name = sql.fragment`coalesce(${tenant.name ?? null}::text, name)`
   const settings = sql.fragment`settings || ${sql.jsonb(tenant.settings as never)}`
-  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set name = ${name}, settings = ${settings}, version = version + 1, updated_at = ${sql.timestamp(new Date(tenant.at))}
     where id = ${tenant.id} and deleted_at is null and (name, settings) is distinct from (${name}, ${settings})
     returning id`)
@@ -84,7 +90,7 @@ export async function updateStatus(
   change: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
 ): Promise<boolean> {
   const at = sql.timestamp(new Date(change.at))
-  const changed = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set status = ${change.to}, version = version + 1, updated_at = ${at},
       suspended_at = case ${change.to}::text when 'suspended' then ${at} when 'archived' then suspended_at end,
       archived_at = case ${change.to}::text when 'archived' then ${at} end
@@ -95,7 +101,7 @@ export async function updateStatus(
 
 /** Marks a tenant as deleted; false when it already is. */
 export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): Promise<boolean> {
-  const marked = await tx.maybeOne(sql.type(z.object({ id: z.uuid() }))`
+  const marked = await tx.maybeOne(sql.type(idRow)`
     update tenants set deleted_at = ${sql.timestamp(new Date(tenant.at))}
     where id = ${tenant.id} and deleted_at is null returning id`)
   return marked !== null
@@ -106,7 +112,7 @@ export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): P
  * tenant is locked until the transaction ends, so that such changes happen one at a time. Returns the new revision.
  */
 export function incrementPolicyRevision(tx: Tx, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ policy_revision: z.number() }))`
+  return tx.oneFirst(sql.type(policyRevisionRow)`
     update tenants set policy_revision = policy_revision + 1 where id = ${tenantId} returning policy_revision`)
 }
 
@@ -126,7 +132,7 @@ export async function setManifestRevision(
 
 /** Locks a tenant until the transaction ends, and returns the revision of the manifests whose rules it has. */
 export function lockManifestRevision(tx: Tx, tenantId: string): Promise<number | null> {
-  return tx.maybeOneFirst(sql.type(z.object({ manifest_revision: z.number() }))`
+  return tx.maybeOneFirst(sql.type(manifestRevisionRow)`
     select manifest_revision from tenants where id = ${tenantId} and deleted_at is null for no key update`)
 }
 
@@ -135,14 +141,14 @@ export function listTenantsBehind(
   tx: Tx,
   { revision, after, limit }: { revision: number; after: string; limit: number },
 ): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+  return tx.anyFirst(sql.type(idRow)`
     select id from tenants where manifest_revision < ${revision} and deleted_at is null and id > ${after}
     order by id limit ${limit}`)
 }
 
 /** The number of tenants without the rules of `revision`. As the system role. */
 export function countTenantsBehind(tx: Tx, revision: number): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from tenants where manifest_revision < ${revision} and deleted_at is null`)
 }
 
@@ -186,14 +192,14 @@ export function listTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Prom
 
 /** Counts the tenants that {@link listTenantsOf} lists on all pages. */
 export function countTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<number> {
-  return tx.oneFirst(sql.type(z.object({ count: z.number() }))`
+  return tx.oneFirst(sql.type(countRow)`
     select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where ${membershipsOf(of)} ${page.conditions}`)
 }
 
 /** Up to `limit` tenants deleted before `before` (ms since 1970), the earliest first. As the worker role. */
 export function listPurgeable(tx: Tx, before: number, limit: number): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+  return tx.anyFirst(sql.type(idRow)`
     select id from tenants where deleted_at <= ${sql.timestamp(new Date(before))} order by deleted_at, id limit ${limit}`)
 }
 
@@ -202,7 +208,7 @@ export function listPurgeable(tx: Tx, before: number, limit: number): Promise<re
  * another process has the lock, or the tenant is not deleted. As the worker role.
  */
 export async function tryPurgeLock(tx: Tx, tenantId: string): Promise<boolean> {
-  const locked = await tx.maybeOneFirst(sql.type(z.object({ locked: z.boolean() }))`
+  const locked = await tx.maybeOneFirst(sql.type(lockedRow)`
     select pg_try_advisory_xact_lock(hashtextextended(${tenantId}, 5)) as locked from tenants
     where id = ${tenantId} and deleted_at is not null`)
   if (!locked) return false
@@ -219,7 +225,7 @@ export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
 
 /** The tenant that a person joined first and that is not deleted, or null. As the system role. */
 export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
-  return tx.maybeOneFirst(sql.type(z.object({ tenant_id: z.uuid() }))`
+  return tx.maybeOneFirst(sql.type(tenantIdRow)`
     select m.tenant_id from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where m.user_id = ${userId} order by m.joined_at, m.id limit 1`)
 }
@@ -274,7 +280,7 @@ export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTe
 
 /** Locks a person's tenants in the order of their ids, which it returns. As the system role. */
 export function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(z.object({ id: z.uuid() }))`
+  return tx.anyFirst(sql.type(idRow)`
     select id from tenants where id in (select tenant_id from memberships where user_id = ${userId})
     order by id for no key update`)
 }
@@ -299,7 +305,7 @@ export async function countCreatedTenant(
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {
   tx.later(sql.unsafe`select 1 from users where id = ${userId} for no key update`)
-  const counted = await tx.maybeOne(sql.type(z.object({ tenant_id: z.uuid() }))`
+  const counted = await tx.maybeOne(sql.type(tenantIdRow)`
     insert into made_tenants (user_id, tenant_id)
     select ${userId}, ${tenantId} where (select count(*) from made_tenants where user_id = ${userId}) < ${max}
     returning tenant_id`)

@@ -149,14 +149,14 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'an ended session is not over',
     attacks: ['roles'],
-    file: 'src/identity/sessions/store.ts',
+    file: 'src/identity/sessions/context-store.ts',
     find: 'created_at as begun_at, ${over} as over',
     replace: 'created_at as begun_at, false as over',
   },
   {
     what: 'a session is not that of the person',
     attacks: ['tokens'],
-    file: 'src/identity/sessions/store.ts',
+    file: 'src/identity/sessions/context-store.ts',
     find: 'from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`',
     replace: 'from sessions where id = ${bearer.sessionId}`',
     also: [
@@ -174,7 +174,7 @@ export const sessionsMutations: readonly Mutation[] = [
   {
     what: 'a waiting sign-in never ends',
     attacks: ['factors', 'races'],
-    file: 'src/identity/sessions/store.ts',
+    file: 'src/identity/sessions/context-store.ts',
     find: '           p.ended_at is not null or p.expires_at <= ${now} or',
     replace: '           p.expires_at <= ${now} or',
   },

@@ -1,0 +1,138 @@
+import type { FragmentSqlToken } from 'slonik'
+import { z } from 'zod'
+import type { Read } from '../../platform/db/read.ts'
+import { sql } from '../../platform/db/transaction.ts'
+import { systemRoles } from '../../policy-engine/catalogue/actions.ts'
+import { acr } from './store.ts'
+
+const moment = (ms: number) => sql.timestamp(new Date(ms))
+
+export const authContextRow = z.object({
+  user_id: z.uuid(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  email_verified: z.boolean(),
+  is_active: z.boolean(),
+  mfa_enabled: z.boolean(),
+  date_joined: z.number(),
+  user_version: z.number(),
+  acr,
+  amr: z.array(z.string()),
+  auth_time: z.number(),
+  second_factor_at: z.number().nullable(),
+  over: z.boolean(),
+  over_here: z.boolean(),
+  tenant_id: z.uuid().nullable(),
+  tenant_status: z.enum(['active', 'suspended', 'archived']).nullable(),
+  require_mfa: z.boolean().nullable(),
+  time_zone: z.string().nullable(),
+  policy_revision: z.number().nullable(),
+  membership_id: z.uuid().nullable(),
+  membership_status: z.enum(['active', 'suspended']).nullable(),
+  department_id: z.uuid().nullable(),
+  manager_id: z.uuid().nullable(),
+  joined_at: z.number().nullable(),
+  attributes: z.record(z.string(), z.unknown()).nullable(),
+  roles: z.array(z.string()),
+  role_ids: z.array(z.uuid()),
+  system_roles: z.array(z.enum(systemRoles)),
+  permissions: z.array(z.string()),
+})
+
+export type AuthContextRow = z.infer<typeof authContextRow>
+
+type BearerKey = { userId: string; sessionId: string; tenantId: string; now: number }
+
+/** Everything that a request needs to know about its bearer, in one query: session, person, tenant, membership, roles. */
+export const findAuthContext = (tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> =>
+  withSession(tx, bearer, sql.fragment`ended_at is not null or expires_at <= ${moment(bearer.now)}`)
+
+/**
+ * The same for the requester of a call that was stored at `storedAt`. A session that has ended by its time, or by its
+ * person who logged out, is not over, unless all sessions of the person were ended since.
+ */
+export const findRequesterContext = (
+  tx: Read,
+  bearer: BearerKey & { storedAt: number },
+): Promise<AuthContextRow | null> =>
+  withSession(
+    tx,
+    bearer,
+    sql.fragment`ended_at is not null and (end_reason is distinct from 'logout' or exists (
+      select 1 from users p where p.id = user_id and p.sessions_ended_at >= ${moment(bearer.storedAt)}))`,
+  )
+
+const withSession = (tx: Read, bearer: BearerKey, over: FragmentSqlToken) => {
+  const session = sql.fragment`
+    select acr, amr, auth_time, second_factor_at, created_at as begun_at, ${over} as over
+    from sessions where id = ${bearer.sessionId} and user_id = ${bearer.userId}`
+  return authContextWith(tx, bearer, session)
+}
+
+/**
+ * The same for the bearer of a temporary token. The tenant is reported as active whatever its status: owners can enter
+ * a closed tenant, so the status is checked when the sign-in completes.
+ */
+export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promise<AuthContextRow | null> {
+  const now = moment(bearer.now)
+  const session = sql.fragment`
+    select 'aal1' as acr, p.amr, p.auth_time, null::timestamptz as second_factor_at, s.created_at as begun_at,
+           p.ended_at is not null or p.expires_at <= ${now} or s.ended_at is not null or (s.expires_at <= ${now}) is true as over
+    from pending_sessions p left join sessions s on s.id = p.session_id
+    where p.id = ${bearer.sessionId} and p.user_id = ${bearer.userId}`
+  const row = await authContextWith(tx, bearer, session)
+  return row && { ...row, tenant_status: row.tenant_status && 'active' }
+}
+
+interface ContextParts {
+  users: FragmentSqlToken
+  membership: FragmentSqlToken
+  session: FragmentSqlToken
+  more?: FragmentSqlToken
+}
+
+/** The users a context is read from, and which membership is theirs. */
+export const persons = { users: sql.fragment`users`, membership: sql.fragment`m.user_id = u.id` }
+
+/** The context of a person in a tenant, with the facts of a `session`. */
+export const authContextWith = (
+  tx: Read,
+  bearer: Pick<BearerKey, 'userId' | 'tenantId'>,
+  session: FragmentSqlToken,
+): Promise<AuthContextRow | null> =>
+  tx.maybeOne(sql.type(authContextRow)`${selectContext(bearer, { ...persons, session })}`)
+
+/** Selects an {@link authContextRow}, and `more` columns of the `session`. */
+export function selectContext(
+  bearer: Pick<BearerKey, 'userId' | 'tenantId'>,
+  { users, membership, session, more = sql.fragment`` }: ContextParts,
+): FragmentSqlToken {
+  return sql.fragment`
+    select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
+           u.is_active, u.date_joined, u.version as user_version,
+           exists (select 1 from otp_devices d
+                   where d.user_id = ${bearer.userId} and d.type = 'totp' and d.confirmed_at is not null)
+             or exists (select 1 from passkeys p where p.user_id = ${bearer.userId}) as mfa_enabled,
+           s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
+           (m.sessions_ended_at >= s.begun_at) is true as over_here,
+           t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
+           t.settings ->> 'time_zone' as time_zone,
+           t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.manager_id,
+           m.joined_at, m.attributes,
+           r.roles, r.role_ids, r.system_roles, r.permissions ${more}
+    from (${session}) s
+    join ${users} u on u.id = ${bearer.userId}
+    left join tenants t on t.id = ${bearer.tenantId} and t.deleted_at is null
+    left join memberships m on m.tenant_id = ${bearer.tenantId} and m.tenant_id = t.id and ${membership}
+    cross join lateral (
+      select coalesce(array_agg(r.name order by r.created_at, r.id), '{}') as roles,
+             coalesce(array_agg(r.id order by r.created_at, r.id), '{}') as role_ids,
+             coalesce(array_agg(r.name) filter (where r.is_system), '{}') as system_roles,
+             coalesce((select array_agg(distinct p) from membership_roles x
+                       join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
+                       cross join lateral unnest(y.permissions) p
+                       where x.tenant_id = ${bearer.tenantId} and x.membership_id = m.id), '{}') as permissions
+      from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+      where mr.tenant_id = ${bearer.tenantId} and mr.membership_id = m.id) r`
+}
