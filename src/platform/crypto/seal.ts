@@ -1,4 +1,13 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 
 /** What a derived key is used for. Two purposes never share a key (RFC 5869 `info`). */
 export type Purpose =
@@ -36,11 +45,12 @@ export function createSealer(keys: Buffer[]): Sealer {
   const ring = keys.map((key) => ({ id: createHash('sha256').update(key).digest().subarray(0, 4), key }))
   const newest = ring[0]
   if (!newest) throw new Error('A sealer needs a key')
-  const derived = new Map<string, Buffer>()
+  const derived = new Map<string, KeyObject>()
   const derive = (entry: { id: Buffer; key: Buffer }, purpose: Purpose) => {
     const name = `${entry.id.toString('hex')}:${purpose}`
     const known =
-      derived.get(name) ?? Buffer.from(hkdfSync('sha256', entry.key, '', `bailiwick:${purpose}`, 32))
+      derived.get(name) ??
+      createSecretKey(Buffer.from(hkdfSync('sha256', entry.key, '', `bailiwick:${purpose}`, 32)))
     derived.set(name, known)
     return known
   }
