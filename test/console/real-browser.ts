@@ -95,6 +95,7 @@ export async function assertSound(
   { whole = false, look = false }: { whole?: boolean; look?: boolean } = {},
 ) {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
   await page.evaluate(settled)
   const inDialog = (await page.locator('.dialog[data-open]').count()) > 0
   const found = await page.evaluate(

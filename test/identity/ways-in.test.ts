@@ -127,6 +127,17 @@ const ways: Record<string, { by?: readonly (Factor | 'a young passkey')[]; enter
     enter: async (subject, browser) =>
       browser.call('POST', '/console/api/auth/passkeys/login/', await passkeyBody(subject)),
   },
+  'Console, by a link in a mail': {
+    enter: async ({ person: { email }, tenantId }, browser) => {
+      const asked = await browser.call('POST', '/console/api/auth/magic-link/', {
+        email,
+        tenant_id: tenantId,
+      })
+      const token = tokenIn(await service.mailTo(email, 'Someone asked to log in'))
+      const { nonce } = asked.body
+      return browser.call('POST', '/console/api/auth/magic-link/confirm/', { token, nonce })
+    },
+  },
 }
 
 /** What the answer gives: a session of a class, a question, or a refusal. */

@@ -1,9 +1,15 @@
 import { texts } from './texts.ts'
 
+const nounOf = (object: string) =>
+  object
+    .replaceAll('_', ' ')
+    .replace(/\botp\b/, 'second factor')
+    .replace(/\bapi\b/, 'API')
+
 /** An action as what happened: `member:update` is “Member changed”. */
 export function inWords(action: string): string {
   const [object = '', verb = ''] = action.split(':')
-  const noun = object.replaceAll('_', ' ').replace(/\botp\b/, 'second factor')
+  const noun = nounOf(object)
   const words = `${noun} ${texts.verbs[verb] ?? verb.replaceAll('_', ' ')}`
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
@@ -11,7 +17,7 @@ export function inWords(action: string): string {
 /** An action as what is to happen: `member:update` is “Change member”. */
 export function asRequest(action: string): string {
   const [object = '', verb = ''] = action.split(':')
-  const words = `${texts.requests[verb] ?? verb.replaceAll('_', ' ')} ${object.replaceAll('_', ' ')}`
+  const words = `${texts.requests[verb] ?? verb.replaceAll('_', ' ')} ${nounOf(object)}`
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 

@@ -38,6 +38,8 @@ export const texts = {
     delete: 'deleted',
     cancel: 'cancelled',
     resend: 'sent again',
+    rotate: 'replaced',
+    impersonate: 'impersonated',
     accept: 'accepted',
     approve: 'approved',
     reject: 'rejected',
@@ -54,5 +56,5 @@ export const texts = {
     request: 'asked',
   } as Record<string, string>,
   /** The same before it happens; other verbs stay as they are. */
-  requests: { update: 'change' } as Record<string, string>,
+  requests: { update: 'change', rotate: 'replace' } as Record<string, string>,
 }

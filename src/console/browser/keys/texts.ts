@@ -60,6 +60,6 @@ export const texts = {
   revoked: 'The key is revoked',
   revoking: {
     title: (name: string) => `Revoke the key ${name}?`,
-    about: 'What uses it gets no answer from the next request on. This cannot be undone.',
+    about: 'Requests with it are refused from now on. This cannot be undone.',
   },
 }
