@@ -14,6 +14,7 @@ import { problemBody } from '../platform/http/problem.ts'
 import { isRepeatable } from '../platform/http/repeatable-call.ts'
 import type { Route } from '../platform/http/route.ts'
 import { timestamp } from '../platform/http/schemas.ts'
+import { actions } from '../policy-engine/catalogue/actions.ts'
 
 /** The approval request that a call waits for. */
 export const openRequestSchema = z.object({
@@ -105,6 +106,11 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
     'The body is larger than 1 MiB, or 16 KiB below `/auth/`.',
     new ApiError(413, 'payload_too_large', 'The body can have 1048576 bytes at most.'),
   ),
+  414: answer(
+    'UriTooLong',
+    'The address is longer than 8 KiB.',
+    new ApiError(414, 'uri_too_long', 'The address can have 8192 characters at most.'),
+  ),
   415: answer(
     'UnsupportedMediaType',
     'The body is not uncompressed JSON in UTF-8.',
@@ -138,13 +144,17 @@ const answers: Record<number, ZodOpenApiResponseObject> = {
 export function errorAnswersOf(route: Route): Record<string, ZodOpenApiResponseObject> {
   const statuses = new Set([500, 503, ...(route.refusals ?? [])])
   if (route.body) for (const status of [400, 413, 415]) statuses.add(status)
-  if (route.query) statuses.add(400)
+  if (route.query || isGated(route)) statuses.add(400)
+  if (route.query || route.path.includes(':')) statuses.add(414)
   if (route.versioned && route.method !== 'GET') statuses.add(412)
   if (isRepeatable(route)) for (const status of [400, 409, 422]) statuses.add(status)
   if (route.path.includes(':')) statuses.add(404)
   if (route.action !== 'public') for (const status of [401, 403, 429]) statuses.add(status)
   return Object.fromEntries([...statuses].sort().map((status) => [status, known(route, status)]))
 }
+
+/** Whether the header `Approval-Request` is read, which has to be an id. */
+const isGated = ({ action }: Route) => action !== 'public' && actions[action].gate
 
 function known(route: Route, status: number): ZodOpenApiResponseObject {
   const found = answers[status]

@@ -46,10 +46,10 @@ async function join(n: number): Promise<Person> {
 
 /** As costly as a policy may be: regular expressions over long texts, and nothing that ends early. */
 const conditions = {
-  all: Array.from({ length: 20 }, (_, n) => ({
+  all: Array.from({ length: 20 }, () => ({
     attribute: 'subject.email',
     operator: 'matches',
-    value: `^[a-z0-9.]*${n}?@[a-z]*\\.com$`,
+    value: '^[a-z0-9.]*@[a-z]*\\.com$',
   })),
 }
 const policy = (n: number) => ({
@@ -120,7 +120,8 @@ const acts: ((person: Person, ground: Ground, n: number) => Promise<unknown>)[] 
     }),
   (person, _, n) => call(person, 'POST', '/access/v1/evaluation', question(person.id, n)),
   (person, { tenant }) => call(person, 'POST', `${tenant}/departments/`, { name: text() }),
-  (person, { tenant }) => call(person, 'DELETE', `${tenant}/`),
+  (person, { tenant }) =>
+    call(person, 'POST', `${tenant}/members/${person.id}/impersonate/`, { reason: 'To waste a decision' }),
   (person) => call(person, 'GET', `${api}/audit-log/?page_size=100`),
 ]
 

@@ -152,7 +152,7 @@ function report(chosen: readonly Fault[], { outcomes, found, journal, memory, gr
     console.table({ ...found, mails_twice_allowed: mailsAllowed })
     console.log('acknowledged', acknowledged, 'answers', sent, 'logged in again', relogins)
     console.log('memory in MB (APIs, workers) before', memory.before, 'after', memory.after)
-    if (Object.keys(growth).length > 0) console.table(growth)
+    for (const [name, grown] of Object.entries(growth)) console.log(name, JSON.stringify(grown))
     console.log(failed ? 'FAILED' : 'Nothing was lost.')
   }
   if (failed) process.exitCode = 1

@@ -1,9 +1,19 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryOf } from '../../bench/cpu.ts'
 import type { Stage } from './stage.ts'
 
-/** Resident memory (MB) of each process under a steady load: its value at the end of each fifth of the time, and its slope. */
-export type Growth = Record<string, { fifths: number[]; mb_per_hour: number }>
+/** Memory (MB) of a process under a steady load, at the end of each fifth of the time. */
+interface Grown {
+  resident: number[]
+  /** What it holds after a collection. */
+  heap: number[]
+  heap_mb_per_hour: number
+}
+
+/** By process. */
+export type Growth = Record<string, Grown>
 
 const samplesPerMinute = 6
 
@@ -16,22 +26,33 @@ export const memory = ({ apis, workers }: Stage): number[] =>
  * to measure.
  */
 export async function measureGrowth(stage: Stage, minutes: number): Promise<Growth> {
-  const rows: number[][] = []
+  const processes = [...stage.apis, ...stage.workers]
+  const rows: { resident: number; heap: number }[][] = []
   for (let n = 0; n < minutes * samplesPerMinute; n++) {
     await sleep(60_000 / samplesPerMinute)
-    rows.push([...stage.apis, ...stage.workers].map(({ pid }) => memoryOf(pid())))
+    rows.push(
+      await Promise.all(
+        processes.map(async ({ pid }) => ({ resident: memoryOf(pid()), heap: await heapOf(stage, pid()) })),
+      ),
+    )
   }
   if (rows.length < 10) return {}
-  const names = [...stage.apis, ...stage.workers].map(({ name }, n) => `${name} ${n + 1}`)
-  return Object.fromEntries(names.map((name, column) => [name, growthOf(rows.map((row) => row[column]!))]))
+  return Object.fromEntries(
+    processes.map(({ name }, n) => [`${name} ${n + 1}`, growthOf(rows.map((row) => row[n]!))]),
+  )
 }
 
-function growthOf(values: readonly number[]): Growth[string] {
-  const fifths = [1, 2, 3, 4, 5].map((part) =>
-    Math.round(values[Math.floor((values.length * part) / 5) - 1]!),
-  )
-  const late = values.slice(values.length / 2)
-  return { fifths, mb_per_hour: Math.round(slope(late) * samplesPerMinute * 60 * 10) / 10 }
+const heapOf = async ({ folder }: Stage, pid: number) =>
+  Number(await readFile(join(folder, `${pid}.heap`), 'utf8').catch(() => Number.NaN))
+
+function growthOf(samples: readonly { resident: number; heap: number }[]): Grown {
+  const fifths = [1, 2, 3, 4, 5].map((part) => samples[Math.floor((samples.length * part) / 5) - 1]!)
+  const late = samples.slice(samples.length / 2).map(({ heap }) => heap)
+  return {
+    resident: fifths.map(({ resident }) => Math.round(resident)),
+    heap: fifths.map(({ heap }) => Math.round(heap * 10) / 10),
+    heap_mb_per_hour: Math.round(slope(late) * samplesPerMinute * 60 * 10) / 10,
+  }
 }
 
 /** The slope of the line through evenly spaced values, by least squares; per step. */

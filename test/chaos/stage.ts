@@ -14,7 +14,10 @@ import { present } from '../upgrade/release.ts'
 import { type MailServer, type Receiver, startMailServer, startReceiver } from './receivers.ts'
 
 const run = promisify(execFile)
-const skew = join(import.meta.dirname, 'skewed-clock.ts')
+const preloaded = ['skewed-clock.ts', 'report-heap.ts'].flatMap((name) => [
+  '--import',
+  join(import.meta.dirname, name),
+])
 
 /** A process that can be killed, frozen and started again with the same settings. */
 export interface Restartable {
@@ -75,6 +78,7 @@ export async function openStage({
     const env = {
       ...settings(development.config, mail.port),
       ...(withLimits ? limited : unlimited),
+      CHAOS_HEAP_FOLDER: folder,
       ...(redis && { REDIS_URL: redis.url, QUEUE_BACKEND: 'redis' }),
     }
     const start = (name: 'api' | 'worker', port: number) => startProcess(name, port, env, ends)
@@ -170,7 +174,7 @@ async function startProcess(
   let entry = join(present, 'src', 'entry.cjs')
   const url = `http://127.0.0.1:${port}`
   const spawned = () => {
-    child = spawn(process.execPath, ['--import', skew, entry, name], {
+    child = spawn(process.execPath, ['--expose-gc', ...preloaded, entry, name], {
       env: { ...bareEnv, ...env, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'ignore'],
     })

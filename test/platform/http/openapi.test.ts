@@ -179,11 +179,12 @@ t.test('a route that accepts the temporary token documents it', async (t) => {
 t.test('a route documents the errors of its form and those it lists', async (t) => {
   const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses)
   t.same(statuses('/.well-known/jwks.json', 'get'), ['200', '500', '503'])
-  t.same(statuses(list, 'get'), ['200', '400', '401', '403', '404', '429', '500', '503'])
+  t.same(statuses(list, 'get'), ['200', '400', '401', '403', '404', '414', '429', '500', '503'])
   t.same(statuses(list, 'post'), [
-    ...['201', '400', '401', '403', '404', '409', '413', '415', '429', '500', '503'],
+    ...['201', '400', '401', '403', '404', '409', '413', '414', '415', '429', '500', '503'],
   ])
-  t.same(statuses(entry, 'delete'), ['204', '401', '403', '404', '429', '500', '503'])
+  // Found by Schemathesis: an Approval-Request that is no id is 400, an address of 9 KB 414.
+  t.same(statuses(entry, 'delete'), ['204', '400', '401', '403', '404', '414', '429', '500', '503'])
   t.same(statuses('/api/v1/auth/login/', 'post'), [
     ...['200', '400', '401', '413', '415', '429', '500', '503'],
   ])

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { furnish } from '../adversary/furnish.ts'
+import { startService } from '../helpers/service.ts'
+
+// Schemathesis makes requests from /openapi.json and holds the answers against it: a second opinion on the attack
+// `malformed`, from another project. It is a package of Python: pip install schemathesis.
+
+const program = (process.env.PATH ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, 'schemathesis'))
+  .find((path) => existsSync(path))
+const skip = program ? false : 'no schemathesis: pip install schemathesis'
+
+/** Paths that end the session or the tenant of the run. */
+const harmful =
+  '/(logout|logout-all|suspend|archive|revoke|password/change|switch-tenant)/$|^/api/v1/users/me/$|^/api/v1/tenants/\\{id\\}/$|/sessions/'
+const checks =
+  'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance'
+
+t.test('answers are as /openapi.json says, and never 5xx', { skip }, async (t) => {
+  const service = await startService(t, { workers: false, env: { RATE_LIMIT_ENABLED: 'false' } })
+  const { owner } = await furnish(service)
+  const folder = await mkdtemp(join(tmpdir(), 'schemathesis-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const options = Object.entries({
+    header: `Authorization: Bearer ${owner.access}`,
+    'exclude-path-regex': harmful,
+    checks,
+    phases: 'examples,fuzzing',
+    'max-examples': '4',
+    'max-time': '240',
+    seed: '20261122',
+  }).map(([name, value]) => `--${name}=${value}`)
+  const args = ['run', `${service.url}/openapi.json`, ...options, '--continue-on-failure', '--no-color']
+  const child = spawn(program!, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  t.equal(code, 0, printed.slice(-6_000))
+})
