@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { createApprovals } from './authorization/approvals/approvals.ts'
 import { decisionLog } from './authorization/decisions/record-decision.ts'
 import { shadowCounter } from './authorization/decisions/shadow-counts.ts'
+import { declaredWords } from './authorization/evaluation/declared-words.ts'
 import { policyLoader } from './authorization/policies/load-policies.ts'
 import { switchOffLateModules } from './authorization/policies/switch-off-late-modules.ts'
 import { type Config, sendingOf } from './config.ts'
@@ -108,6 +109,7 @@ export async function openDeps(
     newPace: () => decisionPace(config.LIMIT_DECISION_MS_PER_REQUEST),
     loadPolicies,
     recordDecision,
+    declaredWords: declaredWords({ db, clock }),
     shadowCounts,
     limiters,
     apiKeys,

@@ -265,6 +265,29 @@ t.test('a module that is killed pauses alone', { skip }, async (t) => {
   )
 })
 
+t.test('a large preview runs the module of a draft in its thread', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const { id } = (await owner.post(policies, { ...base, name: 'Tonnage', module: tonnage })).body
+  const evaluations = numbers(201).map((index) => ({
+    resource: { type: 'ship', id: '1', properties: { tonnage: 5001 + index, name: 'x' } },
+  }))
+  const question = { subject: { type: 'captain', id: 'ahab' }, action: { name: 'ship:steer' }, evaluations }
+  const { body } = await owner.post('/access/v1/evaluations', question)
+  t.notOk(body.evaluations.some(({ decision }: { decision: boolean }) => decision))
+  const draft = { ...base, name: 'Heavier', module: tonnage.replace('5000', '5150') }
+  const preview = await owner.post(`${policies}${id}/preview/`, { draft })
+  t.match(preview, { status: 200, body: { counts: { deny_to_allow: 150, allow_to_deny: 0 } } })
+})
+
+t.test('a question has eight modules at most', { skip }, async (t) => {
+  const owner = await tenantWith(ships)
+  const write = (index: number) =>
+    owner.post(policies, { ...base, name: `Tonnage ${index}`, module: tonnage })
+  for (const index of numbers(8)) t.equal((await write(index)).status, 201)
+  t.match(await write(9), { status: 422, body: { code: 'policy_invalid', errors: [{ code: 'too_costly' }] } })
+  t.match(await steer(owner, { tonnage: 6000, name: 'x' }), { codes: numbers(8).map(() => 'policy_deny') })
+})
+
 t.test('the modules of one question have a deadline together', { skip }, async (t) => {
   const owner = await tenantWith(ships)
   const slow = deny(

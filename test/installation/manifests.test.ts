@@ -125,6 +125,8 @@ t.test('an evaluation knows the words of a manifest, also those that no rule nam
     }
   })
   t.equal((await apply(declares)).code, 0)
+  // A process reads the words again after ten seconds.
+  service.advance(10_000)
   const hints = async (name: string, type: string, id = '1') => {
     const question = { subject: { type: 'user', id: grace.id }, action: { name }, resource: { type, id } }
     const { context } = (await grace.post('/access/v1/evaluation', question)).body

@@ -45,9 +45,10 @@ export const hintsShape = {
   }),
   unknown_action: z
     .boolean()
-    .meta({ description: 'No policy in force and no role of the tenant names the action' }),
+    .meta({ description: 'No policy in force, no role of the tenant and no manifest names the action' }),
   unknown_resource_type: z.boolean().meta({
-    description: 'No policy in force and no role of the tenant names the type of the resource',
+    description:
+      'No policy in force, no role of the tenant and no manifest names the type of the resource, and none is registered by the id',
   }),
 }
 

@@ -46,9 +46,11 @@ export async function explainDecision(deps: Deps, caller: Caller, { row, whole }
 function doubts({ action, resource_type: type }: DecisionRow, hints: Hints): string[] {
   const { missing_attributes: missing, unknown_action, unknown_resource_type } = hints
   return [
-    ...(unknown_action ? [`No policy in force and no role names ${action}: check the spelling.`] : []),
+    ...(unknown_action
+      ? [`No policy in force, no role and no manifest names ${action}: check the spelling.`]
+      : []),
     ...(unknown_resource_type
-      ? [`No policy in force and no role names the resource type ${type}: check the spelling.`]
+      ? [`No policy in force, no role and no manifest names the resource type ${type}: check the spelling.`]
       : []),
     ...(missing.length > 0
       ? [`The question lacks attributes that policies read: ${missing.join(', ')}.`]

@@ -1,11 +1,11 @@
 import type { Deps } from '../../deps.ts'
-import { type Read, readInTenant } from '../../platform/db/read.ts'
+import type { Read } from '../../platform/db/read.ts'
 import type { ObjectFinders, ObjectScope } from '../../platform/find-object.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { PoliciesInForce, UnknownWords } from '../../platform/http/policies-in-force.ts'
 import { type ActionName, type ApplicationAction, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
-import { listDeclaredActions } from '../policies/tenant-warnings-store.ts'
 import { findRegistered, type RegisteredObjects, registeredKey } from '../resources/find-registered.ts'
+import { namesIn } from './declared-words.ts'
 import { findObjects, objectKey, objectWithoutLookup, type QuestionObject } from './find-question-object.ts'
 import { actionOf, isMemberType, type Question } from './question.ts'
 import { findSubjects, type KnownSubject, listPermissionsNaming, subjectKey } from './store.ts'
@@ -88,7 +88,7 @@ export const policiesOf = async ({ loadPolicies }: Pick<Deps, 'loadPolicies'>, c
  * a policy nor a role names.
  */
 export async function loadQuestions(
-  deps: Pick<Deps, 'loadPolicies' | 'db'>,
+  deps: Pick<Deps, 'loadPolicies' | 'declaredWords'>,
   caller: Caller,
   parts: QuestionParts,
   questions: readonly Question[],
@@ -105,7 +105,7 @@ export async function loadQuestions(
   })
   if (!loaded.some(({ unknown }) => unknown.action || unknown.resourceType))
     return { policies, questions: loaded }
-  const declared = namesIn(await readInTenant(deps.db, caller, listDeclaredActions))
+  const declared = await deps.declaredWords(caller)
   return { policies, questions: loaded.map((one) => ({ ...one, unknown: stillUnknown(one, declared) })) }
 }
 
@@ -170,10 +170,6 @@ async function namesInRoles(
   })
   return namesIn(permissions)
 }
-
-/** The names of actions, and of their resource types. */
-const namesIn = (actions: readonly string[]): Set<string> =>
-  new Set(actions.flatMap((name) => [name, name.slice(0, name.indexOf(':'))]))
 
 /** Whether no policy in force and no role of the tenant names the action, or the resource type. Often a misspelling. */
 function unknownWords(

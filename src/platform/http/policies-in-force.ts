@@ -41,3 +41,6 @@ export interface UnknownWords {
 
 /** Logs decisions, together. Resolves once those are stored that must be stored. Never rejects. */
 export type RecordDecision = (...records: DecisionRecord[]) => Promise<void>
+
+/** Gives the actions that the manifests declare, and their resource types. They are the same in every tenant. */
+export type DeclaredWords = (scope: { tenantId: string; userId: string }) => Promise<ReadonlySet<string>>
