@@ -5,7 +5,7 @@ import { setEnvironmentData } from 'node:worker_threads'
 import t from 'tap'
 import { readBundle } from '../../src/policy-engine/evaluate/bundle.ts'
 import { createModulePauses } from '../../src/policy-engine/sandbox/module-pauses.ts'
-import { createModulePool } from '../../src/policy-engine/sandbox/module-pool.ts'
+import { createModulePool, type ModuleOutcome } from '../../src/policy-engine/sandbox/module-pool.ts'
 import { cpuMsOf, threadIdOf } from '../../src/policy-engine/sandbox/thread-cpu.ts'
 import { maxInputBytes } from '../../src/policy-engine/sandbox/thread-exchange.ts'
 import { compileModule } from '../../src/policy-toolchain/compile-module.ts'
@@ -45,9 +45,15 @@ async function unchecked(
   return { key, wasm }
 }
 
-const ask = (tenant: string, module: { key: string; wasm: Uint8Array<ArrayBuffer> }, input: object) => {
-  const { usedMs: _time, ...outcome } = pool.evaluate(tenant, module, JSON.stringify(input))
-  return outcome
+type Built = Awaited<ReturnType<typeof unchecked>>
+
+/** Evaluates. A thread that gets no CPU on a busy machine is no answer: then it asks another one. */
+async function ask(tenant: string, module: Built, input: object) {
+  for (let tries = 0; ; tries++) {
+    await pool.warm()
+    const { usedMs: _time, ...outcome } = pool.evaluate(tenant, module, JSON.stringify(input))
+    if (!('isStuck' in outcome) || tries === 20) return outcome
+  }
 }
 const list = Array.from({ length: 128 }, (_each, index) => index)
 const question = { resource: { list, text: 'é'.repeat(1000) }, subject: { id: 'me' } }
@@ -57,18 +63,18 @@ t.test(
   { skip },
   async (t) => {
     const policies = await unchecked('some finding, _ in data.slice.policies')
-    t.same(ask('one', policies, question), { findings: [] }, 'there are no policies')
+    t.same(await ask('one', policies, question), { findings: [] }, 'there are no policies')
     const bundle = await unchecked('finding := concat(",", [name | some name, _ in data.catalogue.actions])')
-    t.same(ask('one', bundle, question), { findings: [''] }, 'nor the actions of the bundle')
+    t.same(await ask('one', bundle, question), { findings: [''] }, 'nor the actions of the bundle')
     const secret = await unchecked('finding := _secret', 'package policy\n\n_secret := "of tenant one"')
-    t.same(ask('one', secret, question), { findings: ['of tenant one'] })
+    t.same(await ask('one', secret, question), { findings: ['of tenant one'] })
     const thief = await unchecked('finding := data.policy._secret')
-    t.same(ask('two', thief, question), { findings: [] }, 'not another module of the same package')
+    t.same(await ask('two', thief, question), { findings: [] }, 'not another module of the same package')
     const kept = await unchecked('finding := input.resource.id')
-    t.same(ask('one', kept, { resource: { id: 'of one' } }), { findings: ['of one'] })
-    t.same(ask('two', kept, { resource: {} }), { findings: [] }, 'not the input before')
+    t.same(await ask('one', kept, { resource: { id: 'of one' } }), { findings: ['of one'] })
+    t.same(await ask('two', kept, { resource: {} }), { findings: [] }, 'not the input before')
     const host = await unchecked('finding := opa.runtime().env.HOME')
-    t.match(ask('one', host, question), { fault: 'failed', why: /not implemented/ }, 'not the host')
+    t.match(await ask('one', host, question), { fault: 'failed', why: /not implemented/ }, 'not the host')
   },
 )
 
@@ -90,26 +96,26 @@ t.test(
       range: await unchecked('\tsome x in numbers.range(1, 1000000000)\n\tx == -1\n\tfinding := "x"'),
     }
     for (const [name, bomb] of Object.entries(bombs)) {
-      t.match(ask(name, bomb, question), { fault: 'late' }, name)
+      t.match(await ask(name, bomb, question), { fault: 'late' }, name)
       // A decision that finds no thread ready waits a second at most.
       await pool.warm()
-      t.same(ask('other', fine, question), { findings: ['me'] }, `others go on after ${name}`)
+      t.same(await ask('other', fine, question), { findings: ['me'] }, `others go on after ${name}`)
     }
     const long = await unchecked(
       'finding := concat("", [input.resource.text | some _ in input.resource.list])',
     )
-    t.match(ask('long', long, question), { fault: String }, 'findings have a length')
+    t.match(await ask('long', long, question), { fault: String }, 'findings have a length')
     const many = await unchecked(
       'some x in input.resource.list\n\tfinding := concat(" ", ["n", format_int(x, 10)])',
     )
-    t.match(ask('many', many, question), { findings: { length: 10 } }, 'and a number')
+    t.match(await ask('many', many, question), { findings: { length: 10 } }, 'and a number')
     const conflict = await unchecked(
       'finding := _two',
       'package policy\n\n_two := x if some x in input.resource.list',
     )
-    t.match(ask('conflict', conflict, question), { fault: 'failed', killed: false })
+    t.match(await ask('conflict', conflict, question), { fault: 'failed', killed: false })
     t.match(pool.evaluate('big', fine, `"${'x'.repeat(maxInputBytes)}"`), { fault: 'failed' })
-    t.same(ask('other', fine, question), { findings: ['me'] })
+    t.same(await ask('other', fine, question), { findings: ['me'] })
   },
 )
 
@@ -118,7 +124,7 @@ t.test('a module that was killed pauses, and the others of its tenant go on', { 
   const loop = [...'abcde'].map((name) => `\tsome ${name} in input.resource.list`).join('\n')
   const bomb = await unchecked(`${loop}\n\ta + b + c + d + e == -1\n\tfinding := "x"`)
   // On a busy machine a thread can have too little CPU time to be killed for it.
-  const kill = async (evaluate: () => ReturnType<typeof ask>, warm: () => Promise<void>) => {
+  const kill = async (evaluate: () => ModuleOutcome, warm: () => Promise<void>) => {
     let killed = false
     for (let tries = 0; tries < 20 && !killed; tries++) {
       await warm()
@@ -127,10 +133,11 @@ t.test('a module that was killed pauses, and the others of its tenant go on', { 
     }
     t.ok(killed)
   }
-  await kill(() => ask('one', bomb, question), pool.warm)
-  t.match(ask('one', bomb, question), { fault: 'late', killed: false, why: 'paused' })
+  const now = (module: Built) => pool.evaluate('one', module, JSON.stringify(question))
+  await kill(() => now(bomb), pool.warm)
+  t.match(now(bomb), { fault: 'late', killed: false, why: 'paused' })
   await pool.warm()
-  t.match(ask('one', fine, question), { findings: ['me'] })
+  t.match(await ask('one', fine, question), { findings: ['me'] })
   const drafts = createModulePool({ pauseBy: 'tenant', spares: 0 })
   t.teardown(() => drafts.close())
   const draft = (tenant: string, module: typeof bomb) =>
@@ -190,16 +197,16 @@ t.test('a system that does not name its threads gets a deadline of time', async 
 
 t.test('the modules of many tenants do not add up', { skip }, async (t) => {
   const { wasm } = await unchecked('finding := input.subject.id')
-  const use = (count: number) => {
-    for (let index = 0; index < count; index++) ask('other', { key: `many-${index}`, wasm }, question)
+  const use = async (count: number) => {
+    for (let index = 0; index < count; index++) await ask('other', { key: `many-${index}`, wasm }, question)
   }
-  use(60)
+  await use(60)
   const before = process.memoryUsage.rss()
-  use(300)
+  await use(300)
   const grown = (process.memoryUsage.rss() - before) / 1024 / 1024
   t.ok(grown < 64, `${grown.toFixed(0)} MiB for 300 more modules`)
   t.same(
-    ask('other', { key: 'many-0', wasm }, question),
+    await ask('other', { key: 'many-0', wasm }, question),
     { findings: ['me'] },
     'a dropped module loads again',
   )
