@@ -2,6 +2,7 @@ import type { Command } from './command.ts'
 import { adminCreate } from './commands/admin-create.ts'
 import { appRevoke, appToken, appTokens } from './commands/app-tokens.ts'
 import { deadLetters, deadLettersPurge, deadLettersReplay } from './commands/dead-letters.ts'
+import { distribute } from './commands/distribute.ts'
 import { doctor } from './commands/doctor.ts'
 import { eventsReplay } from './commands/events-replay.ts'
 import { keysList, keysReseal, keysRevoke, keysRotate } from './commands/keys.ts'
@@ -20,6 +21,7 @@ import { usersActivate, usersDeactivate, usersErase, usersResetFactors } from '.
 /** Every command, in the order of the list that --help prints. */
 export const commands: readonly Command[] = [
   migrate,
+  distribute,
   doctor,
   adminCreate,
   usersDeactivate,

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..')
 const timesFile = join(root, '.cache', 'test-times.json')
 const slowestShown = 20
 /** Folders that `npm test` leaves out and `npm run test:all` does not. */
-const nightly = ['test/chaos/', 'test/outages/', 'test/scale/', 'test/upgrade/']
+const nightly = ['test/chaos/', 'test/distributed/', 'test/outages/', 'test/scale/', 'test/upgrade/']
 
 let lanes: Lanes | undefined
 let cluster: TestCluster | undefined

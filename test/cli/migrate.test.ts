@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
+import { isRecent } from '../../src/platform/db/distribution.ts'
 import { disposableDatabase } from '../helpers/database.ts'
 import { callCli, runCli, settingsFor } from './run-cli.ts'
 
@@ -46,6 +47,17 @@ t.test('a command on an outdated database says what to run', async (t) => {
   })
   await client.query('insert into schema_migrations select * from kept; drop table kept')
   await client.end()
+})
+
+t.test('distribute refuses a Postgres without Citus', async (t) => {
+  for (const args of [['distribute'], ['distribute', '--check']])
+    t.match(await callCli(args, { env }), {
+      code: 1,
+      out: '',
+      said: /^This database has no Citus\. Install Citus 13\.0/,
+    })
+  t.match(await callCli(['distribute'], { env: settingsFor(empty) }), { code: 1, said: /^Set DATABASE_URL/ })
+  t.same(['12.1-1', '13.0-1', '13.2-1', '14.0-1'].map(isRecent), [false, true, true, true])
 })
 
 t.test('in development without settings it says that npm start migrates', async (t) => {

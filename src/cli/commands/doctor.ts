@@ -2,6 +2,14 @@ import pg from 'pg'
 import { type Config, roleUrls } from '../../config.ts'
 import { openEngine } from '../../open-engine.ts'
 import { createSealer } from '../../platform/crypto/seal.ts'
+import { describe } from '../../platform/db/distribute.ts'
+import {
+  findCluster,
+  listPlaces,
+  listUnreachable,
+  misplaced,
+  stateOf,
+} from '../../platform/db/distribution.ts'
 import { inspectIsolation } from '../../platform/db/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../../platform/db/migrate.ts'
 import { openPool } from '../../platform/db/pool.ts'
@@ -53,6 +61,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   const { urls } = reached
   const migrations = await checkMigrations(urls)
   const server = [await checkVersion(urls), await checkClock(urls), migrations]
+  if (migrations.ok) server.push(await checkDistribution(config, urls))
   // Without the tables the other checks fail for the same reason.
   if (!migrations.ok) return [reached.finding, ...server]
   const queues = [await checkKeys(config, urls), await checkQueues(config, urls)]
@@ -105,6 +114,32 @@ const checkMigrations = (urls: RoleUrls) =>
     if (missing.length > 0) throw new Error(`The database lacks ${missing.join(', ')}`)
     return 'Every migration is applied'
   })
+
+const checkDistribution = ({ DATABASE_DISTRIBUTED }: Config, urls: RoleUrls) =>
+  check(
+    'distribution',
+    'npm run cli -- distribute --check, and docs/how-to/scale.md#a-distributed-postgres',
+    () =>
+      asRole(urls.api, async (client) => {
+        const cluster = await findCluster(client)
+        const places = await listPlaces(client)
+        const state = stateOf(places)
+        if (state === 'half distributed')
+          throw new Error(`Not all tables are in their place: ${describe(misplaced(places))}`)
+        if (DATABASE_DISTRIBUTED !== (state === 'distributed'))
+          throw new Error(
+            `DATABASE_DISTRIBUTED is ${DATABASE_DISTRIBUTED}, and the tables of tenants are ${state}`,
+          )
+        if (!cluster) return 'The database is one Postgres'
+        if (state === 'undistributed')
+          return `Citus ${cluster.version} is installed, and no table is distributed`
+        if (!cluster.passesScope)
+          throw new Error("citus.propagate_set_commands is not 'local', so the nodes do not learn the tenant")
+        const [away] = await listUnreachable(client)
+        if (away) throw new Error(`The node ${away.node} cannot be reached: ${away.says}`)
+        return `The tables of tenants are spread over ${cluster.nodes.length} nodes, and all of them answer`
+      }),
+  )
 
 const checkKeys = ({ SECRET_KEYS }: Config, urls: RoleUrls) =>
   check('keys', 'Set SECRET_KEYS to the keys that the API of this installation uses', async () => {

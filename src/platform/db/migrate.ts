@@ -5,7 +5,8 @@ import { queues } from '../jobs/queues.ts'
 import { isLockFailure, type LockRetries, withLockRetries } from './lock-retries.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
-const lockKey = 0x0bad1
+/** The advisory lock of what changes the schema: one process at a time. */
+export const migrationLock = 0x0bad1
 
 /** A file of `migrations/`, with the SHA-256 of its text. */
 export interface Migration {
@@ -49,7 +50,7 @@ export async function migrate(url: string, roles: RoleUrls, retries: LockRetries
   const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate' })
   await client.connect()
   try {
-    await client.query('select pg_advisory_lock($1)', [lockKey])
+    await client.query('select pg_advisory_lock($1)', [migrationLock])
     await ensureRoles(client, roles)
     await client.query('set role bailiwick_owner')
     const withRetries = (what: string, work: () => Promise<unknown>) =>
@@ -141,10 +142,13 @@ async function ensureRoles(client: pg.ClientBase, urls: RoleUrls): Promise<void>
     'select rolname from pg_roles where rolname = any($1)',
     [Object.keys(wanted)],
   )
+  const { rows: citus } = await client.query("select from pg_extension where extname = 'citus'")
+  // A coordinator of Citus connects to its nodes as the current role, so there the owner has to log in, too.
+  const loginOf = (name: string) => (name === 'bailiwick_owner' && citus.length > 0 ? 'login' : 'nologin')
   const missing = Object.entries(wanted).filter(([name]) => !rows.some((row) => row.rolname === name))
   for (const [name, url] of missing) {
     const password = url && new URL(url).username === name ? decodeURIComponent(new URL(url).password) : ''
-    const login = password ? `login password ${pg.escapeLiteral(password)}` : 'nologin'
+    const login = password ? `login password ${pg.escapeLiteral(password)}` : loginOf(name)
     await client.query(`create role ${name} ${login} nosuperuser nobypassrls nocreatedb nocreaterole`)
   }
   const { rows: me } = await client.query<{ owner: boolean; database: string }>(

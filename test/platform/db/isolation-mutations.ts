@@ -113,6 +113,12 @@ export const mutations: [title: string, check: string, named: RegExp, sql: strin
     'create policy worker_all on departments for all to bailiwick_worker using (true)',
   ],
   [
+    'the form of a distributed database on one Postgres',
+    'policy',
+    /^users: has a policy beyond/,
+    `alter policy fellow_members on users using (nullif(current_setting('app.tenant_id', true), '') is not null)`,
+  ],
+  [
     'a table of the same name in another schema',
     'policy',
     /^users: .*elsewhere\.memberships/,

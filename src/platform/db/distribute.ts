@@ -1,0 +1,96 @@
+import pg from 'pg'
+import { anchor, listPlaces, misplaced, referenceTables, stateOf, type TablePlace } from './distribution.ts'
+import { migrationLock } from './migrate.ts'
+
+interface ForeignKey {
+  relation: string
+  name: string
+  definition: string
+}
+
+/**
+ * Distributes the tables of a migrated database on a Citus coordinator, in one transaction: all of them or none. Gives the
+ * tables that it moved; an empty list means that all were in place. `url` is that of the owner or of a superuser.
+ */
+export async function distribute(url: string, onStep: (line: string) => void): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-distribute' })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [migrationLock])
+    await client.query('set role bailiwick_owner')
+    await client.query('set client_min_messages = warning')
+    await client.query('begin')
+    // Foreign keys between distributed and reference tables need one connection for each node.
+    await client.query("set local lock_timeout = '10s'")
+    await client.query("set local citus.multi_shard_modify_mode = 'sequential'")
+    await client.query(`alter policy fellow_members on users using (${inAnyTenant})`)
+    const moved = await move(client, onStep)
+    const places = await listPlaces(client)
+    if (stateOf(places) !== 'distributed')
+      throw new Error(`${describe(misplaced(places))}. Nothing was changed.`)
+    await client.query('commit')
+    return moved
+  } finally {
+    await client.end() // which also rolls back
+  }
+}
+
+/**
+ * Whom a tenant sees, on a distributed database. A policy there cannot ask for a membership, so this one asks for a scope only
+ * (docs/adr/0012-one-schema-for-citus.md): the statements join the memberships of their tenant.
+ */
+const inAnyTenant = "nullif(current_setting('app.tenant_id', true), '') is not null"
+
+/** Tables with their places, in words. */
+export const describe = (places: readonly TablePlace[]): string =>
+  places
+    .map(({ table, wanted, actual }) => `${table} should be ${inWords(wanted)} and is ${inWords(actual)}`)
+    .join('; ')
+
+const inWords = (place: TablePlace['actual']) =>
+  place === 'reference' ? 'on every node' : place === 'coordinator' ? 'on the coordinator' : place
+
+async function move(client: pg.Client, onStep: (line: string) => void): Promise<string[]> {
+  const wrong = misplaced(await listPlaces(client))
+  if (wrong.length === 0) return []
+  const keys = await dropForeignKeys(client)
+  // The anchor first, because the others join its group.
+  const inOrder = wrong.toSorted((a, b) => rank(a) - rank(b))
+  // Rows are copied by COPY, which Postgres refuses to a role that row-level security applies to.
+  const force = (how: 'force' | 'no force') =>
+    Promise.all(wrong.map(({ table }) => client.query(`alter table ${table} ${how} row level security`)))
+  await force('no force')
+  for (const { table, wanted } of inOrder) {
+    onStep(`${table}: ${inWords(wanted)}`)
+    await client.query(statementFor(table, wanted)).catch((cause) => {
+      throw new Error(`${table} could not be distributed, and nothing was changed`, { cause })
+    })
+  }
+  await force('force')
+  onStep(`${keys.length} foreign keys`)
+  for (const { relation, name, definition } of keys)
+    await client.query(`alter table ${relation} add constraint ${name} ${definition}`)
+  return inOrder.map(({ table }) => table)
+}
+
+const rank = ({ table }: TablePlace) => (referenceTables.includes(table) ? 0 : table === anchor ? 1 : 2)
+
+function statementFor(table: string, wanted: TablePlace['wanted']): string {
+  const name = pg.escapeLiteral(`public.${table}`)
+  if (wanted === 'reference') return `select create_reference_table(${name})`
+  if (wanted === 'coordinator') return `select undistribute_table(${name})`
+  const group = table === anchor ? "'none'" : `'public.${anchor}'`
+  return `select create_distributed_table(${name}, 'tenant_id', colocate_with => ${group})`
+}
+
+/**
+ * Drops all foreign keys and gives them. Citus distributes a table only while no key leads to or from one that is not
+ * distributed yet.
+ */
+async function dropForeignKeys(client: pg.Client): Promise<ForeignKey[]> {
+  const { rows } = await client.query<ForeignKey>(`
+    select conrelid::regclass::text as relation, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
+    from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace and conparentid = 0 order by 1, 2`)
+  for (const { relation, name } of rows) await client.query(`alter table ${relation} drop constraint ${name}`)
+  return rows
+}

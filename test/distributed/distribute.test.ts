@@ -1,0 +1,185 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import t from 'tap'
+import { chooseAccount } from '../../src/development/postgres-binaries.ts'
+import { listPlaces, stateOf } from '../../src/platform/db/distribution.ts'
+import { findCitus, startCitusCluster } from '../../src/test-runner/citus-cluster.ts'
+import { callCli } from '../cli/run-cli.ts'
+
+// npm run cli -- distribute, on a coordinator and two nodes of its own.
+
+const run = promisify(execFile)
+const programs = await findCitus(process.env.CITUS_BIN)
+
+t.test('a migrated database becomes a distributed one, as a whole or not at all', async (t) => {
+  if (!programs) return t.pass('Citus is not installed here, so nothing was tried')
+  const cluster = await startCitusCluster(programs, 3)
+  t.teardown(() => cluster.remove())
+  const inDatabase = (url: string) => Object.assign(new URL(url), { pathname: '/bailiwick' }).href
+  const nodes = cluster.superuserUrls.map(inDatabase)
+  for (const url of cluster.superuserUrls) await query(url, 'create database bailiwick')
+  const [coordinator, first, second] = nodes as [string, string, string]
+  const env = {
+    NODE_ENV: 'test',
+    SECRET_KEYS: 'A'.repeat(43),
+    DATABASE_URL: coordinator,
+    ...runtimeUrls(coordinator),
+  }
+  const distribute = (...args: string[]) => callCli(['distribute', ...args], { env })
+  const refused = async (said: RegExp, about: string) => {
+    t.match(await distribute(), { code: 1, said }, about)
+    t.equal(
+      await withClient(coordinator, async (client) => stateOf(await listPlaces(client))),
+      'undistributed',
+    )
+  }
+
+  t.match(await distribute(), { code: 1, said: /^This database has no Citus\. Install Citus 13\.0 or later/ })
+  for (const url of nodes) await query(url, 'create extension citus')
+  t.match(await distribute(), { code: 1, said: /^Citus has no nodes for data/ })
+  const { port } = new URL(coordinator)
+  await query(coordinator, `select citus_set_coordinator_host('127.0.0.1', ${port})`)
+  for (const url of [first, second])
+    await query(coordinator, `select citus_add_node('127.0.0.1', ${new URL(url).port})`)
+  t.match(await callCli(['distribute'], { env: { ...env, DATABASE_URL: first } }), {
+    code: 1,
+    said: /^DATABASE_URL leads to a worker of Citus/,
+  })
+  t.match(await distribute(), { code: 1, said: /^Run npm run cli -- migrate first\. Missing: 0001-/ })
+
+  t.match(await callCli(['migrate'], { env }), { code: 0 }, 'migrate works before')
+  t.match(await distribute('--check'), {
+    code: 1,
+    out: /^api_keys should be by tenant_id and is on the coordinator$/m,
+  })
+
+  const alone = (statement: string) => query(second, 'set citus.enable_ddl_propagation = off', statement)
+  await alone('alter role bailiwick_worker nologin')
+  const { port: last } = new URL(second)
+  await refused(
+    new RegExp(
+      `^The coordinator cannot reach 127\\.0\\.0\\.1:${last} as bailiwick_worker, .* Let the role log in`,
+      's',
+    ),
+    'a role that cannot log in on a node',
+  )
+  await alone('alter role bailiwick_worker login')
+
+  const [{ data_directory: data }] = (await query(first, 'show data_directory')) as [
+    { data_directory: string },
+  ]
+  const account = await chooseAccount()
+  const control = (...words: string[]) =>
+    run(join(programs, 'pg_ctl'), ['-D', data, '-w', '-l', join(data, '..', 'log'), ...words], {
+      ...account,
+      cwd: '/',
+    })
+  await control('stop', '-m', 'immediate')
+  await refused(
+    /^The coordinator cannot reach .* as bailiwick_owner, .* Start the node/s,
+    'a node that is away',
+  )
+  await control('start')
+
+  await query(coordinator, "alter database bailiwick set citus.propagate_set_commands = 'none'")
+  await refused(
+    /^Nodes would not learn the tenant .* set citus\.propagate_set_commands = 'local'$/m,
+    'a setting',
+  )
+  await query(coordinator, 'alter database bailiwick reset citus.propagate_set_commands')
+
+  await withClient(env.DATABASE_API_URL, () =>
+    refused(/^Stop the API and the workers first: they have 1 connections/, 'a process that is connected'),
+  )
+
+  await query(coordinator, "select create_reference_table('mail_senders')")
+  t.match(
+    await distribute(),
+    { code: 1, said: /nothing was changed: mail_senders should be on the coordinator and is on every node/ },
+    'a table that was distributed in another way',
+  )
+  await query(coordinator, "select undistribute_table('mail_senders')")
+
+  const [tenantId, other] = [randomUUID(), randomUUID()]
+  for (const id of [tenantId, other])
+    await query(
+      coordinator,
+      `insert into tenants (id, name, slug, created_at, updated_at) values ('${id}', 'x', '${id}', now(), now())`,
+      `insert into departments (tenant_id, id, name, created_at, updated_at) values ('${id}', gen_random_uuid(), 'x', now(), now())`,
+    )
+  const moved = await distribute('--json')
+  t.equal(moved.code, 0, moved.said)
+  t.ok(moved.json().moved.length >= 28, `${moved.json().moved.length} tables`)
+  t.match(
+    await distribute(),
+    { code: 0, out: /^\d+ tables are spread by tenant_id over 127/ },
+    'again: nothing to do',
+  )
+  t.match(await distribute('--check'), { code: 0 })
+  t.match(await callCli(['migrate'], { env }), { code: 0, out: 'Up to date\n' }, 'migrate works after')
+  t.match(
+    (await callCli(['doctor'], { env: { ...env, DATABASE_DISTRIBUTED: 'true' } })).out,
+    /^✓ The tables of tenants are spread over 2 nodes, and all of them answer$/m,
+  )
+  t.match((await callCli(['doctor'], { env })).out, /^✗ DATABASE_DISTRIBUTED is false/m)
+
+  const seen = await withClient(env.DATABASE_API_URL, async (client) => {
+    await client.query('begin')
+    await client.query(`set local app.tenant_id = '${tenantId}'`)
+    return (await client.query('select tenant_id from departments')).rows
+  })
+  t.same(seen, [{ tenant_id: tenantId }], 'a scope sees its rows, without a condition in the statement')
+  const [shard] = await query(
+    coordinator,
+    `select nodeport, shard_name as name from citus_shards where table_name = 'departments'::regclass
+       and shardid = get_shard_id_for_distribution_column('departments', '${tenantId}'::uuid)`,
+  )
+  const onNode = Object.assign(new URL(env.DATABASE_API_URL), { port: String(shard!.nodeport) }).href
+  t.same(
+    await query(
+      String(nodes.find((url) => url.includes(`:${shard!.nodeport}/`))),
+      'set citus.override_table_visibility = off',
+      `select count(*)::int from pg_class where relname ~ '_\\d{6}$' and relkind = 'r' and not (relrowsecurity and relforcerowsecurity)`,
+    ),
+    [{ count: 0 }],
+    'row-level security is forced on the tables of a node, too',
+  )
+  t.same(await query(onNode, `select * from ${shard!.name}`), [], 'a node shows nothing without a scope')
+
+  await query(
+    coordinator,
+    'set role bailiwick_owner',
+    'create table notes (tenant_id uuid not null references tenants (id), id uuid not null, author uuid, primary key (tenant_id, id))',
+    "select distribute_by_tenant('notes')",
+    'alter table notes add foreign key (tenant_id, author) references memberships (tenant_id, id)',
+    `insert into notes values ('${tenantId}', gen_random_uuid())`,
+  )
+  t.match(await distribute('--check'), { code: 0 }, 'a later migration adds a table')
+})
+
+function runtimeUrls(url: string) {
+  const at = (name: string) =>
+    Object.assign(new URL(url), { username: `bailiwick_${name}`, password: 'only-for-tests' }).href
+  return { DATABASE_API_URL: at('api'), DATABASE_SYSTEM_URL: at('system'), DATABASE_WORKER_URL: at('worker') }
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Runs statements on one connection; gives the rows of the last one. */
+const query = (url: string, ...statements: string[]): Promise<Record<string, unknown>[]> =>
+  withClient(url, async (client) => {
+    let rows: Record<string, unknown>[] = []
+    for (const statement of statements) rows = (await client.query(statement)).rows
+    return rows
+  })
