@@ -65,6 +65,10 @@ class Spy extends Statements {
     this.#explain = explain
   }
 
+  override get distributed(): boolean {
+    return this.#tx.distributed
+  }
+
   readonly #later: Promise<unknown>[] = []
 
   later(query: QuerySqlToken): void {

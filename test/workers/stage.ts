@@ -16,7 +16,7 @@ import { sendMail } from '../../src/platform/mail/send-mail.ts'
 import { appendEvent } from '../../src/platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../src/platform/outbox/time-ordered-id.ts'
 import { openWorkerDeps } from '../../workers/deps.ts'
-import { disposableDatabase } from '../helpers/database.ts'
+import { disposableDatabase, distributed } from '../helpers/database.ts'
 import { rounds } from '../helpers/rounds.ts'
 
 export type BackendKind = 'postgres' | 'redis'
@@ -89,6 +89,7 @@ export async function openStage(
     WEBHOOK_ALLOW_PRIVATE: 'true',
     DATABASE_URL: urls.owner,
     DATABASE_WORKER_URL: urls.worker,
+    DATABASE_DISTRIBUTED: distributed,
     DATABASE_API_URL: urls.api,
     DATABASE_SYSTEM_URL: urls.system,
     REDIS_URL: redis?.url ?? '',
@@ -99,7 +100,12 @@ export async function openStage(
   const logged: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
   const deps = await openWorkerDeps(readConfig(env), log)
-  const api = await openPool(urls.api, { size: 4, prepared: true, applicationName: 'test-api' })
+  const api = await openPool(urls.api, {
+    size: 4,
+    prepared: true,
+    distributed: distributed === 'true',
+    applicationName: 'test-api',
+  })
   const root = new pg.Pool({ connectionString: urls.superuser, max: 2 })
   root.on('error', () => undefined)
   t.teardown(async () => {

@@ -37,7 +37,7 @@ export function listEligible(
   return tx.any(sql.type(approver)`
     select m.user_id as id, m.email from memberships m join users u on u.id = m.user_id and u.is_active
     where m.tenant_id = ${tenantId} and m.status = 'active' and m.user_id <> ${requesterId}
-      and not exists (select 1 from api_keys k where k.tenant_id = m.tenant_id and k.account_id = ${requesterId}
+      and not exists (select 1 from api_keys k where k.tenant_id = ${tenantId} and k.account_id = ${requesterId}
                       and k.created_by = m.user_id)
       and m.id in (select mr.membership_id from membership_roles mr
                    where mr.tenant_id = ${tenantId} and mr.role_id = any(${sql.array(first, 'uuid')}))
@@ -45,7 +45,7 @@ export function listEligible(
       and not exists (
         select 1 from jsonb_array_elements(${jsonb(approvers)}) needed where not exists (
           select 1 from membership_roles mr
-          where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and needed ? mr.role_id::text))
+          where mr.tenant_id = ${tenantId} and mr.membership_id = m.id and needed ? mr.role_id::text))
     order by m.joined_at, m.id limit ${limit}`)
 }
 

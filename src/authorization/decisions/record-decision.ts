@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { writeAsSystem } from '../../platform/db/batch.ts'
 import { addToDay } from '../../platform/db/daily-counts.ts'
+import { isNodeAway } from '../../platform/db/database-errors.ts'
 import { type Databases, isDatabaseUnavailable } from '../../platform/db/transaction.ts'
 import { decisionPace } from '../../platform/decision-budget.ts'
 import type { DecisionRecord, RecordDecision } from '../../platform/http/policies-in-force.ts'
@@ -57,7 +58,7 @@ export function decisionLog({ db, log, metrics, config, access, shadowCounts }: 
       quota.learn(kept, at)
     } catch (error) {
       // A decision that cannot be written must not prevent writing the others.
-      if (group.length > 1 && !isDatabaseUnavailable(error)) {
+      if (group.length > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error))) {
         for (const one of group) await write([one])
         return
       }

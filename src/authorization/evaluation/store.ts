@@ -34,7 +34,7 @@ export interface KnownSubject {
   membership: Membership
 }
 
-const subjectColumns = sql.fragment`
+const subjectColumns = (tenantId: string) => sql.fragment`
   m.kind, coalesce(m.user_id, m.id) as subject_id, m.email, u.email_verified_at is not null as email_verified,
   m.id as membership_id, case when u.is_active is false then 'suspended' else m.status end as status,
   m.department_id, m.manager_id, m.attributes, m.joined_at,
@@ -44,7 +44,7 @@ const subjectColumns = sql.fragment`
   coalesce((select array_agg(distinct p) from membership_roles x
             join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
             cross join lateral unnest(y.permissions) p
-            where x.tenant_id = m.tenant_id and x.membership_id = m.id), '{}') as permissions`
+            where x.tenant_id = ${tenantId} and x.membership_id = m.id), '{}') as permissions`
 
 /** The name of a member in a question: the type, and the id or the address of a person. */
 export interface SubjectName {
@@ -64,10 +64,10 @@ export async function findSubjects(
   const people = keysOf('user')
   const accounts = keysOf('service_account').filter(isUuid)
   const rows = await read.any(sql.type(memberRow)`
-    select ${subjectColumns}
+    select ${subjectColumns(tenantId)}
     from memberships m left join users u on u.id = m.user_id
-    left join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
-    left join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+    left join membership_roles mr on mr.tenant_id = ${tenantId} and mr.membership_id = m.id
+    left join roles r on r.tenant_id = ${tenantId} and r.id = mr.role_id
     where m.tenant_id = ${tenantId}
       and (m.user_id = any(${sql.array(people.filter(isUuid), 'uuid')})
            or (m.email = any(${sql.array(people, 'text')}) and u.email_verified_at is not null)

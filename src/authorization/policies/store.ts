@@ -335,7 +335,7 @@ export function listVersions(
 ): Promise<readonly VersionRow[]> {
   return tx.any(sql.type(versionRow)`
     select ${versionColumns} from policy_versions v
-    left join memberships m on m.tenant_id = v.tenant_id and m.user_id = v.author_id
+    left join memberships m on m.tenant_id = ${tenantId} and m.user_id = v.author_id
     where v.tenant_id = ${tenantId} and v.policy_id = ${policyId} ${page.tail}`)
 }
 
@@ -348,7 +348,7 @@ export function findVersion(
 ): Promise<VersionRow | null> {
   return tx.maybeOne(sql.type(versionRow)`
     select ${versionColumns} from policy_versions v
-    left join memberships m on m.tenant_id = v.tenant_id and m.user_id = v.author_id
+    left join memberships m on m.tenant_id = ${tenantId} and m.user_id = v.author_id
     where v.tenant_id = ${tenantId} and v.policy_id = ${policyId} and v.version = ${version}`)
 }
 

@@ -35,7 +35,7 @@ export async function countApprovers(
   const [row] = await read.any(sql.type(countRow)`
     select count(*) from memberships m join users u on u.id = m.user_id and u.is_active
     where m.tenant_id = ${tenantId} and m.status = 'active' and exists (
-      select 1 from membership_roles mr where mr.tenant_id = m.tenant_id and mr.membership_id = m.id
+      select 1 from membership_roles mr where mr.tenant_id = ${tenantId} and mr.membership_id = m.id
         and mr.role_id = any(${sql.array(roleIds, 'uuid')}))`)
   return row?.count ?? 0
 }

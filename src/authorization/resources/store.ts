@@ -137,10 +137,10 @@ const knownRow = resourceRow
 /** A registered resource as decisions read it. */
 export type KnownResource = z.infer<typeof knownRow>
 
-const known = sql.fragment`
+const known = (tenantId: string) => sql.fragment`
   r.resource_type, r.resource_id, r.owner_id, r.department_id, r.attributes, m.manager_id as owner_manager_id
   from registered_resources r
-  left join memberships m on m.tenant_id = r.tenant_id and m.user_id = r.owner_id`
+  left join memberships m on m.tenant_id = ${tenantId} and m.user_id = r.owner_id`
 
 /** The registered resources among these names. */
 export function findKnownResources(
@@ -150,7 +150,7 @@ export function findKnownResources(
 ): Promise<readonly KnownResource[]> {
   const pairs = names.map(({ resource_type, resource_id }) => [resource_type, resource_id])
   return read.any(sql.type(knownRow)`
-    select ${known}
+    select ${known(tenantId)}
     where r.tenant_id = ${tenantId}
       and (r.resource_type, r.resource_id) in (select * from ${sql.unnest(pairs, ['text', 'text'])})`)
 }
@@ -162,7 +162,7 @@ export function listKnownResources(
   { type, after, limit }: { type: string; after: string; limit: number },
 ): Promise<readonly KnownResource[]> {
   return read.any(sql.type(knownRow)`
-    select ${known}
+    select ${known(tenantId)}
     where r.tenant_id = ${tenantId} and r.resource_type = ${type} and r.resource_id > ${after} collate "C"
     order by r.resource_id limit ${limit}`)
 }

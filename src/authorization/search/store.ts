@@ -48,7 +48,7 @@ export async function listMembersAsSubjects(
            case when u.is_active is false then 'suspended' else m.status end as status, m.department_id, m.manager_id,
            m.attributes, m.joined_at,
            array(select role_id from membership_roles mr
-                 where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) as role_ids
+                 where mr.tenant_id = ${tenantId} and mr.membership_id = m.id) as role_ids
     from memberships m left join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.kind = ${kind} and ${id} > ${after ?? nilUuid}::uuid
     order by ${id} limit ${limit}`)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import type { Bearer } from '../../platform/http/route.ts'
-import { authContextRow, persons, selectContext } from '../sessions/context-store.ts'
+import { authContextRow, persons, readContext } from '../sessions/context-store.ts'
 
 const keyContextRow = authContextRow.extend({
   key_membership_id: z.uuid(),
@@ -35,11 +35,10 @@ export function findKeyContextRow(
       select a.id, a.email, a.first_name, a.last_name, null::timestamptz as email_verified_at, true as is_active,
              a.joined_at as date_joined, a.version
       from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
-    membership: sql.fragment`m.id = u.id`,
+    memberColumn: sql.fragment`m.id`,
   }
   const holder = subjectType === 'user' ? persons : accounts
   const more = sql.fragment`,
     s.membership_id as key_membership_id, s.is_revoked, s.is_expired, s.scopes, s.last_used_at`
-  return read.maybeOne(sql.type(keyContextRow)`
-    ${selectContext({ userId, tenantId }, { ...holder, session: key, more })}`)
+  return readContext(read, keyContextRow, { userId, tenantId }, { ...holder, session: key, more })
 }

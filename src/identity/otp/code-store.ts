@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { idRow } from '../../platform/db/row-schemas.ts'
+import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
@@ -76,9 +77,8 @@ export async function replaceRecoveryCodes(
   set: { userId: string; deviceId: string; hashes: readonly Buffer[] },
 ): Promise<void> {
   tx.later(sql.unsafe`delete from otp_recovery_codes where user_id = ${set.userId}`)
-  tx.later(sql.unsafe`
-    insert into otp_recovery_codes (user_id, device_id, code_hash)
-    select ${set.userId}, ${set.deviceId}, hash from unnest(${sql.array(set.hashes, 'bytea')}) as hash`)
+  for (const values of listsOfValues(set.hashes.map((hash) => [set.userId, set.deviceId, hash])))
+    tx.later(sql.unsafe`insert into otp_recovery_codes (user_id, device_id, code_hash) ${values}`)
 }
 
 const setRow = z.object({ id: z.uuid(), counts_from: z.number().nullable() })
@@ -118,7 +118,8 @@ const attempts = z.object({ recent: z.array(z.number()), in_a_row: z.number(), l
 
 /**
  * Counts a check of a second factor as wrong before it is made; false, and nothing is counted, after too many. One
- * statement, so that parallel calls cannot exceed the limit. As the system role.
+ * statement, so that parallel calls cannot exceed the limit. The last checks of a window are kept, the oldest first. As the
+ * system role.
  */
 export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boolean> {
   const now = moment(at)
@@ -126,11 +127,11 @@ export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boole
   const admitted = await tx.maybeOne(sql.type(attempts)`
     insert into otp_attempts as a (user_id, recent, in_a_row, last_at) values (${userId}, array[${now}], 1, ${now})
     on conflict (user_id) do update set
-      recent = array(select r from unnest(a.recent) r where r > ${since} order by r) || ${now},
+      recent = (a.recent || ${now})[greatest(cardinality(a.recent) + 2 - ${guessing.inWindow}, 1):],
       in_a_row = case when a.in_a_row >= ${guessing.inRow} then 1 else a.in_a_row + 1 end,
       last_at = ${now}
     where (a.in_a_row < ${guessing.inRow} or a.last_at <= ${moment(at - guessing.lock)})
-      and (select count(*) from unnest(a.recent) r where r > ${since}) < ${guessing.inWindow}
+      and coalesce(a.recent[cardinality(a.recent) + 1 - ${guessing.inWindow}] <= ${since}, true)
     returning recent, in_a_row, last_at`)
   return admitted !== null
 }

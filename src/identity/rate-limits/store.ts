@@ -143,16 +143,22 @@ export async function touchSignInPlace(
     where user_id = ${userId} and address = ${address} and device = ${sql.binary(device)}`)
 }
 
-const placeRow = z.object({ is_new: z.boolean(), is_first: z.boolean() })
+const placeRow = z.object({ is_new: z.boolean() })
 
 /** Records the address and device of a sign-in; returns whether the pair is new, and the person's first. As the system role. */
-export function recordSignInPlace(tx: Tx, place: Place & { at: number }): Promise<z.infer<typeof placeRow>> {
-  return tx.one(sql.type(placeRow)`
+export async function recordSignInPlace(
+  tx: Tx,
+  place: Place & { at: number },
+): Promise<{ is_new: boolean; is_first: boolean }> {
+  const [hasOther, { is_new }] = await Promise.all([
+    tx.exists(sql.unsafe`select 1 from sign_in_places where user_id = ${place.userId}`),
+    tx.one(sql.type(placeRow)`
     insert into sign_in_places (user_id, address, device, first_at, last_at)
     values (${place.userId}, ${place.address}, ${sql.binary(place.device)}, ${moment(place.at)}, ${moment(place.at)})
     on conflict (user_id, address, device) do update set last_at = excluded.last_at
-    returning xmax = 0 as is_new,
-      not exists (select 1 from sign_in_places where user_id = ${place.userId}) as is_first`)
+    returning xmax = 0 as is_new`),
+  ])
+  return { is_new, is_first: !hasOther }
 }
 
 /** Calls of this process since it last shared them, by key of their window, which ends at `expire` (ms since 1970). */

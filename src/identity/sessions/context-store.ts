@@ -85,54 +85,105 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
+/** The users a context is read from, the column of memberships that names them, the `session`, and `more` columns of it. */
 interface ContextParts {
   users: FragmentSqlToken
-  membership: FragmentSqlToken
+  memberColumn: FragmentSqlToken
   session: FragmentSqlToken
   more?: FragmentSqlToken
 }
 
+type Member = Pick<BearerKey, 'userId' | 'tenantId'>
+
 /** The users a context is read from, and which membership is theirs. */
-export const persons = { users: sql.fragment`users`, membership: sql.fragment`m.user_id = u.id` }
+export const persons = { users: sql.fragment`users`, memberColumn: sql.fragment`m.user_id` }
 
 /** The context of a person in a tenant, with the facts of a `session`. */
 export const authContextWith = (
   tx: Read,
-  bearer: Pick<BearerKey, 'userId' | 'tenantId'>,
+  bearer: Member,
   session: FragmentSqlToken,
-): Promise<AuthContextRow | null> =>
-  tx.maybeOne(sql.type(authContextRow)`${selectContext(bearer, { ...persons, session })}`)
+): Promise<AuthContextRow | null> => readContext(tx, authContextRow, bearer, { ...persons, session })
 
-/** Selects an {@link authContextRow}, and `more` columns of the `session`. */
-export function selectContext(
-  bearer: Pick<BearerKey, 'userId' | 'tenantId'>,
-  { users, membership, session, more = sql.fragment`` }: ContextParts,
-): FragmentSqlToken {
-  return sql.fragment`
-    select u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
-           u.is_active, u.date_joined, u.version as user_version,
-           exists (select 1 from otp_devices d
-                   where d.user_id = ${bearer.userId} and d.type = 'totp' and d.confirmed_at is not null)
-             or exists (select 1 from passkeys p where p.user_id = ${bearer.userId}) as mfa_enabled,
-           s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
-           (m.sessions_ended_at >= s.begun_at) is true as over_here,
-           t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
-           t.settings ->> 'time_zone' as time_zone,
-           t.policy_revision, m.id as membership_id, m.status as membership_status, m.department_id, m.manager_id,
-           m.joined_at, m.attributes,
-           r.roles, r.role_ids, r.system_roles, r.permissions ${more}
-    from (${session}) s
-    join ${users} u on u.id = ${bearer.userId}
-    left join tenants t on t.id = ${bearer.tenantId} and t.deleted_at is null
-    left join memberships m on m.tenant_id = ${bearer.tenantId} and m.tenant_id = t.id and ${membership}
-    cross join lateral (
-      select coalesce(array_agg(r.name order by r.created_at, r.id), '{}') as roles,
-             coalesce(array_agg(r.id order by r.created_at, r.id), '{}') as role_ids,
-             coalesce(array_agg(r.name) filter (where r.is_system), '{}') as system_roles,
-             coalesce((select array_agg(distinct p) from membership_roles x
-                       join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
-                       cross join lateral unnest(y.permissions) p
-                       where x.tenant_id = ${bearer.tenantId} and x.membership_id = m.id), '{}') as permissions
-      from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-      where mr.tenant_id = ${bearer.tenantId} and mr.membership_id = m.id) r`
+/** Reads an {@link authContextRow} and the `more` columns, as `row` describes them. Null without session or person. */
+export function readContext<Row extends z.ZodObject>(
+  read: Read,
+  row: Row,
+  bearer: Member,
+  parts: ContextParts,
+): Promise<z.infer<Row> | null> {
+  if (read.distributed) return readContextOfCluster(read, row, bearer, parts)
+  const { memberColumn, more = sql.fragment`` } = parts
+  return read.maybeOne(sql.type(row)`
+    select ${personColumns(bearer)}, (m.sessions_ended_at >= s.begun_at) is true as over_here,
+           ${memberColumns} ${more}
+    from ${personTables(bearer, parts)}
+    left join memberships m on m.tenant_id = ${bearer.tenantId} and m.tenant_id = t.id and ${memberColumn} = u.id
+    ${rolesOfMember(bearer)}`) as Promise<z.infer<Row> | null>
 }
+
+const begun = z.looseObject({ tenant_id: z.uuid().nullable(), begun_at: z.number().nullable() })
+const joined = z.looseObject({ sessions_ended_at: z.number().nullable() })
+const noMember = {
+  membership_id: null,
+  membership_status: null,
+  department_id: null,
+  manager_id: null,
+  joined_at: null,
+  attributes: null,
+  roles: [],
+  role_ids: [],
+  system_roles: [],
+  permissions: [],
+}
+
+/** The same in two statements: the coordinator has the session and the person, one node has the membership. */
+async function readContextOfCluster<Row extends z.ZodObject>(
+  read: Read,
+  row: Row,
+  bearer: Member,
+  parts: ContextParts,
+): Promise<z.infer<Row> | null> {
+  const { memberColumn, more = sql.fragment`` } = parts
+  const [person, found] = await Promise.all([
+    read.maybeOne(sql.type(begun)`
+      select ${personColumns(bearer)}, s.begun_at ${more} from ${personTables(bearer, parts)}`),
+    read.maybeOne(sql.type(joined)`
+      select ${memberColumns}, m.sessions_ended_at from memberships m ${rolesOfMember(bearer)}
+      where m.tenant_id = ${bearer.tenantId} and ${memberColumn} = ${bearer.userId}`),
+  ])
+  if (!person) return null
+  const member = person.tenant_id === null ? null : found // a deleted tenant has no members
+  const ended = member?.sessions_ended_at ?? null
+  const over = ended !== null && person.begun_at !== null && ended >= person.begun_at
+  return row.parse({ ...person, ...(member ?? noMember), over_here: over }) as z.infer<Row>
+}
+
+const personColumns = ({ userId }: Member) => sql.fragment`
+  u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
+  u.is_active, u.date_joined, u.version as user_version,
+  exists (select 1 from otp_devices d where d.user_id = ${userId} and d.type = 'totp' and d.confirmed_at is not null)
+    or exists (select 1 from passkeys p where p.user_id = ${userId}) as mfa_enabled,
+  s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
+  t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
+  t.settings ->> 'time_zone' as time_zone, t.policy_revision`
+
+const personTables = ({ userId, tenantId }: Member, { users, session }: ContextParts) => sql.fragment`
+  (${session}) s join ${users} u on u.id = ${userId}
+  left join tenants t on t.id = ${tenantId} and t.deleted_at is null`
+
+const memberColumns = sql.fragment`
+  m.id as membership_id, m.status as membership_status, m.department_id, m.manager_id, m.joined_at, m.attributes,
+  r.roles, r.role_ids, r.system_roles, r.permissions`
+
+const rolesOfMember = ({ tenantId }: Member) => sql.fragment`
+  cross join lateral (
+    select coalesce(array_agg(r.name order by r.created_at, r.id), '{}') as roles,
+           coalesce(array_agg(r.id order by r.created_at, r.id), '{}') as role_ids,
+           coalesce(array_agg(r.name) filter (where r.is_system), '{}') as system_roles,
+           coalesce((select array_agg(distinct p) from membership_roles x
+                     join roles y on y.tenant_id = x.tenant_id and y.id = x.role_id
+                     cross join lateral unnest(y.permissions) p
+                     where x.tenant_id = ${tenantId} and x.membership_id = m.id), '{}') as permissions
+    from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
+    where mr.tenant_id = ${tenantId} and mr.membership_id = m.id) r`

@@ -191,20 +191,22 @@ const memberUserRow = userRow.extend({
 
 export type MemberUserRow = z.infer<typeof memberUserRow>
 
-const memberColumns = sql.fragment`
+const memberColumns = (tenantId: string) => sql.fragment`
   ${columns}, m.id as membership_id, m.joined_at, m.department_id,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-        where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
+        where mr.tenant_id = ${tenantId} and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
 /** A page of the people of a tenant. */
 export function listUsersOf(read: Read, tenantId: string, page: ListPage): Promise<readonly MemberUserRow[]> {
-  return read.any(sql.type(memberUserRow)`${pageOfMembers(memberColumns, tenantId, page, 'people')}`)
+  return read.any(
+    sql.type(memberUserRow)`${pageOfMembers(memberColumns(tenantId), tenantId, page, 'people')}`,
+  )
 }
 
 /** One person of a tenant, or null. */
 export function findUserOf(tx: Read, tenantId: string, userId: string): Promise<MemberUserRow | null> {
   return tx.maybeOne(sql.type(memberUserRow)`
-    select ${memberColumns} from memberships m join users u on u.id = m.user_id
+    select ${memberColumns(tenantId)} from memberships m join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.user_id = ${userId}`)
 }
 

@@ -52,6 +52,10 @@ export class Batch extends Statements {
     this.#options = options.by === 'write' ? options : { ...options, scope: withoutActor(options.scope) }
   }
 
+  override get distributed(): boolean {
+    return this.#pool.distributed
+  }
+
   protected override async ask(token: QuerySqlToken): Promise<Answer> {
     // A second flush would be a second transaction, which can see a different state.
     if (this.#sent)

@@ -14,10 +14,18 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   )
 }
 
-/** True when Postgres is unreachable for all requests; false when one statement was too slow, or a row was locked. */
+/**
+ * True when Postgres is unreachable for all requests; false when one statement was too slow, a row was locked, or a cluster
+ * lacks the node of one tenant.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   const late = (cause: unknown): boolean =>
     /^(57014|55P03|25P03)$/.test(sqlState(cause)) ||
+    isNodeAway(cause) ||
     (cause instanceof Error && cause.cause !== undefined && late(cause.cause))
   return isDatabaseUnavailable(error) && !late(error)
 }
+
+/** True when a coordinator answers that it does not reach a node: what it says is an error, and no end of the connection. */
+export const isNodeAway = (error: unknown): boolean =>
+  /^08/.test(sqlState(error)) && (error as { severity?: string }).severity === 'ERROR'

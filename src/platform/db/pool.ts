@@ -89,7 +89,7 @@ export function openPool(url: string, options: PoolOptions): Pool {
   const { size, prepared, distributed = false, applicationName } = options
   const { waited = () => undefined, retried = () => undefined } = options
   const pool = new pg.Pool({
-    connectionString: addressOf(url, applicationName),
+    connectionString: addressOf(url, applicationName, distributed ? [oneConnectionPerNode] : []),
     max: size,
     connectionTimeoutMillis: timeouts.connect,
     idleTimeoutMillis: timeouts.idle,
@@ -227,10 +227,17 @@ function lostConnection(error: unknown): Error {
   return Object.assign(new Error('Postgres could not be reached', { cause: error }), { code: '08006' })
 }
 
+/**
+ * Citus asks the shards of a node one after another. With several connections it would refuse later writes of the same
+ * transaction to tables that refer to those on every node.
+ */
+const oneConnectionPerNode = 'citus.multi_shard_modify_mode=sequential'
+
 /** A database's address, with the settings of all our connections. */
-export function addressOf(url: string, applicationName: string): string {
+export function addressOf(url: string, applicationName: string, more: readonly string[] = []): string {
   const address = new URL(url)
+  const settings = [`lock_timeout=${timeouts.lock}`, ...more]
   address.searchParams.set('application_name', applicationName)
-  address.searchParams.set('options', `-c lock_timeout=${timeouts.lock}`)
+  address.searchParams.set('options', settings.map((setting) => `-c ${setting}`).join(' '))
   return address.href
 }

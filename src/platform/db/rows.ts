@@ -1,4 +1,4 @@
-import { type FragmentSqlToken, type PrimitiveValueExpression, sql } from 'slonik'
+import { type FragmentSqlToken, sql } from 'slonik'
 
 /** The values of one row to insert: texts in Postgres's form of the column (JSON, ISO 8601), numbers, booleans, null. */
 export type NewRow = readonly (string | number | boolean | Buffer | null)[]
@@ -22,7 +22,9 @@ export function listsOfValues(rows: readonly NewRow[]): FragmentSqlToken[] {
 }
 
 const values = (rows: readonly NewRow[]): FragmentSqlToken =>
-  sql.fragment(textsOf(rows.length, rows[0]!.length), ...(rows.flat() as PrimitiveValueExpression[]))
+  sql.fragment(textsOf(rows.length, rows[0]!.length), ...rows.flat().map(valueOf))
+
+const valueOf = (value: NewRow[number]) => (value instanceof Buffer ? sql.binary(value) : value)
 
 const known = new Map<string, TemplateStringsArray>()
 

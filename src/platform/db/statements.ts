@@ -20,6 +20,9 @@ export interface Result<T> {
  * for together, without an await between them, go out together in one round trip.
  */
 export abstract class Statements {
+  /** Whether Postgres coordinates a Citus cluster. */
+  abstract readonly distributed: boolean
+
   protected abstract ask(token: QuerySqlToken): Promise<Answer>
 
   async any<T extends Schema>(token: QuerySqlToken<T>): Promise<readonly Row<T>[]> {

@@ -46,8 +46,7 @@ export class Tx extends Statements {
     this.#opening = [begin(sending.prepared), ...(scope ? scopeStatements(scope, sending) : [])]
   }
 
-  /** Whether Postgres coordinates a Citus cluster. */
-  get distributed(): boolean {
+  override get distributed(): boolean {
     return this.#sending.distributed
   }
 

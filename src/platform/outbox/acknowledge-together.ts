@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isNodeAway } from '../db/database-errors.ts'
 import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '../db/transaction.ts'
 import { outsideSpans } from '../tracing/span.ts'
 import type { MessageKey } from './acknowledge.ts'
@@ -43,7 +44,8 @@ export function acknowledgeTogether(
         for (const { id, done } of group) done(gone.has(id))
       },
       async (error) => {
-        if (group.length > 1 && !isDatabaseUnavailable(error)) for (const one of group) await answer([one])
+        if (group.length > 1 && (!isDatabaseUnavailable(error) || isNodeAway(error)))
+          for (const one of group) await answer([one])
         else for (const { failed } of group) failed(error)
       },
     )

@@ -24,12 +24,12 @@ const accountRow = z.object({
 /** A service account. Its id is also that of its membership. */
 export type AccountRow = z.infer<typeof accountRow>
 
-const columns = sql.fragment`
+const columns = (tenantId: string) => sql.fragment`
   m.id, m.first_name as name, m.first_name_key as name_key, m.description, m.department_id, m.attributes, m.status,
   m.created_by, m.joined_at as created_at, m.version,
-  (select max(k.last_used_at) from api_keys k where k.tenant_id = m.tenant_id and k.membership_id = m.id) as last_used_at,
+  (select max(k.last_used_at) from api_keys k where k.tenant_id = ${tenantId} and k.membership_id = m.id) as last_used_at,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-        where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
+        where mr.tenant_id = ${tenantId} and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
 const accountsOf = (tenantId: string) =>
   sql.fragment`memberships m where m.tenant_id = ${tenantId} and m.kind = 'service_account'`
@@ -59,7 +59,7 @@ export const accountList = defineList({
 
 /** A page of the tenant's service accounts. */
 export function listAccounts(read: Read, tenantId: string, page: ListPage): Promise<readonly AccountRow[]> {
-  return read.any(sql.type(accountRow)`select ${columns} from ${accountsOf(tenantId)} ${page.tail}`)
+  return read.any(sql.type(accountRow)`select ${columns(tenantId)} from ${accountsOf(tenantId)} ${page.tail}`)
 }
 
 /** How many service accounts match the filters; without `page`, how many there are. */
@@ -70,7 +70,9 @@ export function countAccounts(read: Read, tenantId: string, page?: ListPage): Pr
 
 /** One service account of the tenant, or null. */
 export function findAccount(read: Read, tenantId: string, id: string): Promise<AccountRow | null> {
-  return read.maybeOne(sql.type(accountRow)`select ${columns} from ${accountsOf(tenantId)} and m.id = ${id}`)
+  return read.maybeOne(
+    sql.type(accountRow)`select ${columns(tenantId)} from ${accountsOf(tenantId)} and m.id = ${id}`,
+  )
 }
 
 interface AccountValues {

@@ -121,7 +121,7 @@ export function pageOfMembers(
 
 /** A page of the tenant's members. */
 export function listMembers(read: Read, tenantId: string, page: ListPage): Promise<readonly MemberRow[]> {
-  return read.any(sql.type(memberRow)`${pageOfMembers(memberColumns, tenantId, page, 'all')}`)
+  return read.any(sql.type(memberRow)`${pageOfMembers(memberColumns(tenantId), tenantId, page, 'all')}`)
 }
 
 /** Counts the members that match the filters. Without filters the count comes from `row_counts`. */

@@ -33,12 +33,12 @@ export const memberRow = z.object({
 export type MemberRow = z.infer<typeof memberRow>
 
 /** The columns of a MemberRow, with memberships as `m` and users as `u`. */
-export const memberColumns = sql.fragment`
+export const memberColumns = (tenantId: string) => sql.fragment`
   m.id, m.kind, m.user_id, m.email, m.first_name, m.last_name, u.is_active, m.department_id, m.manager_id, m.status,
   m.attributes,
   m.joined_at, m.updated_at, m.version,
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-        where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id) as roles`
+        where mr.tenant_id = ${tenantId} and mr.membership_id = m.id order by r.created_at, r.id) as roles`
 
 interface NewMember {
   id: string
@@ -90,7 +90,7 @@ export function giveRoles(
 /** One member of the tenant, or null. */
 export function findMember(tx: Read, tenantId: string, memberId: string): Promise<MemberRow | null> {
   return tx.maybeOne(sql.type(memberRow)`
-    select ${memberColumns} from memberships m left join users u on u.id = m.user_id
+    select ${memberColumns(tenantId)} from memberships m left join users u on u.id = m.user_id
     where m.tenant_id = ${tenantId} and m.id = ${memberId}`)
 }
 

@@ -80,10 +80,10 @@ const roleDetailRow = roleRow.extend({
 
 export type RoleDetailRow = z.infer<typeof roleDetailRow>
 
-const columns = sql.fragment`
+const columns = (tenantId: string) => sql.fragment`
   r.id, r.name, r.description, r.permissions, r.is_system, r.created_at, r.updated_at,
   r.name_key, r.version, r.managed_by, r.managed_as,
-  (select count(*) from membership_roles mr where mr.tenant_id = r.tenant_id and mr.role_id = r.id) as member_count`
+  (select count(*) from membership_roles mr where mr.tenant_id = ${tenantId} and mr.role_id = r.id) as member_count`
 
 /** The roles of a tenant. In the default order the system roles come first: they are the oldest. */
 export const roleList = defineList({
@@ -102,7 +102,7 @@ export const roleList = defineList({
 /** A page of the tenant's roles. */
 export function listRoles(tx: Read, tenantId: string, page: ListPage): Promise<readonly RoleDetailRow[]> {
   return tx.any(sql.type(roleDetailRow)`
-    select ${columns} from roles r where r.tenant_id = ${tenantId} ${page.tail}`)
+    select ${columns(tenantId)} from roles r where r.tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** Counts the roles that match the filters. Without filters the count comes from `row_counts`. */
@@ -121,7 +121,7 @@ export function countCustomRoles(tx: Tx, tenantId: string): Promise<number> {
 /** One role of the tenant, or null. */
 export function findRole(tx: Read, tenantId: string, roleId: string): Promise<RoleDetailRow | null> {
   return tx.maybeOne(sql.type(roleDetailRow)`
-    select ${columns} from roles r where r.tenant_id = ${tenantId} and r.id = ${roleId}`)
+    select ${columns(tenantId)} from roles r where r.tenant_id = ${tenantId} and r.id = ${roleId}`)
 }
 
 /** Waits for transactions that grant a role, and blocks new ones until this transaction ends. */

@@ -305,9 +305,8 @@ export async function countCreatedTenant(
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {
   tx.later(sql.unsafe`select 1 from users where id = ${userId} for no key update`)
-  const counted = await tx.maybeOne(sql.type(tenantIdRow)`
-    insert into made_tenants (user_id, tenant_id)
-    select ${userId}, ${tenantId} where (select count(*) from made_tenants where user_id = ${userId}) < ${max}
-    returning tenant_id`)
-  return counted !== null
+  tx.later(sql.unsafe`insert into made_tenants (user_id, tenant_id) values (${userId}, ${tenantId})`)
+  const made = await tx.oneFirst(sql.type(countRow)`
+    select count(*) from made_tenants where user_id = ${userId}`)
+  return made <= max
 }
