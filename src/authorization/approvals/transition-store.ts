@@ -85,7 +85,7 @@ export async function markApproved(tx: Tx, tenantId: string, id: string, at: num
     tx,
     sql.fragment`
     update approval_requests set status = 'approved', decided_at = ${moment(at)},
-                                 expires_at = ${moment(at)} + valid_for * interval '1 second'
+                                 expires_at = to_timestamp(${at / 1_000}::float8 + valid_for)
     where tenant_id = ${tenantId} and id = ${id} and status = 'pending' and expires_at > ${moment(at)}`,
   )
 }

@@ -56,7 +56,7 @@ export function recordAddressChange(
   const held = sql.fragment`coalesce(codes_until > ${moment(at)}, false)`
   const proven = fromVerifiedAt !== null
   return tx.oneFirst(sql.type(addressSinceRow)`
-    update users set address_since = greatest(${moment(at)}, address_since + interval '1 millisecond'),
+    update users set address_since = greatest(${moment(at)}, (address_since at time zone 'UTC' + interval '1 millisecond') at time zone 'UTC'),
       previous_email = case when ${proven} then ${from} else coalesce(previous_email, ${from}) end,
       previous_verified_at = coalesce(${verifiedAt}::timestamptz, previous_verified_at),
       codes_email = case when ${held} then codes_email when ${proven} then ${from}::text end,

@@ -22,9 +22,9 @@ export function listsOfValues(rows: readonly NewRow[]): FragmentSqlToken[] {
 }
 
 const values = (rows: readonly NewRow[]): FragmentSqlToken =>
-  sql.fragment(textsOf(rows.length, rows[0]!.length), ...rows.flat().map(valueOf))
+  sql.fragment(textsOf(rows.length, rows[0]!.length), ...rows.flat().map(toValue))
 
-const valueOf = (value: NewRow[number]) => (value instanceof Buffer ? sql.binary(value) : value)
+const toValue = (value: NewRow[number]) => (value instanceof Buffer ? sql.binary(value) : value)
 
 const known = new Map<string, TemplateStringsArray>()
 

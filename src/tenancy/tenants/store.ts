@@ -92,8 +92,9 @@ export async function updateStatus(
   const at = sql.timestamp(new Date(change.at))
   const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set status = ${change.to}, version = version + 1, updated_at = ${at},
-      suspended_at = case ${change.to}::text when 'suspended' then ${at} when 'archived' then suspended_at end,
-      archived_at = case ${change.to}::text when 'archived' then ${at} end
+      suspended_at = case when ${change.to}::text = 'suspended' then ${at}::timestamptz
+                          when ${change.to}::text = 'archived' then suspended_at end,
+      archived_at = case when ${change.to}::text = 'archived' then ${at}::timestamptz end
     where id = ${change.id} and deleted_at is null and status = any(${sql.array(change.from, 'text')})
     returning id`)
   return changed !== null
