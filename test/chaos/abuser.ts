@@ -44,7 +44,7 @@ async function join(n: number): Promise<Person> {
   return { id, access }
 }
 
-/** As costly as a policy may be: regular expressions over long texts, and nothing that ends early. */
+/** As costly as a policy may be. Of 500, those that would be too costly together are refused. */
 const conditions = {
   all: Array.from({ length: 20 }, () => ({
     attribute: 'subject.email',
