@@ -39,5 +39,8 @@ const insertCrowd = `
     select $1, membership_id, user_id, email, 'First' || n, 'Last' || n, at, at from people),
   assigned as (
     insert into membership_roles (tenant_id, membership_id, role_id)
-    select $1, membership_id, r.id from people join roles r on r.tenant_id = $1 and r.name = $4)
+    select $1, membership_id, r.id from people join roles r on r.tenant_id = $1 and r.name = $4),
+  counted as (
+    insert into row_counts as c (tenant_id, relation, rows) values ($1, 'memberships', $2)
+    on conflict (tenant_id, relation) do update set rows = c.rows + excluded.rows)
   select user_id from people order by n`

@@ -12,6 +12,7 @@ t.test('expired rows are deleted in batches, and others stay', async (t) => {
   const user = '019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b'
   await root.query(`
     insert into users (id, email, password_hash, email_verified_at, date_joined, updated_at) values ('${user}', 'a@example.com', '', now(), now(), now());
+    insert into otp_devices (user_id, id, type, name, created_at, confirmed_at) values ('${user}', gen_random_uuid(), 'email', 'E-mail', now(), now());
     insert into otp_email_codes (user_id, id, device_id, code_hash, created_at, expires_at)
       select '${user}', gen_random_uuid(), (select id from otp_devices), '', now(), expires from
         (select ${at(now - 1)}::timestamptz as expires from generate_series(1, 2500) union all select ${at(now + 60_000)}) e;

@@ -28,7 +28,7 @@ t.test('one file signs access and refresh tokens, and one other signs temporary 
     sessions('issue-tokens'),
   ])
   t.strictSame(signed('second-factor'), ['otp_pending'])
-  t.strictSame(filesWith(/new SignJWT\b/), ['src/platform/crypto/token-signer.ts'])
+  t.strictSame(filesWith(/new (SignJWT|CompactSign)\b/), ['src/platform/crypto/token-signer.ts'])
 })
 
 t.test('only one file makes the proof of a checked second factor, and no file casts one', async (t) => {
