@@ -1,6 +1,7 @@
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { wrongCounts } from '../tenancy/staff.ts'
 
 const service = await sharedService(t, { workers: false })
 const definitions = '/api/v1/attribute-definitions/'
@@ -87,4 +88,8 @@ t.test('members and auditors read, owners and admins write', async (t) => {
   t.equal((await auditor.get(definitions)).status, 200)
   t.equal((await auditor.post(definitions, clearance)).status, 403)
   t.equal((await admin.post(definitions, clearance)).status, 201)
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

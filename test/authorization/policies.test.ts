@@ -2,6 +2,7 @@ import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, tokenIn } from '../helpers/service.ts'
 import { sharedService } from '../helpers/shared-service.ts'
+import { wrongCounts } from '../tenancy/staff.ts'
 
 const service = await sharedService(t)
 const roles = (client: Client) => `/api/v1/tenants/${client.tenantId}/roles/`
@@ -213,3 +214,7 @@ t.test(
     t.equal((await stranger.get(policies)).body.count, 0)
   },
 )
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
+})

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { colleague } from '../helpers/colleague.ts'
 import { type Client, startService } from '../helpers/service.ts'
+import { wrongCounts } from '../tenancy/staff.ts'
 
 const service = await startService(t, { workers: false, env: { LIMIT_RESOURCES: '8' } })
 const owner = await service.signUp()
@@ -211,4 +212,8 @@ t.test('its department cannot be deleted, and its owner can leave', async (t) =>
   t.match((await owner.get(at('room'))).body, { department_id, owner_id: null })
   await owner.put(at('room'), {})
   t.equal((await owner.delete(`${tenant}departments/${department_id}/`)).status, 204)
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

@@ -6,6 +6,7 @@ import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
 import { callCli, settingsFor } from '../cli/run-cli.ts'
 import { openDatabase } from '../helpers/event-log.ts'
 import { type Client, startService } from '../helpers/service.ts'
+import { wrongCounts } from '../tenancy/staff.ts'
 
 // Applications' manifests: through the command line for operators, and the API for tenants.
 
@@ -488,4 +489,8 @@ t.test('a tenant that is behind gets a role that moved to another application', 
   t.match(await cli('manifest:apply'), { code: 0 })
   t.match(await roleOf(ada, 'Steward'), { managed_by: 'pantry', managed_as: 'keeper' })
   t.match(await roleOf(grace, 'Steward'), { managed_by: 'pantry' })
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

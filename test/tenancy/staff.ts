@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { countedTables } from '../../src/platform/db/count-rows.ts'
 import type { Answer, Client, Service } from '../helpers/service.ts'
 
 /** A member of a tenant, logged in to it. */
@@ -70,3 +71,17 @@ export async function eventsOf(service: Service, tenantId: string, prefix = 'ten
   )
   return rows.map((row) => row.type)
 }
+
+/** The counters of row_counts, of any tenant, that differ from the rows that they count. */
+export const wrongCounts = (service: Service) =>
+  look(
+    service,
+    `select tenant_id, relation, coalesce(c.rows, 0)::int as counted, coalesce(a.rows, 0)::int as rows
+     from (${countedTables
+       .map(
+         (table) =>
+           `select tenant_id, '${table}' as relation, count(*) as rows from ${table} group by tenant_id`,
+       )
+       .join(' union all ')}) a
+     full join row_counts c using (tenant_id, relation) where coalesce(a.rows, 0) <> coalesce(c.rows, 0)`,
+  )

@@ -166,6 +166,25 @@ t.test('the schema of a row is made once, not for each statement', async (t) => 
   )
 })
 
+// On a distributed database this is what separates the people of tenants: docs/adr/0012-one-schema-for-citus.md.
+t.test('the statements of tenants read other people only through their own memberships', async (t) => {
+  const others = sources
+    .filter(({ path }) => /^(src\/(tenancy|authorization|events|installation)|workers)\//.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\b(?:from|join|update|into) users\b[^`)\n]*/g)].map(
+        ([read]) => `${path}: ${read.replaceAll(/\$\{\w+\}/g, '$n')}`,
+      ),
+    )
+    .filter((read) => !read.includes('join users u on u.id = m.user_id'))
+  t.same(others, [
+    'src/tenancy/members/list-store.ts: from users i where not i.is_active', // ids, to leave out of memberships
+    'src/tenancy/members/list-store.ts: join users u', // pageOfMembers adds the condition
+    'src/tenancy/members/list-store.ts: join users u',
+    'src/tenancy/members/store.ts: from users where id = $n and is_active', // as the system role
+    'src/tenancy/tenants/store.ts: from users where id = $n for no key update', // the caller
+  ])
+})
+
 t.test('only one feature writes each table', async (t) => {
   const writes = /\b(?:insert into|update|delete from)\s+([a-z_]+)/g
   const owners = new Map<string, Set<string>>()

@@ -6,16 +6,19 @@ import { sql, type Tx } from './transaction.ts'
 const rowsRow = z.object({ rows: z.number() })
 
 /** The tables whose rows are counted in row_counts. Each statement that inserts or deletes their rows counts them. */
-export type CountedTable =
-  | 'approval_requests'
-  | 'attribute_definitions'
-  | 'departments'
-  | 'invitations'
-  | 'memberships'
-  | 'policies'
-  | 'registered_resources'
-  | 'roles'
-  | 'webhooks'
+export const countedTables = [
+  'approval_requests',
+  'attribute_definitions',
+  'departments',
+  'invitations',
+  'memberships',
+  'policies',
+  'registered_resources',
+  'roles',
+  'webhooks',
+] as const
+
+type CountedTable = (typeof countedTables)[number]
 
 /** The tenant's number of rows in a table, from its counter. */
 export async function countRows(tx: Read, tenantId: string, relation: CountedTable): Promise<number> {

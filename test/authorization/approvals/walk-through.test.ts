@@ -3,6 +3,7 @@ import t from 'tap'
 import { colleague } from '../../helpers/colleague.ts'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
 import { startService } from '../../helpers/service.ts'
+import { wrongCounts } from '../../tenancy/staff.ts'
 import {
   approvals,
   approve,
@@ -322,4 +323,8 @@ t.test('requests to decide are listed even if a policy checks each row, and it c
     body.results.map(({ id }: { id: string }) => id),
     [shown],
   )
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

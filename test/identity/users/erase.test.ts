@@ -4,7 +4,7 @@ import t from 'tap'
 import { eraseUser } from '../../../src/identity/users/erase-user.ts'
 import { deleteOutdated } from '../../../workers/retention.ts'
 import { type Client, type Service, startService, tokenIn } from '../../helpers/service.ts'
-import { expect, foundFirm, look } from '../../tenancy/staff.ts'
+import { expect, foundFirm, look, wrongCounts } from '../../tenancy/staff.ts'
 
 const service = await startService(t)
 const me = '/api/v1/users/me/'
@@ -257,4 +257,8 @@ t.test('a person with many rows is scrubbed in transactions of a thousand', asyn
     [ada.id],
   )
   t.equal(kept.length, 2_500)
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { startService } from '../../helpers/service.ts'
-import { eventsOf, expect, type Firm, foundFirm } from '../staff.ts'
+import { eventsOf, expect, type Firm, foundFirm, wrongCounts } from '../staff.ts'
 
 const service = await startService(t, { env: { LIMIT_DEPARTMENTS: '8' } })
 const make = ({ owner, path }: Firm, name: string, parent_id: string | null = null) =>
@@ -123,4 +123,8 @@ t.test('invalid values are refused by field, and the limit of departments holds'
   )
   t.equal(answers.filter((answer) => answer.status === 201).length, 8)
   t.ok(answers.every(({ status, body }) => status === 201 || body.code === 'limit_reached'))
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

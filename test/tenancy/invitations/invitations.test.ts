@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Client, startService, tokenIn } from '../../helpers/service.ts'
-import { eventsOf, expect, foundFirm, look } from '../staff.ts'
+import { eventsOf, expect, foundFirm, look, wrongCounts } from '../staff.ts'
 
 const service = await startService(t)
 const firm = await foundFirm(service)
@@ -266,4 +266,8 @@ t.test('the events of a tenant name each change of its invitations', async (t) =
   const types = await eventsOf(service, firm.id, 'tenant.invitation')
   for (const type of ['created', 'resent', 'cancelled', 'accepted'])
     t.ok(types.includes(`tenant.invitation_${type}`), type)
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { type Client, tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
-import { eventsOf, expect, foundFirm, look } from '../staff.ts'
+import { eventsOf, expect, foundFirm, look, wrongCounts } from '../staff.ts'
 
 const service = await sharedService(t)
 
@@ -396,4 +396,8 @@ t.test('two owners who remove each other, fifty times: one remains each time', a
     [id],
   )
   t.same(counts, [{ rows: 2 }])
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { startService } from '../../helpers/service.ts'
-import { eventsOf, expect, foundFirm, look } from '../staff.ts'
+import { eventsOf, expect, foundFirm, look, wrongCounts } from '../staff.ts'
 
 const service = await startService(t, { env: { LIMIT_CUSTOM_ROLES: '5' } })
 const revision = async (id: string) =>
@@ -200,4 +200,8 @@ t.test('a role that is granted and deleted at once is either gone or in use', as
     if (added!.status === 201) await expect(204, owner.delete(`${path}/members/${added!.body.id}/`))
     if (deleted!.status === 409) await expect(204, owner.delete(`${path}/roles/${role.id}/`))
   }
+})
+
+t.test('the counters of all tenants are right', async (t) => {
+  t.same(await wrongCounts(service), [])
 })
