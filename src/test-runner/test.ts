@@ -1,6 +1,7 @@
 import { glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { findCitus, startCitusCluster } from './citus-cluster.ts'
 import { startTestCluster, type TestCluster } from './test-cluster.ts'
 import { type Lanes, runInLanes, type TestFile } from './test-lanes.ts'
 import { type FileResult, totalsOf } from './test-report.ts'
@@ -12,9 +13,21 @@ const timesFile = join(root, '.cache', 'test-times.json')
 const slowestShown = 20
 /** Folders that `npm test` leaves out and `npm run test:all` does not. */
 const nightly = ['test/chaos/', 'test/distributed/', 'test/outages/', 'test/scale/', 'test/upgrade/']
+/** What `npm run test:distributed` runs on a Citus cluster. */
+const onCitus = [
+  'test/distributed',
+  'test/identity',
+  'test/tenancy/departments',
+  'test/tenancy/invitations',
+  'test/tenancy/roles',
+  'test/authorization/policies.test.ts',
+  'test/authorization/decisions.test.ts',
+  'test/events/feed',
+  'test/events/webhooks/fan-out.test.ts',
+]
 
 let lanes: Lanes | undefined
-let cluster: TestCluster | undefined
+let cluster: Pick<TestCluster, 'remove'> | undefined
 let interrupted = false
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
 // A pager or `head` can close stdout early: stop the tests and clean up.
@@ -37,12 +50,23 @@ try {
 async function test(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { all: { type: 'boolean', default: false }, jobs: { type: 'string', default: '3' } },
+    options: {
+      all: { type: 'boolean', default: false },
+      distributed: { type: 'boolean', default: false },
+      jobs: { type: 'string', default: '3' },
+    },
   })
   if (!/^[1-9]\d?$/.test(values.jobs)) throw new Error('--jobs must be a whole number from 1 to 99')
   const times = JSON.parse(await readFile(timesFile, 'utf8').catch(() => '{}')) as Record<string, number>
-  const files = await chooseFiles(positionals, values.all, times)
-  const url = process.env.TEST_DATABASE_URL || (await startCluster())
+  const citus = values.distributed ? await findCitus() : null
+  if (values.distributed && !citus) {
+    console.log('skipped: Citus is not installed in /usr/lib/postgresql')
+    return 0
+  }
+  const named = values.distributed && positionals.length === 0 ? onCitus : positionals
+  const files = await chooseFiles(named, values.all, times)
+  const servers = citus ? await startCitus(citus) : [process.env.TEST_DATABASE_URL || (await startCluster())]
+  const [url, ...workers] = servers
   if (interrupted) return 130
   lanes = runInLanes(files, {
     lanes: Math.min(Number(values.jobs), files.length),
@@ -51,6 +75,7 @@ async function test(): Promise<number> {
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...process.env,
       TEST_DATABASE_URL: url,
+      ...(citus && { TEST_CITUS_WORKERS: workers.join() }),
       TAP_TIMEOUT: '0',
       TEST_LONG: String(values.all),
     },
@@ -95,9 +120,17 @@ async function filesOf(named: readonly string[]): Promise<string[]> {
 }
 
 async function startCluster(): Promise<string> {
-  cluster = await startTestCluster()
-  for (const note of cluster.notes) console.log(note)
-  return cluster.superuserUrl
+  const started = await startTestCluster()
+  cluster = started
+  for (const note of started.notes) console.log(note)
+  return started.superuserUrl
+}
+
+/** Starts a coordinator and two nodes; gives their addresses. */
+async function startCitus(programs: string): Promise<string[]> {
+  const started = await startCitusCluster(programs, 3)
+  cluster = started
+  return started.superuserUrls
 }
 
 /** Writes the seconds of each file, for the order of the next run and for people who make tests faster. */

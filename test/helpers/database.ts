@@ -5,6 +5,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { migrate } from '../../src/platform/db/migrate.ts'
 import { timeouts } from '../../src/platform/db/pool.ts'
+import { distributeDatabase, onEveryNode, workerNodes } from './citus.ts'
 import { superuserUrl } from './cluster.ts'
 
 const sources = new URL('../../src/platform/db/', import.meta.url)
@@ -38,17 +39,14 @@ export async function disposableDatabase({
   const { url, release } = await superuserUrl()
   const name = `bailiwick_test_${process.pid}_${randomBytes(6).toString('hex')}`
   const drop = async () => {
-    await asSuperuser(url, (client) => client.query(`drop database if exists ${name} with (force)`)).finally(
-      release,
-    )
+    await onEveryNode(url, `drop database if exists ${name} with (force)`).finally(release)
   }
   try {
     await exclusively(url, async (client) => {
       const template = await findOrMakeTemplate(client, url)
       // Copying the files takes an eighth of the time of copying the pages through the WAL.
-      await client.query(
-        `create database ${name} template ${migrated ? template : 'template0'} strategy file_copy`,
-      )
+      const source = migrated ? template : 'template0'
+      await onEveryNode(url, `create database ${name} template ${source} strategy file_copy`)
       await client.query(`grant create, temporary, connect on database ${name} to bailiwick_owner`)
     })
   } catch (error) {
@@ -67,13 +65,14 @@ async function findOrMakeTemplate(client: pg.Client, url: string): Promise<strin
     "select datname from pg_database where datname like 'bailiwick_template_%'",
   )
   if (rows.some((row) => row.datname === name)) return name
-  for (const { datname } of rows) await client.query(`drop database ${datname} with (force)`)
-  await client.query('drop database if exists bailiwick_half_template with (force)')
-  await client.query('create database bailiwick_half_template')
+  for (const { datname } of rows) await onEveryNode(url, `drop database if exists ${datname} with (force)`)
+  await onEveryNode(url, 'drop database if exists bailiwick_half_template with (force)')
+  await onEveryNode(url, 'create database bailiwick_half_template')
   await migrate(urlsOf(url, 'bailiwick_half_template').superuser, urlsOf(url, 'bailiwick_half_template'))
   await assertPasswords(url) // before the owner's password is set here
   await client.query(`alter role bailiwick_owner login password '${password}'`)
-  await client.query(`alter database bailiwick_half_template rename to ${name}`)
+  if (workerNodes.length > 0) await distributeDatabase(url, 'bailiwick_half_template')
+  await onEveryNode(url, `alter database bailiwick_half_template rename to ${name}`)
   return name
 }
 
@@ -112,7 +111,7 @@ async function schemaChecksum(): Promise<string> {
 export const preparedStatements = String(!process.env.TEST_POOLER)
 
 /** DATABASE_DISTRIBUTED of a service on a test database: TEST_CITUS_WORKERS are the nodes beside a coordinator. */
-export const distributed = String(Boolean(process.env.TEST_CITUS_WORKERS))
+export const distributed = String(workerNodes.length > 0)
 
 /** With TEST_POOLER (host:port) the API connects through a pooler. Workers and migrations still connect directly. */
 function pooled(urls: DatabaseUrls): DatabaseUrls {

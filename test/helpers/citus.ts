@@ -1,0 +1,41 @@
+import pg from 'pg'
+import { distribute } from '../../src/platform/db/distribute.ts'
+
+/** The superuser's addresses of the nodes of a Citus cluster besides its coordinator, which is TEST_DATABASE_URL. */
+export const workerNodes = (process.env.TEST_CITUS_WORKERS ?? '').split(',').filter(Boolean)
+
+const inDatabase = (url: string, name: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
+
+async function run(url: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-test-database' })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Runs statements about databases on the coordinator, and on the nodes if there are any. */
+export async function onEveryNode(coordinator: string, ...statements: string[]): Promise<void> {
+  await Promise.all([coordinator, ...workerNodes].map((url) => run(url, statements)))
+}
+
+/** Distributes a migrated database of the cluster, and ends the connections that Citus keeps to it, so that it can be copied. */
+export async function distributeDatabase(coordinator: string, name: string): Promise<void> {
+  const own = inDatabase(coordinator, name)
+  for (const url of [coordinator, ...workerNodes])
+    await run(inDatabase(url, name), ['create extension citus'])
+  const { hostname, port } = new URL(coordinator)
+  const nodes = workerNodes.map((url) => new URL(url))
+  await run(own, [
+    `select citus_set_coordinator_host('${hostname}', ${port})`,
+    ...nodes.map((node) => `select citus_add_node('${node.hostname}', ${node.port})`),
+  ])
+  await distribute(own, () => undefined)
+  await onEveryNode(
+    coordinator,
+    `alter database ${name} allow_connections false`,
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
+  )
+}
