@@ -485,11 +485,8 @@ t.test(
     await dialog.getByRole('button', { name: 'Begin' }).click()
     const banner = page.getByText('You act as')
     await banner.waitFor()
-    t.equal(
-      await page.locator('.side a[href="/console/audit"]').count(),
-      0,
-      'what only the owner sees is gone',
-    )
+    for (const path of ['audit', 'account/security'])
+      t.equal(await page.locator(`.side a[href="/console/${path}"]`).count(), 0, `${path} is gone`)
     await follow(page, '/account')
     await banner.waitFor()
     await assertSound(t, page, 'acting as a member')

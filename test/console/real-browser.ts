@@ -14,7 +14,7 @@ const ofLook = ['color-contrast', 'target-size']
  * context, one after the other, because its cache spares each the loading and compiling of the pages.
  */
 export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) {
-  const args = ['--no-sandbox', '--disable-dev-shm-usage']
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--in-process-gpu']
   const browser = chromiumPath ? await chromium.launch({ executablePath: chromiumPath, args }) : null
   const newContext = async (width = 1280) =>
     browser!.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce' })
@@ -98,14 +98,15 @@ export async function assertSound(
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
   await page.evaluate(settled)
   const inDialog = (await page.locator('.dialog[data-open]').count()) > 0
+  const options = { runOnly: look ? ofLook : all, resultTypes: ['violations'], preload: whole }
   const found = await page.evaluate(
-    async ({ values, context }) => {
+    async ({ options, context }) => {
       // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page
-      const { violations } = (await (globalThis as any).axe.run(context, { runOnly: values })) as Found
+      const { violations } = (await (globalThis as any).axe.run(context, options)) as Found
       return violations.map(({ id, nodes }) => [id, ...nodes.map(({ target }) => target.join(' '))].join(' '))
     },
     {
-      values: look ? ofLook : all,
+      options,
       context: inDialog ? { include: [['.dialog[data-open]']] } : { exclude: whole ? [] : [['.side']] },
     },
   )

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { request } from '../api/client.ts'
 import { nameOf } from '../parts/avatar.tsx'
 import { Button } from '../parts/button.tsx'
-import { Notice } from '../parts/notice.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { renewSession, useProfile } from '../session/session.ts'
 import { texts } from './texts.ts'
@@ -18,9 +18,13 @@ export function ActingBanner() {
       .then(() => renewSession(client))
       .catch(sayFault)
   return (
-    <Notice tone="warn" icon="person" title={texts.acting.as(nameOf(profile) || email)}>
-      <p>{texts.acting.about(impersonator.email)}</p>
+    <div className="acting" role="status">
+      <Icon name="person" />
+      <div>
+        <strong>{texts.acting.as(nameOf(profile) || email)}</strong>
+        <p>{texts.acting.about(impersonator.email)}</p>
+      </div>
       <Button onClick={() => void end()}>{texts.acting.end}</Button>
-    </Notice>
+    </div>
   )
 }

@@ -7,6 +7,8 @@ interface AreaLink {
   icon: IconName
   /** The permission without which the page would be empty. */
   needs?: string
+  /** Only the person themselves may see the page, not one who acts as them. */
+  own?: boolean
 }
 
 /** The navigation, in order. */
@@ -56,9 +58,9 @@ export const areas: { title: string; links: AreaLink[] }[] = [
     title: texts.nav.account,
     links: [
       { to: '/account', label: texts.nav.profile, icon: 'person' },
-      { to: '/account/security', label: texts.nav.security, icon: 'shield' },
-      { to: '/account/keys', label: texts.nav.keys, icon: 'key' },
-      { to: '/account/sessions', label: texts.nav.sessions, icon: 'laptop' },
+      { to: '/account/security', label: texts.nav.security, icon: 'shield', own: true },
+      { to: '/account/keys', label: texts.nav.keys, icon: 'key', own: true },
+      { to: '/account/sessions', label: texts.nav.sessions, icon: 'laptop', own: true },
     ],
   },
 ]

@@ -63,8 +63,12 @@ function Pages() {
 
 function Side() {
   const may = useMay()
+  const { impersonator } = useProfile()
   const shown = areas
-    .map(({ links, ...area }) => ({ ...area, links: links.filter(({ needs }) => !needs || may(needs)) }))
+    .map(({ links, ...area }) => ({
+      ...area,
+      links: links.filter(({ needs, own }) => (!needs || may(needs)) && !(own && impersonator)),
+    }))
     .filter(({ links }) => links.length > 0)
   return (
     <>
