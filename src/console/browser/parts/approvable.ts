@@ -1,4 +1,5 @@
 import { asProblem } from '../api/problem.ts'
+import { queryClient } from '../api/query-client.ts'
 import { texts } from './texts.ts'
 import { say } from './toasts.tsx'
 
@@ -14,6 +15,7 @@ export async function approvable(run: () => Promise<unknown>, done: string): Pro
   } catch (error) {
     if (asProblem(error).code !== 'approval_required') throw error
     say(texts.approvalAsked, texts.approvalAskedAbout)
+    void queryClient.invalidateQueries({ queryKey: ['approvals'] })
     return false
   }
 }
