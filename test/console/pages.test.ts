@@ -422,8 +422,10 @@ t.test(
     await visit(page, '/account/keys')
     await page.getByRole('button', { name: 'New key' }).click()
     await page.locator('.dialog').getByLabel('Name').fill('Script')
-    await page.getByRole('button', { name: 'Make the key' }).click()
-    await page.getByText('This waits for an approval').first().waitFor()
+    await Promise.all([
+      page.waitForResponse((answer) => answer.url().endsWith('/keys/') && answer.status() === 403),
+      page.getByRole('button', { name: 'Make the key' }).click(),
+    ])
     await visit(other, '/approvals')
     await other.getByRole('link', { name: 'Create API key', exact: true }).click()
     await other.getByRole('button', { name: 'Approve' }).click()

@@ -14,7 +14,7 @@ const ofLook = ['color-contrast', 'target-size']
  * context, one after the other, because its cache spares each the loading and compiling of the pages.
  */
 export async function openChromium(t: Pick<Test, 'teardown'>, service: Service) {
-  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--in-process-gpu']
+  const args = ['--no-sandbox', '--disable-dev-shm-usage']
   const browser = chromiumPath ? await chromium.launch({ executablePath: chromiumPath, args }) : null
   const newContext = async (width = 1280) =>
     browser!.newContext({ viewport: { width, height: 800 }, reducedMotion: 'reduce' })
