@@ -136,7 +136,7 @@ t.test(
     t.match(await start({}), { ...all, arenas: '1', trim: '67108864' })
     t.match(await start({ MALLOC_ARENA_MAX: '4' }), { ...all, arenas: '4', trim: '67108864' })
     t.ok(existsSync(join(folder, '.cache', 'compiled')), 'what was read is kept for the next start')
-    const own = { NODE_OPTIONS: '--max-semi-space-size=32' }
+    const own = { NODE_OPTIONS: '--max_semi_space_size=32' }
     t.match(await start(own), { ...asGiven, arenas: '1' }, 'the operator has chosen another size')
     t.match(
       await start({ LISTEN_FDS: '1' }),

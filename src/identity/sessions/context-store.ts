@@ -85,7 +85,7 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
-/** The users a context is read from, the column of memberships that names them, the `session`, and `more` columns of it. */
+/** What a context is read from. `more`: columns of the session. */
 interface ContextParts {
   users: FragmentSqlToken
   memberColumn: FragmentSqlToken
@@ -95,7 +95,7 @@ interface ContextParts {
 
 type Member = Pick<BearerKey, 'userId' | 'tenantId'>
 
-/** The users a context is read from, and which membership is theirs. */
+/** Persons, and the column of memberships that names them. */
 export const persons = { users: sql.fragment`users`, memberColumn: sql.fragment`m.user_id` }
 
 /** The context of a person in a tenant, with the facts of a `session`. */

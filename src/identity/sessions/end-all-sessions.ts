@@ -4,9 +4,12 @@ import { asSystem, type Tx } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { voidSomeLinks } from '../../platform/links/link-store.ts'
 import { voidSomeCodes } from '../otp/code-store.ts'
-import { endSomePendingSessions, endSomeSessions, revokeSomeLoggedOut } from './end-all-store.ts'
+import { endSomePendingSessions, endSomeSessions, revokeLoggedOut } from './end-all-store.ts'
 
 const batch = 1_000
+
+/** Before every id. */
+const firstId = '00000000-0000-0000-0000-000000000000'
 
 /** How many rows of each kind were ended or voided. */
 interface EndedEverywhere {
@@ -37,7 +40,6 @@ export async function endAllSessions(
   const codes = await untilNone((tx) => voidSomeCodes(tx, at, batch))
   const links = await untilNone((tx) => voidSomeLinks(tx, at, batch))
   const pendingSignIns = await untilNone((tx) => endSomePendingSessions(tx, at, batch))
-  await untilNone((tx) => revokeSomeLoggedOut(tx, batch))
   const audited = new Set<string>()
   let sessions = 0
   for (let ended = 1; ended > 0; sessions += ended) {
@@ -56,6 +58,11 @@ export async function endAllSessions(
     })
     for (const tenantId of tenants) audited.add(tenantId)
     ended = tenants.length
+  }
+  // After the live ones: none can be logged out any more while these are found.
+  for (let last: string | null = firstId; last !== null; ) {
+    const after: string = last
+    last = await asSystem(db, purpose, (tx) => revokeLoggedOut(tx, after, batch))
   }
   return { sessions, pendingSignIns, links, codes }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 const tenantIdRow = z.object({ tenant_id: z.uuid() })
@@ -14,15 +15,15 @@ export function endSomeSessions(tx: Tx, at: number, limit: number): Promise<read
 }
 
 /**
- * Treats up to `limit` sessions that were logged out as revoked, so that no call which they stored is carried out;
- * returns how many. As the system role.
+ * Treats the sessions that were logged out as revoked, among the `limit` sessions that follow `after`, so that no call which
+ * they stored is carried out. Returns the id of the last one, or null at the end. As the system role.
  */
-export async function revokeSomeLoggedOut(tx: Tx, limit: number): Promise<number> {
-  const { rowCount } = await tx.query(sql.unsafe`
-    update sessions set end_reason = 'revoked'
-    where end_reason = 'logout'
-      and id = any(array(select id from sessions where end_reason = 'logout' limit ${limit}))`)
-  return rowCount
+export function revokeLoggedOut(tx: Tx, after: string, limit: number): Promise<string | null> {
+  return tx.maybeOneFirst(sql.type(idRow)`
+    with page as materialized (select id, end_reason from sessions where id > ${after} order by id limit ${limit}),
+         revoked as (update sessions set end_reason = 'revoked'
+                     where id in (select id from page where end_reason = 'logout'))
+    select id from page order by id desc limit 1`)
 }
 
 /** Ends up to `limit` waiting sign-ins of the whole installation; returns how many. As the system role. */

@@ -32,7 +32,12 @@ export async function countRows(tx: Read, tenantId: string, relation: CountedTab
  * does it, because a distributed table cannot have one.
  */
 export function addToCount(tx: Tx, tenantId: string, relation: CountedTable, by = 1): void {
-  tx.later(sql.unsafe`
+  // A deleted tenant's counter can be gone before its last rows.
+  if (by < 0)
+    tx.later(sql.unsafe`
+      update row_counts set rows = rows + ${by} where tenant_id = ${tenantId} and relation = ${relation}`)
+  else
+    tx.later(sql.unsafe`
     insert into row_counts as c (tenant_id, relation, rows) values (${tenantId}, ${relation}, ${by})
     on conflict (tenant_id, relation) do update set rows = c.rows + excluded.rows`)
 }

@@ -256,7 +256,10 @@ export async function deleteInvitationsTo(
     delete from invitations where (md5(email) = md5(${email}::text) and email = ${email}::text) or (accepted_by = ${userId} and tenant_id in (
       select tenant_id from memberships where user_id = ${userId}))
     returning tenant_id, id, status = 'pending' as was_pending`)
-  for (const { tenant_id } of gone) addToCount(tx, tenant_id, 'invitations', -1)
+  const byTenant = Object.groupBy(gone, ({ tenant_id }) => tenant_id)
+  // In one order, since two erasures could otherwise wait for each other.
+  for (const tenantId of Object.keys(byTenant).sort())
+    addToCount(tx, tenantId, 'invitations', -byTenant[tenantId]!.length)
   return gone
 }
 
