@@ -3,13 +3,16 @@ import type { Decision } from './decision.ts'
 import type { AnyQuery } from './query.ts'
 
 /**
- * These only show who one is, so what is the subject's own counts as the actor's own. For all other actions, an actor
- * needs a permission: a member may leave the tenant, but no one else may do it in their name.
+ * These only show the subject and what they met, so what is the subject's own counts as the actor's own. For all other
+ * actions, an actor needs a permission: a member may leave the tenant, but no one else may do it in their name.
  */
 const mirrored: ReadonlySet<ActionName | ApplicationAction> = new Set([
   'profile:read',
   'tenant:list',
   'approval_request:list_pending',
+  'approval_request:read',
+  'decision:read',
+  'decision:explain',
   'access:evaluate',
 ] as const)
 

@@ -35,10 +35,7 @@ async function actAs(actor: Client, owner: Client, person: Client) {
   const { status, body } = await start(actor, owner, person)
   if (status !== 200) throw new Error(JSON.stringify(body))
   const call = (method: string) => (path: string, body?: unknown) =>
-    service.call(method, path, {
-      token: body === undefined ? token : token,
-      ...(body !== undefined && { body }),
-    })
+    service.call(method, path, { token, ...(body !== undefined && { body }) })
   const token: string = body.access
   return { token, get: call('GET'), post: call('POST'), patch: call('PATCH'), delete: call('DELETE') }
 }
@@ -206,6 +203,22 @@ t.test('it never permits what the actor may not do, whatever policies give the m
   }
   t.match(await member.post('/access/v1/search/resource', search), { body: { results: { length: 1 } } })
   t.match(await as.post('/access/v1/search/resource', search), { body: { results: { length: 0 } } })
+})
+
+t.test('it reads what the lists show: why the member was refused, and what they asked for', async (t) => {
+  const { owner, supporter, member } = await team()
+  const rule = { actions: ['department:create'], subjects: { users: [member.id] }, conditions: {} }
+  await owner.post('/api/v1/policies/', { name: 'Writers', effect: 'allow', ...rule })
+  await owner.post('/api/v1/policies/', { name: 'Ask first', effect: 'require_approval', ...rule })
+  const asked = await member.post(`${office(owner)}/departments/`, { name: 'Looms' })
+  t.match(asked, { status: 403, body: { code: 'approval_required' } })
+  t.match(await member.get('/api/v1/audit-log/'), { status: 403 })
+  const as = await actAs(supporter, owner, member)
+  for (const list of ['decisions', 'approval-requests']) {
+    const { results } = (await as.get(`/api/v1/${list}/`)).body
+    t.match(await as.get(`/api/v1/${list}/${results[0]?.id}/`), { status: 200 }, list)
+    t.match(await supporter.get(`/api/v1/${list}/${results[0]?.id}/`), { status: 404 }, 'not as oneself')
+  }
 })
 
 t.test('a call that needs an approval is refused, so that nobody approves their own', async (t) => {
