@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
+import { permissionRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
 import { isUuid } from '../../platform/uuid.ts'
 import { systemRoles, wildcardOf } from '../../policy-engine/catalogue/actions.ts'
 import type { Membership, SubjectType } from '../../policy-engine/evaluate/query.ts'
-
-const permissionRow = z.object({ permission: z.string() })
 
 const memberRow = z.object({
   kind: z.enum(['user', 'service_account']),

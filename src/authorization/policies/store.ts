@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
+import { countRow, idRow, policyRevisionRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
@@ -13,7 +13,6 @@ import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/
 import type { StoredModule } from './module-store.ts'
 
 const numberRow = z.object({ version: z.number() })
-const policyRevisionRow = z.object({ policy_revision: z.number() })
 
 /** The rules of a policy as stored, with roles as ids. The other parts are plain fields. Only the kind rego has a module. */
 export type Rules = Pick<PolicyDocument, 'subjects' | 'conditions' | 'approval' | 'obligations' | 'module'>

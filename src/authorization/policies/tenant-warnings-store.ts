@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
+import { countRow, idRow, permissionRow } from '../../platform/db/row-schemas.ts'
 import { sql } from '../../platform/db/transaction.ts'
 
-const permissionRow = z.object({ permission: z.string() })
 const actionRow = z.object({ action: z.string() })
 
 /** The permissions of all roles of the tenant. */

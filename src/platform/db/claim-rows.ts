@@ -1,8 +1,6 @@
 import type { FragmentSqlToken } from 'slonik'
-import { z } from 'zod'
+import { lockedRow } from './row-schemas.ts'
 import { sql, type Tx } from './transaction.ts'
-
-const lockedRow = z.object({ locked: z.boolean() })
 
 /** Row locks of a claim: rows that another claim has locked are left to it. */
 export const skippingLocked = (tx: Tx): FragmentSqlToken =>

@@ -8,3 +8,15 @@ export const idRow = z.object({ id: z.uuid() })
 
 /** The row of a statement that counts. */
 export const countRow = z.object({ count: z.number() })
+
+/** The row of a statement that finds a tenant. */
+export const tenantIdRow = z.object({ tenant_id: z.uuid() })
+
+/** A permission that a role has. */
+export const permissionRow = z.object({ permission: z.string() })
+
+/** The revision of a tenant's policies. */
+export const policyRevisionRow = z.object({ policy_revision: z.number() })
+
+/** Whether a statement got an advisory lock. */
+export const lockedRow = z.object({ locked: z.boolean() })

@@ -1,14 +1,11 @@
 import { z } from 'zod'
 import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow } from '../../platform/db/row-schemas.ts'
+import { countRow, idRow, lockedRow, policyRevisionRow, tenantIdRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { isOfSubject } from '../members/subject-store.ts'
 
-const policyRevisionRow = z.object({ policy_revision: z.number() })
 const manifestRevisionRow = z.object({ manifest_revision: z.number() })
-const lockedRow = z.object({ locked: z.boolean() })
-const tenantIdRow = z.object({ tenant_id: z.uuid() })
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
 export type TenantStatus = z.infer<typeof tenantStatus>
