@@ -145,7 +145,7 @@ t.test('an evaluation knows the words of a manifest, also those that no rule nam
 t.test('a policy of a manifest can be a module of Rego', { skip }, async (t) => {
   const text = (limit: number) =>
     `package policy\n\ndeny contains "Too heavy." if input.resource.weight > ${limit}\n`
-  const withModule = (module: unknown, more: object = {}) =>
+  const withModule = (module: unknown, more: object = {}, moreOfOpen: object = {}) =>
     withManifest((manifest) => {
       manifest.application = 'port'
       Object.assign(manifest, { roles: {}, resource_types: {}, webhooks: {} })
@@ -153,7 +153,7 @@ t.test('a policy of a manifest can be a module of Rego', { skip }, async (t) => 
       manifest.attributes = { 'resource.weight': { data_type: 'number' } }
       const open = { name: 'Load', effect: 'allow', actions: ['cargo:load'] }
       const policy = { name: 'Weight', kind: 'rego', effect: 'deny', actions: ['cargo:load'], module }
-      manifest.policies = { open, weight: { ...policy, ...more } }
+      manifest.policies = { open: { ...open, ...moreOfOpen }, weight: { ...policy, ...more } }
     })
   const may = async (owner: Client, weight: number) => {
     const resource = { type: 'cargo', id: '1', properties: { weight } }
@@ -178,23 +178,20 @@ t.test('a policy of a manifest can be a module of Rego', { skip }, async (t) => 
   t.equal((await apply(withModule(text(9)))).code, 0)
   t.same([await may(grace, 6), await may(grace, 10)], [true, false])
   t.match(await apply(withModule(undefined, { kind: 'json' })), { code: 1, said: /kind .* cannot change/ })
-  t.equal(
-    (
-      await apply(
-        withManifest((manifest) => {
-          manifest.application = 'port'
-          Object.assign(manifest, {
-            roles: {},
-            policies: {},
-            attributes: {},
-            resource_types: {},
-            webhooks: {},
-          })
-        }),
-      )
-    ).code,
-    0,
-  )
+  const empty = () =>
+    withManifest((manifest) => {
+      manifest.application = 'port'
+      Object.assign(manifest, { roles: {}, policies: {}, attributes: {}, resource_types: {}, webhooks: {} })
+    })
+  const before = await policyOf(grace, 'open')
+  // The tenants stay behind, and never had the version without the policy.
+  await store(empty())
+  const light = 'package policy\n\nallow contains "Light." if input.resource.weight < 8\n'
+  t.equal((await apply(withModule(text(9), {}, { kind: 'rego', module: light }))).code, 0)
+  const open = await policyOf(grace, 'open')
+  t.match(open, { kind: 'rego', module: light, version: 1 })
+  t.not(open.id, before.id, 'a policy of another kind is a new one')
+  t.equal((await apply(empty())).code, 0)
 })
 
 t.test('a new tenant has the rules from its first moment', async (t) => {

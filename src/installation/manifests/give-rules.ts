@@ -77,7 +77,7 @@ export async function giveRules(
   const roles = rolesAfter(recipient, names, state)
   const policies = planPolicies(rules, state, roles)
   const webhooks = await planWebhooks(tx, tenantId, rules)
-  const tooCostly = await costlyPolicies(tx, tenantId, policies.written)
+  const tooCostly = await costlyPolicies(tx, tenantId, policies)
   if (tooCostly.length > 0) return { outcome: 'conflict', conflicts: tooCostly }
   const isChanged =
     [names.roles, names.definitions, names.removedRoles, names.removedDefinitions].some(isFilled) ||
@@ -134,11 +134,15 @@ function rolesAfter({ at }: Recipient, names: NamesPlan, state: TenantState) {
 }
 
 /** The policies that do not fit together with those that the tenant wrote itself. */
-async function costlyPolicies(tx: Tx, tenantId: string, written: TenantPolicy[]): Promise<Conflict[]> {
+async function costlyPolicies(
+  tx: Tx,
+  tenantId: string,
+  { written, removed }: ReturnType<typeof planPolicies>,
+): Promise<Conflict[]> {
   if (written.length === 0) return []
   const { policies } = await listActivePolicies(tx, tenantId)
-  const isReplaced = (id: string) => written.some(({ current }) => current?.id === id)
-  const active = policies.filter(({ id }) => !isReplaced(id))
+  const leaving = new Set([...written.map(({ current }) => current?.id), ...removed.map(({ id }) => id)])
+  const active = policies.filter(({ id }) => !leaving.has(id))
   if (active.length === 0) return [] // Together they were measured when the manifest was compiled.
   const inSlice = ({ fields, compiled }: TenantPolicy, index: number) => ({
     id: `new ${index}`,

@@ -168,7 +168,12 @@ export type TenantPolicy = Pick<ManagedPolicy, 'fields' | 'rules' | 'compiled' |
   current: PolicyRow | null
 }
 
-/** The policies to write, and those that no manifest has any more. `roles` are the tenant's after its names are changed. */
+const kindOf = ({ module }: ManagedPolicy): PolicyRow['kind'] => (module ? 'rego' : 'json')
+
+/**
+ * The policies to write, and those that no manifest has any more. `roles` are the tenant's after its names are changed. A
+ * tenant can have missed the version that removed a policy, and get its key with another kind: then this is a new policy.
+ */
 export function planPolicies(
   { manifests }: InstalledRules,
   state: Pick<TenantState, 'managedPolicies'>,
@@ -179,7 +184,8 @@ export function planPolicies(
     compiled.policies.map((policy) => {
       const current =
         state.managedPolicies.find(
-          ({ managed_by, managed_as }) => managed_by === application && managed_as === policy.key,
+          ({ managed_by, managed_as, kind }) =>
+            managed_by === application && managed_as === policy.key && kind === kindOf(policy),
         ) ?? null
       return inTenant(application, policy, current, ids)
     }),
