@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { resolveOpa } from '../../src/policy-toolchain/opa.ts'
@@ -320,16 +321,43 @@ t.test(
   'a tenant has a number of modules, and without a compiler there are no new ones',
   { skip },
   async (t) => {
-    const env = { OPA_PATH: String(opa), LIMIT_POLICY_MODULES: '1' }
+    const env = {
+      OPA_PATH: String(opa),
+      LIMIT_POLICY_MODULES: '1',
+      SECRET_KEYS: randomBytes(32).toString('base64url'),
+    }
     const limited = await startService(t, { env, workers: false })
     const owner = await limited.signUp()
     const module = deny('input.subject.acr == "aal1"')
-    t.equal((await owner.post(policies, { ...base, name: 'x', module })).status, 201)
+    const { status, body } = await owner.post(policies, { ...base, name: 'x', module })
+    t.equal(status, 201)
     t.match(await owner.post(policies, { ...base, name: 'y', module }), {
       status: 409,
       body: { code: 'limit_reached', detail: /can have 1 policies of the kind rego/ },
     })
     t.equal((await owner.get(policies)).body.results.length, 1)
+
+    // An operator lowers the limit below what the tenant has.
+    const { api, system, worker } = limited.databases
+    const lowered = await startService(t, {
+      env: {
+        ...env,
+        LIMIT_POLICY_MODULES: '0',
+        DATABASE_API_URL: api,
+        DATABASE_SYSTEM_URL: system,
+        DATABASE_WORKER_URL: worker,
+      },
+      workers: false,
+    })
+    const later = await lowered.logIn(owner)
+    const path = `${policies}${body.id}/`
+    t.match(await later.patch(path, { is_active: false }), { status: 200, body: { is_active: false } })
+    t.match(await later.post(`${path}rollback/`, { version: 1 }), { status: 200, body: { is_active: true } })
+    t.equal((await later.post(`${path}test/`, {})).status, 200)
+    const refused = { status: 409, body: { code: 'limit_reached' } }
+    t.match(await later.patch(path, { module: deny('input.subject.acr == "aal2"') }), refused)
+    t.match(await later.post(policies, { ...base, name: 'y', module }), refused)
+    t.equal((await later.delete(path)).status, 204)
   },
 )
 

@@ -39,13 +39,13 @@ export async function prepareModule(
 ): Promise<StoredModule | null> {
   const module = moduleTextOf(body, text, at)
   if (!module) return null
-  if (deps.config.LIMIT_POLICY_MODULES === 0) throw tooManyModules(0)
   const { tenantId } = caller
   const key = moduleKey(module)
   const known =
     lately.get(`${tenantId} ${key}`) ??
     (await readInTenant(deps.db, caller, (read) => findModule(read, tenantId, policyId, key)))
   if (known) return known
+  if (deps.config.LIMIT_POLICY_MODULES === 0) throw tooManyModules(0)
   const compiled = await perTenant(tenantId, () =>
     oneAtATime('modules', () => budget.spend(tenantId, () => compileModuleText(deps.config, module))),
   )

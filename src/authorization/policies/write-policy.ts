@@ -102,7 +102,8 @@ export async function writePolicy(
   else if (!(await replacePolicy(tx, policy))) return overtaken
   if ((await countOwnPolicies(tx, tenantId)) > maxPolicies)
     throw new ApiError(409, 'limit_reached', `A tenant can have at most ${maxPolicies} policies.`)
-  if (policy.module && (await countModules(tx, tenantId)) > deps.config.LIMIT_POLICY_MODULES)
+  // A tenant above a lowered limit can still change its policies, or switch them off.
+  if (!current && policy.module && (await countModules(tx, tenantId)) > deps.config.LIMIT_POLICY_MODULES)
     throw tooManyModules(deps.config.LIMIT_POLICY_MODULES)
   await insertVersion(tx, policy, plan.reason)
   await deleteOldVersions(tx, policy, deps.config.LIMIT_POLICY_VERSIONS)
