@@ -77,7 +77,8 @@ export async function capabilitiesOfTenants(): Promise<string> {
 }
 
 // The shell sets the limits of the process that it becomes. A system without a limit goes on without it. Requests have
-// the CPU first, and if the memory of a container is used up, the kernel ends the compiler and not the service.
+// the CPU first, and if memory is used up, the kernel ends the compiler first. On Kubernetes with cgroup v2 it ends all
+// processes of the container (memory.oom.group), unless the kubelet has `singleProcessOOMKill: true`.
 const limits = `
   ulimit -t ${cpuSeconds} 2>/dev/null; ulimit -d ${maxMemoryKiB} 2>/dev/null
   ulimit -f ${maxFileBlocks} 2>/dev/null; ulimit -c 0
