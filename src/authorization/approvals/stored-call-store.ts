@@ -44,7 +44,7 @@ export async function findStoredCall(
   const row = await read.maybeOne(sql.type(storedRow)`
     select call_sealed, created_at from stored_calls where tenant_id = ${tenantId} and id = ${id}`)
   if (!row) return null
-  // One that was stored again, for another approval, has the time of the first.
+  // A call that was stored again for another approval keeps the time when it was first stored.
   const call: StoredCall = JSON.parse(sealer.open('stored-call', row.call_sealed, contextOf(tenantId, id)))
   return { storedAt: row.created_at, ...call }
 }

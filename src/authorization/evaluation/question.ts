@@ -56,7 +56,7 @@ export function checkBytes(
   const bytes = bytesOf(members)
   if (bytes <= maxBytes) return
   const [largest = ''] = Object.keys(members).sort((a, b) => bytesOf(members[b]) - bytesOf(members[a]))
-  const message = `${what} at most, and this one has ${bytes} bytes. Its largest member is ${largest}.`
+  const message = `${what} at most. The given JSON has ${bytes} bytes; its largest member is ${largest}.`
   context.addIssue({ code: 'custom', path: [largest], message })
 }
 

@@ -32,6 +32,6 @@ export function createCompileBudget(now: () => number = () => performance.now())
 const spent = (waitMs: number) =>
   unavailable(
     'overloaded',
-    'The modules of this tenant have been compiled for 20 s within a minute. Try again later, or write them simpler.',
+    'Compiling the modules of this tenant took 20 s within one minute. Try again later, or write simpler modules.',
     Math.max(1, Math.ceil(waitMs / 1000)),
   )

@@ -7,8 +7,8 @@ export type NewRow = readonly (string | number | boolean | Buffer | null)[]
 const maxRows = 128
 
 /**
- * `values (…), (…)` for rows of the same number of columns, as few lists as possible. Each list goes into an insert of
- * its own; no rows give no list. The lists have 128, 64, 32, … rows, so an insert has few texts, which Postgres parses
+ * `values (…), (…)` for rows of the same number of columns. Each list goes into an insert of its own; no rows give no
+ * list. The lists have 128, 64, 32, … rows, so an insert has few texts, which Postgres parses
  * once. Citus takes no other form: it would copy the rows of a `select` to its nodes, which row-level security refuses.
  */
 export function listsOfValues(rows: readonly NewRow[]): FragmentSqlToken[] {

@@ -43,7 +43,7 @@ export async function appendEvent<Type extends EventType>(tx: Tx, event: NewEven
 }
 
 /**
- * The same for any number of events of one type and cause, in few statements, so that a request that changes many
+ * The same for any number of events of one type and cause, in a few statements, so that a request that changes many
  * objects stays fast. `each` are subjects with their data.
  */
 export async function appendEvents<Type extends EventType>(

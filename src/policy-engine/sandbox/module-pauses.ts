@@ -11,7 +11,7 @@ export interface ModulePauses {
 export type PauseBy = 'module' | 'tenant'
 
 const pauseMs = 100
-// Beyond so many kills in the long pause, of one module or of a tenant, what is killed next does not run for as long.
+// After more kills than this within a minute, of one module or of a tenant, the module killed last pauses for a minute.
 const maxKills = { module: 10, tenant: 20 }
 const longPauseMs = 60_000
 const kept = 10_000

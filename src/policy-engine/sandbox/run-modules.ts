@@ -23,7 +23,8 @@ export interface ModuleFindings {
   messages: ReadonlyMap<string, readonly string[]>
 }
 
-// The CPU time of all modules of one question. One that could not have its own 5 ms of them does not run.
+// The CPU time of all modules of one question. A module starts only while at least 5 ms of the 10 ms are left; otherwise
+// it counts as late.
 const questionDeadlineMs = 10
 // Of time, for a machine that is too busy to run the modules or to load them.
 const maxQuestionMs = 500

@@ -10,7 +10,7 @@ interface NewMembers {
   at: number
 }
 
-/** Inserts people who are no members yet, all with the same roles and without a department, in few statements. */
+/** Inserts people who are no members yet, all with the same roles and without a department, in a few statements. */
 export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: NewMembers): void {
   const at = new Date(atMs).toISOString()
   const rows = members.map(({ id, user: { id: userId, email, firstName, lastName } }) => [
