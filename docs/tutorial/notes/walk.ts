@@ -71,4 +71,16 @@ const isAllowed = await bailiwick.as(bearer(ada.credentials.token())).authorize(
   resource: { type: 'note', id: 'any' },
 })
 console.log(`Ada may delete any note: ${isAllowed}`)
+
+const archive = await ada.client.call('POST /service-accounts/', { body: { name: 'Archive', roles } })
+const { key } = await ada.client.call('POST /service-accounts/{id}/keys/', {
+  path: { id: archive.id },
+  body: { name: 'server 1' },
+})
+const mayRead = await bailiwick.as(bearer(key)).authorize({
+  subject: { type: 'service_account', id: archive.id },
+  action: { name: 'note:list' },
+  resource: { type: 'note', id: 'all' },
+})
+console.log(`The archive, with a key, may read notes: ${mayRead}`)
 // #endregion
