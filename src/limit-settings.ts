@@ -54,7 +54,7 @@ export const limitSettings = {
   LIMIT_POLICY_MODULES: setting(
     wholeNumber(0, 100),
     20,
-    'Policies of the kind `rego` that a tenant can have; with 0, tenants cannot write any',
+    'Policies of the kind `rego` that a tenant can have; with 0, tenants cannot write new modules',
   ),
   LIMIT_DECISION_MS_PER_REQUEST: setting(
     wholeNumber(1, 60_000),
