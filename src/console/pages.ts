@@ -20,7 +20,8 @@ const policy =
 
 /**
  * The pages of the console: one document for every address, and the files that it loads, whose names contain a hash of
- * their content. `publicUrl` gives the prefix of the addresses; the settings, whether links to sign in are mailed. A request that is not a GET goes on.
+ * their content. `publicUrl` gives the prefix of the addresses; the settings say whether links to sign in are mailed. A
+ * request that is not a GET goes on.
  */
 export function consolePages(
   publicUrl: () => string,

@@ -1,45 +1,69 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { ServiceAccount } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
-import { useDepartments, useRoles } from '../members/queries.ts'
+import { ifUnchanged } from '../api/if-unchanged.ts'
+import { changedPlace } from '../members/changed-place.ts'
+import { DepartmentField } from '../members/department-field.tsx'
+import { useRoles } from '../members/queries.ts'
 import { RoleChoice } from '../members/role-choice.tsx'
 import { approvable } from '../parts/approvable.ts'
 import { confirmed } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { SelectField, TextField } from '../parts/field.tsx'
+import { TextField } from '../parts/field.tsx'
 import { Fault } from '../parts/notice.tsx'
 import { textOf } from '../session/use-submit.ts'
 import { texts } from './texts.ts'
 
 const { form: words } = texts
+/** What the service gives a new account that names no others. */
+const fresh = { roles: ['member'], department_id: null }
 
-/** Makes a service account, or changes `known`. `onCreated` gets the new one. */
+/** A service account as it was read, with its version. */
+export interface Opened {
+  body: ServiceAccount
+  etag: string | null
+}
+
+/** Makes a service account, or changes `account`. `onCreated` gets the new one. */
 export function AccountForm({
-  known,
+  account,
   onClose,
   onCreated,
 }: {
-  known?: ServiceAccount
+  account?: Opened
   onClose: () => void
   onCreated?: (account: ServiceAccount) => void
 }) {
   const client = useQueryClient()
-  const roles = useRoles().data?.results ?? []
-  const departments = useDepartments().data?.results ?? []
+  // The page can read the account anew while the form is open.
+  const [opened] = useState(account)
+  const known = opened?.body
+  const roles = useRoles().data?.results.filter(({ name }) => name !== 'owner') ?? []
   const submit = async (form: FormData) => {
-    const body = {
-      name: textOf(form, 'name'),
-      description: textOf(form, 'description'),
-      roles: form.getAll('roles').map(String),
-      department_id: textOf(form, 'department') || null,
-    }
+    const [name, description] = [textOf(form, 'name'), textOf(form, 'description')]
+    const place = changedPlace(form, roles, known ?? fresh)
     let created: ServiceAccount | null = null
     const save = async () => {
-      if (known) await call('PATCH /service-accounts/{id}/', { path: { id: known.id }, body })
-      else created = await call('POST /service-accounts/', { body })
+      if (!opened || !known) {
+        created = await call('POST /service-accounts/', { body: { name, description, ...place } })
+        return
+      }
+      const path = { id: known.id }
+      const body = {
+        ...(name !== known.name && { name }),
+        ...(description !== known.description && { description }),
+        ...place,
+      }
+      await ifUnchanged('GET /service-accounts/{id}/', path, opened, (headers) =>
+        call('PATCH /service-accounts/{id}/', { path, body, headers }),
+      )
     }
-    await approvable(() => confirmed(save), known ? texts.changed : texts.created)
-    await client.invalidateQueries({ queryKey: ['accounts'] })
+    try {
+      await approvable(() => confirmed(save), known ? texts.changed : texts.created)
+    } finally {
+      await client.invalidateQueries({ queryKey: ['accounts'] })
+    }
     if (created) onCreated?.(created)
   }
   return (
@@ -72,25 +96,8 @@ export function AccountForm({
               maxLength={2000}
               fault={inDescription}
             />
-            <RoleChoice
-              label={words.roles}
-              roles={roles.filter(({ name }) => name !== 'owner')}
-              chosen={known?.roles ?? ['member']}
-            />
-            {departments.length > 0 && (
-              <SelectField
-                label={words.department}
-                name="department"
-                defaultValue={known?.department_id ?? ''}
-              >
-                <option value="">{words.noDepartment}</option>
-                {departments.map(({ id, name }) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
-              </SelectField>
-            )}
+            <RoleChoice label={words.roles} roles={roles} chosen={(known ?? fresh).roles} />
+            <DepartmentField {...(known && { known: known.department_id })} />
           </>
         )
       }}

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ServiceAccount } from '../../../client/api-types.ts'
-import { call } from '../api/client.ts'
+import { call, callVersioned } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { keysOf } from '../keys/key-calls.ts'
 import { KeyList } from '../keys/key-list.tsx'
@@ -20,7 +20,7 @@ import { Card, Page } from '../parts/page.tsx'
 import { Time } from '../parts/time.tsx'
 import { sayFault } from '../parts/toasts.tsx'
 import { useMay, useProfile } from '../session/session.ts'
-import { AccountForm } from './account-form.tsx'
+import { AccountForm, type Opened } from './account-form.tsx'
 import { tones } from './accounts-page.tsx'
 import { texts } from './texts.ts'
 
@@ -30,9 +30,9 @@ export function AccountPage() {
   const { id: tenant } = useProfile().current_tenant
   const query = useQuery({
     queryKey: ['accounts', tenant, 'one', id],
-    queryFn: ({ signal }) => call('GET /service-accounts/{id}/', { path: { id }, signal }),
+    queryFn: ({ signal }) => callVersioned('GET /service-accounts/{id}/', { path: { id }, signal }),
   })
-  if (query.data) return <One account={query.data} />
+  if (query.data) return <One opened={query.data} />
   return (
     <Page title={texts.title} actions={<Back />}>
       <Card>
@@ -53,7 +53,8 @@ const Back = () => (
   </Link>
 )
 
-function One({ account }: { account: ServiceAccount }) {
+function One({ opened }: { opened: Opened }) {
+  const { body: account } = opened
   const { id, name, status } = account
   return (
     <Page
@@ -62,7 +63,7 @@ function One({ account }: { account: ServiceAccount }) {
       actions={
         <>
           <Back />
-          <Actions account={account} />
+          <Actions opened={opened} />
         </>
       }
     >
@@ -129,8 +130,8 @@ function Facts({ account }: { account: ServiceAccount }) {
 
 type Asked = 'edit' | 'disable' | 'remove' | null
 
-function Actions({ account: known }: { account: ServiceAccount }) {
-  const { id, name, status } = known
+function Actions({ opened }: { opened: Opened }) {
+  const { id, name, status } = opened.body
   const client = useQueryClient()
   const navigate = useNavigate()
   const may = useMay()
@@ -175,7 +176,7 @@ function Actions({ account: known }: { account: ServiceAccount }) {
           )}
         </Menu>
       )}
-      {asked === 'edit' && <AccountForm known={known} onClose={close} />}
+      {asked === 'edit' && <AccountForm account={opened} onClose={close} />}
       {(asked === 'disable' || asked === 'remove') && (
         <FormDialog
           open

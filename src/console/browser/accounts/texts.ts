@@ -13,7 +13,7 @@ export const texts = {
     title: 'No service account yet',
     about: 'Make one for each program, with the roles that it needs, then give it a key.',
   },
-  created: 'The account is made. Now give it a key',
+  created: 'The account was created. Give it a key now.',
   changed: 'The account is changed',
   actions: 'Actions',
   edit: 'Change',
@@ -36,7 +36,7 @@ export const texts = {
     about: 'None of its keys works until you enable it again.',
   },
   facts: {
-    description: 'For',
+    description: 'Purpose',
     roles: 'Roles',
     department: 'Department',
     created: 'Created',
@@ -52,7 +52,5 @@ export const texts = {
     nameHint: 'The program that uses it, such as “nightly-report”.',
     description: 'Description',
     roles: 'Roles',
-    department: 'Department',
-    noDepartment: 'None',
   },
 }

@@ -6,7 +6,7 @@ import { call, request as send } from '../api/client.ts'
 import { asProblem } from '../api/problem.ts'
 import { asRequest } from '../audit/in-words.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { Cancelled, confirmed } from '../parts/confirmation.tsx'
+import { Cancelled, confirmed, withPassword } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { TextArea } from '../parts/field.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -83,9 +83,7 @@ async function carriedOut({ id, context }: ApprovalRequest): Promise<string | nu
   const { body: answer } = await confirmed(
     (current_password) =>
       send(method, path.replace(/^\/api\/v1\//, '/api/'), {
-        ...(method !== 'DELETE' && {
-          body: current_password === undefined ? body : { ...(body as object), current_password },
-        }),
+        ...(method !== 'DELETE' && { body: withPassword(body as object, current_password) }),
         headers: { 'Approval-Request': id },
       }),
     { takesPassword: /\/keys\//.test(path) },
@@ -180,7 +178,7 @@ function Request({ request, back }: { request: ApprovalRequest; back: React.Reac
           <Change request={request} />
         </div>
       </Card>
-      {secret && <SecretDialog {...words.secret} secret={secret} onDone={() => setSecret(null)} />}
+      {secret && <SecretDialog title={words.secret} secret={secret} onDone={() => setSecret(null)} />}
       {asked && (
         <FormDialog
           open

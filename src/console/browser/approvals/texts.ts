@@ -45,10 +45,7 @@ export const texts = {
     cancel: 'Cancel the request',
     run: 'Carry it out',
     runAbout: 'It is approved. Carry it out before it expires.',
-    secret: {
-      title: 'Copy this now',
-      about: 'It is shown only this once. Keep it where you keep passwords.',
-    },
+    secret: 'Copy this now',
     ran: 'The change is made',
     comment: 'Comment (optional)',
     approveTitle: 'Approve this change?',

@@ -7,7 +7,7 @@ export const texts = {
   outcomes: { allow: 'Allowed', deny: 'Denied', require_approval: 'Approval needed' },
   anyOutcome: 'Any outcome',
   action: 'Action, such as member:delete',
-  subject: 'Only of',
+  subject: 'Only for',
   resourceType: 'Type of object',
   from: 'From',
   to: 'To',

@@ -1,7 +1,7 @@
 export const texts = {
   skip: 'Skip to the content',
   navigation: 'Main',
-  working: 'The service works on your change',
+  working: 'Your change is being made',
   openMenu: 'Open the menu',
   organisations: 'Organisations',
   newOrganisation: 'New organisation',

@@ -50,12 +50,7 @@ export function InvitationsPage() {
       }
       row={(invitation) => <Row invitation={invitation} />}
     >
-      <InviteDialog
-        open={inviting}
-        onClose={() => setInviting(false)}
-        roles={roles}
-        departments={departments}
-      />
+      <InviteDialog open={inviting} onClose={() => setInviting(false)} roles={roles} />
       {pasting && <TableDialog onClose={() => setPasting(false)} roles={roles} departments={departments} />}
     </ListPage>
   )

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Department, Role } from '../../../client/api-types.ts'
+import type { Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { asProblem, Problem } from '../api/problem.ts'
+import { DepartmentField } from '../members/department-field.tsx'
 import { RoleChoice } from '../members/role-choice.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { SelectField, TextArea } from '../parts/field.tsx'
+import { TextArea } from '../parts/field.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { say } from '../parts/toasts.tsx'
 import { useProfile } from '../session/session.ts'
@@ -20,12 +21,10 @@ export function InviteDialog({
   open,
   onClose,
   roles,
-  departments,
 }: {
   open: boolean
   onClose: () => void
   roles: Role[]
-  departments: Department[]
 }) {
   const client = useQueryClient()
   const { id } = useProfile().current_tenant
@@ -98,16 +97,7 @@ export function InviteDialog({
             roles={roles.filter(({ name }) => name !== 'owner')}
             chosen={['member']}
           />
-          {departments.length > 0 && (
-            <SelectField label={words.department} name="department">
-              <option value="">{words.noDepartment}</option>
-              {departments.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </SelectField>
-          )}
+          <DepartmentField />
           <TextArea label={words.message} name="message" rows={2} maxLength={500} />
         </>
       )}

@@ -22,8 +22,6 @@ export const texts = {
     emails: 'E-mail addresses',
     hint: 'One per line, or separated by commas. You can paste a column of a spreadsheet.',
     roles: 'Roles',
-    department: 'Department',
-    noDepartment: 'None',
     message: 'Message (optional)',
     go: (count: number) => (count > 1 ? `Invite ${count} people` : 'Invite'),
     wrong: (lines: string[]) => `These are no e-mail addresses: ${lines.join(', ')}`,

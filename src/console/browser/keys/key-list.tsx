@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { ApiKey } from '../../../client/api-types.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Badge, Button } from '../parts/button.tsx'
-import { confirmed } from '../parts/confirmation.tsx'
+import { confirmed, withPassword } from '../parts/confirmation.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { SelectField } from '../parts/field.tsx'
 import { FilteredList } from '../parts/list.tsx'
@@ -125,11 +125,6 @@ export function KeyList({ calls, title, about }: { calls: KeyCalls; title: strin
     </>
   )
 }
-
-const withPassword = <B extends object>(body: B, current_password: string | undefined) => ({
-  ...body,
-  ...(current_password !== undefined && { current_password }),
-})
 
 function Row({
   apiKey: { name, prefix, scopes, last_used_at: used, expires_at: expires, successor_id: successor },

@@ -32,7 +32,7 @@ export const texts = {
     days: (days: number) => (days === 365 ? 'A year' : `${days} days`),
     may: 'May use',
     all: 'All permissions',
-    allAbout: 'Also those that come with a later role.',
+    allAbout: 'Including those of roles that you get later.',
     some: 'Only these',
     someAbout: 'It never gets more than its holder has.',
     scopes: 'Permissions',
@@ -41,17 +41,16 @@ export const texts = {
   },
   secret: {
     title: 'Copy this key now',
-    about: 'It is shown only this once. Keep it where you keep passwords; if you lose it, make a new one.',
-    until: 'The key before also works until',
+    until: 'The old key works until',
   },
   rotate: 'Replace',
   rotated: 'The key is replaced',
   rotating: {
     title: (name: string) => `Replace the key ${name}?`,
-    about: 'You get a new key with the same permissions, which works for as long.',
+    about: 'You get a new key with the same permissions and the same lifetime.',
     go: 'Make the new key',
-    overlap: 'The present key works for another',
-    overlaps: { 0: 'It ends at once', 3600: '1 hour', 28800: '8 hours', 86400: '1 day' } as Record<
+    overlap: 'The old key works for',
+    overlaps: { 0: 'no longer: it ends at once', 3600: '1 hour', 28800: '8 hours', 86400: '1 day' } as Record<
       string,
       string
     >,

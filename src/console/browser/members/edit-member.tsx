@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Department, Member, Role } from '../../../client/api-types.ts'
+import type { Member, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { ifUnchanged } from '../api/if-unchanged.ts'
 import { Problem } from '../api/problem.ts'
 import { FormDialog } from '../parts/dialog.tsx'
-import { SelectField } from '../parts/field.tsx'
 import { Fault, Ghosts } from '../parts/notice.tsx'
 import { useProfile } from '../session/session.ts'
-import { textOf } from '../session/use-submit.ts'
+import { changedPlace } from './changed-place.ts'
+import { DepartmentField } from './department-field.tsx'
 import { nameOfMember } from './name-of-member.ts'
 import { PersonField } from './person-field.tsx'
 import { RoleChoice } from './role-choice.tsx'
@@ -19,7 +19,6 @@ const { editing: words } = texts
 interface Asked {
   member: Member
   roles: Role[]
-  departments: Department[]
   onClose: () => void
   /** Makes the change, and says that it was made. */
   change: (run: () => Promise<unknown>, done: string) => Promise<void>
@@ -53,21 +52,15 @@ export function EditMember(asked: Asked) {
   return <Form {...asked} managerBefore={manager.data ?? ''} />
 }
 
-function Form({
-  member,
-  roles,
-  departments,
-  onClose,
-  change,
-  managerBefore,
-}: Asked & { managerBefore: string }) {
+function Form({ member: opened, roles, onClose, change, managerBefore }: Asked & { managerBefore: string }) {
   const { id } = useProfile().current_tenant
+  // The list can be read anew while the form is open.
+  const [member] = useState(opened)
   const [manager, setManager] = useState(managerBefore)
   const path = { id, mid: member.id }
   const submit = async (form: FormData) => {
     const body = {
-      roles: form.getAll('roles').map(String),
-      department_id: textOf(form, 'department') || null,
+      ...changedPlace(form, roles, member),
       ...(manager !== managerBefore && { manager_id: await findPerson(id, manager) }),
     }
     const save = (headers: Record<string, string>) =>
@@ -89,14 +82,7 @@ function Form({
             <Fault problem={problem} />
           )}
           <RoleChoice label={words.roles} roles={roles} chosen={member.roles} />
-          <SelectField label={words.department} name="department" defaultValue={member.department_id ?? ''}>
-            <option value="">{texts.noDepartment}</option>
-            {departments.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </SelectField>
+          <DepartmentField known={member.department_id} />
           <PersonField
             label={words.manager}
             hint={words.managerHint}

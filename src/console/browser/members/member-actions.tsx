@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Department, Member, Role } from '../../../client/api-types.ts'
+import type { Member, Role } from '../../../client/api-types.ts'
 import { call } from '../api/client.ts'
 import { approvable } from '../parts/approvable.ts'
 import { Button } from '../parts/button.tsx'
@@ -21,15 +21,7 @@ type Final = 'suspend' | 'sessions' | 'remove'
 type Asked = Final | 'edit' | 'act' | 'permissions' | null
 
 /** What can be done with a member: a menu, and the dialog of what was chosen. */
-export function MemberActions({
-  member,
-  roles,
-  departments,
-}: {
-  member: Member
-  roles: Role[]
-  departments: Department[]
-}) {
+export function MemberActions({ member, roles }: { member: Member; roles: Role[] }) {
   const client = useQueryClient()
   const may = useMay()
   const { id: me, current_tenant: tenant } = useProfile()
@@ -143,7 +135,7 @@ export function MemberActions({
           submit={() => change(acts[final], asking[final].done)}
         />
       )}
-      {asked === 'edit' && <EditMember {...{ member, roles, departments, change }} onClose={close} />}
+      {asked === 'edit' && <EditMember {...{ member, roles, change }} onClose={close} />}
     </>
   )
 }

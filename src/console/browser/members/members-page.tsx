@@ -78,18 +78,13 @@ export function MembersPage() {
           <td className="end">
             <span className="line end-line">
               {member.user_id === me && <Badge tone="accent">{texts.you}</Badge>}
-              <MemberActions member={member} roles={roles} departments={departments} />
+              <MemberActions member={member} roles={roles} />
             </span>
           </td>
         </tr>
       )}
     >
-      <InviteDialog
-        open={inviting}
-        onClose={() => setInviting(false)}
-        roles={roles}
-        departments={departments}
-      />
+      <InviteDialog open={inviting} onClose={() => setInviting(false)} roles={roles} />
     </ListPage>
   )
 }

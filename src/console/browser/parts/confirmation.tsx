@@ -51,6 +51,10 @@ export async function confirmed<T>(
   }
 }
 
+/** The body of a call with the password that {@link confirmed} asked for. */
+export const withPassword = <B,>(body: B, current_password: string | undefined) =>
+  current_password === undefined ? body : { ...body, current_password }
+
 /** No call outlives the pages that made it. */
 function abandon(): void {
   waiting?.cancel()

@@ -7,13 +7,13 @@ import { texts } from './texts.ts'
 /** Shows a secret once. Only its button closes it, so that a stray click loses nothing. `children` stand below it. */
 export function SecretDialog({
   title,
-  about,
+  about = texts.shownOnce,
   secret,
   onDone,
   children,
 }: {
   title: string
-  about: string
+  about?: string
   secret: string
   onDone: () => void
   children?: ReactNode

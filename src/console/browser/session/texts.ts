@@ -26,7 +26,7 @@ export const texts = {
     mail: 'Mail me a code',
     mailAbout: 'We send a 6-digit code to your address. It is valid for a few minutes.',
     mailAgain: 'Send another code',
-    mailed: 'A code is on its way. Look into your mailbox.',
+    mailed: 'A code is on its way. Check your mailbox.',
     use: {
       totp: 'Use your app',
       email: 'Use a code by e-mail',
@@ -47,15 +47,15 @@ export const texts = {
     title: 'Reset your password',
     about: 'We mail you a link with which you choose a new one.',
     go: 'Send the link',
-    sent: 'Look into your mailbox',
+    sent: 'Check your mailbox',
     sentAbout: (email: string) =>
       `If ${email} has an account, a link to choose a new password is on its way.`,
   },
   mailedLink: {
-    title: 'Sign in by a mail',
-    about: 'We mail you a link that signs you in, in this browser, once.',
+    title: 'Sign in by e-mail',
+    about: 'We mail you a link to sign in. It works once, and only in this browser.',
     go: 'Send the link',
-    sent: 'Look into your mailbox',
+    sent: 'Check your mailbox',
     sentAbout: (email: string) =>
       `If ${email} has an account, a link is on its way. Open it in this browser within 15 minutes.`,
   },
