@@ -15,7 +15,7 @@ export const consolePages: Attack = {
   name: 'pages',
   about: 'stored markup, and secrets, in the pages of the console and in mails',
   async run(stage, tally) {
-    const service = await stage.fresh({ env: { RATE_LIMIT_ENABLED: 'false' } })
+    const service = await stage.fresh({ env: { RATE_LIMIT_ENABLED: 'false', MAGIC_LINK_ENABLED: 'true' } })
     const planted = await plant(tally, service)
     await inMails(tally, service, planted.owner)
     if (!chromiumPath) return void tally.figures.push('the pages were left out: there is no chromium')
@@ -161,6 +161,7 @@ async function visitAll(
   const answers: Promise<string>[] = []
   page.on('response', (response) => answers.push(response.text().catch(() => '')))
   await go('/')
+  await askForLink(page, owner)
   await signIn(page, owner)
   await heading(page, 'Overview').waitFor()
   let shown = 0
@@ -173,15 +174,39 @@ async function visitAll(
     tally.check(state.odd.length === 0, `${path} contains ${state.odd}`)
     for (const [kind, secret] of Object.entries(secrets))
       tally.check(!state.all.includes(secret), `${path} contains the ${kind}`)
+    tally.check(!aToken.test(state.all), `${path} contains a token`)
   }
   tally.check(shown >= 10, `the pages show the markup ${shown} times as text`)
   const received = (await Promise.all(answers)).join('\n')
   for (const [kind, secret] of Object.entries(secrets))
     tally.check(!received.includes(secret), `an answer to the browser contains the ${kind}`)
+  tally.check(!aToken.test(received), 'an answer to the browser contains a token')
   tally.figures.push(
     `${paths.length} pages, ${Object.keys(secrets).length} secrets; markup shown as text ${shown} times`,
   )
+  await go(`/policies/${ids['/policies/']}?tab=tests`)
+  await keepTest(page)
   await afterSignOut(tally, page, owner)
+}
+
+/** A JWT, of any session. */
+const aToken = /eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]+/
+
+/** Asks for a link to sign in, which stays unopened: the browser keeps its nonce. */
+async function askForLink(page: Page, { email }: Client) {
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByRole('button', { name: 'Mail me a link' }).click()
+  await page.getByRole('button', { name: 'Send the link' }).click()
+  await page.getByRole('button', { name: 'Back to sign-in' }).click()
+}
+
+/** Keeps a test of the policy that the page shows. */
+async function keepTest(page: Page) {
+  await page.getByRole('button', { name: 'Add a test' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name', { exact: true }).fill(markup)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
 }
 
 interface PageState {
@@ -207,6 +232,11 @@ const inspect = `(() => {
 
 /** ASVS 14.3.1: what was shown is gone from the browser. */
 async function afterSignOut(tally: Tally, page: Page, { email, tenantId }: Client) {
+  const kept = () => page.evaluate<string>('Object.keys(localStorage).sort().join()')
+  tally.check(
+    /magic-link.*tests/.test(await kept()),
+    'before the sign-out the browser keeps a nonce and a test',
+  )
   await page.getByRole('button', { name: email }).click()
   // By key: a menu ignores clicks while it opens.
   await page.getByRole('menuitem', { name: 'Sign out' }).press('Enter')
@@ -214,4 +244,5 @@ async function afterSignOut(tally: Tally, page: Page, { email, tenantId }: Clien
   const { all } = (await page.evaluate(inspect)) as PageState
   for (const [what, text] of Object.entries({ address: email, tenant: tenantId, markup }))
     tally.check(!all.includes(text), `after the sign-out the browser keeps the ${what}`)
+  tally.check(/^(bailiwick-appearance)?$/.test(await kept()), `after the sign-out it keeps ${await kept()}`)
 }

@@ -31,34 +31,30 @@ const fieldsOf = (form) => Object.fromEntries(new FormData(form))
 /** Posts the token with the fields of the form. */
 const useToken = (form) => () => post(form.dataset.post, { ...fieldsOf(form), token })
 
-/**
- * Signs in to the console, if it asked for the link in this browser: the answer sets its cookie, and its tabs follow.
- * Gives false if it did not ask.
- */
-async function signInToConsole() {
-  const nonce = localStorage.getItem('bailiwick-console-link')
-  if (!nonce) return false
-  localStorage.removeItem('bailiwick-console-link')
-  // Relative, because the service can stand below a path of its host.
-  await post('console/api/auth/magic-link/confirm/', { token, nonce }, undefined, {
-    'X-Bailiwick-Console': '1',
-  })
-  new BroadcastChannel('bailiwick').postMessage('changed')
-  location.replace('console/')
-  return true
-}
+const askedKey = 'bailiwick-magic-link'
+const ofConsole = 'console:'
 
 /**
- * Posts the token with the nonce that a page of this origin stored when it asked for the link, and hands the answer to
- * that page: docs/how-to/log-in-by-mail.md.
+ * Posts the token with the nonce of the page of this origin that asked for a link last: docs/how-to/log-in-by-mail.md.
+ * For the console, the answer sets its cookie, and its tabs follow. A page of an application gets the answer. The nonce
+ * stays until a link has worked, because a refused request can be repeated.
  */
 const useAskedToken = (form) => async () => {
-  if (await signInToConsole()) return
-  const nonce = localStorage.getItem('bailiwick-magic-link')
-  if (!nonce) throw new Refusal(0, 'Open this link in the browser in which you asked for it.')
-  const answer = await post(form.dataset.post, { token, nonce })
-  localStorage.removeItem('bailiwick-magic-link')
-  new BroadcastChannel('bailiwick-magic-link').postMessage(answer)
+  const asked = localStorage.getItem(askedKey)
+  if (!asked) throw new Refusal(0, 'Open this link in the browser in which you asked for it.')
+  if (!asked.startsWith(ofConsole)) {
+    const answer = await post(form.dataset.post, { token, nonce: asked })
+    localStorage.removeItem(askedKey)
+    new BroadcastChannel(askedKey).postMessage(answer)
+    return
+  }
+  // Relative, because the service can stand below a path of its host.
+  const path = 'console/api/auth/magic-link/confirm/'
+  const nonce = asked.slice(ofConsole.length)
+  await post(path, { token, nonce }, undefined, { 'X-Bailiwick-Console': '1' })
+  localStorage.removeItem(askedKey)
+  new BroadcastChannel('bailiwick').postMessage('changed')
+  location.replace('console/')
 }
 
 /**

@@ -1,4 +1,5 @@
 import { inputOf, type Question, questionOf, type TestInput } from '../playground/question.ts'
+import { testsPrefix } from '../session/storage.ts'
 import type { Effect } from './document.ts'
 
 /** A question with the answer that its author expects. */
@@ -18,7 +19,7 @@ export interface Owner {
 
 const maxTests = 100
 const effects = ['allow', 'deny', 'require_approval']
-const keyOf = ({ user, tenant, policy }: Owner) => `bailiwick-tests ${user} ${tenant} ${policy}`
+const keyOf = ({ user, tenant, policy }: Owner) => `${testsPrefix}${user} ${tenant} ${policy}`
 
 export function readTests(owner: Owner): KeptTest[] {
   try {

@@ -212,7 +212,7 @@ export const texts = {
   },
   tests: {
     about:
-      'Questions with the answer that you expect. The service keeps the policy and its versions, not these tests: they are in this browser, for you alone. Copy them as JSON to keep them in your repository.',
+      'Questions with the answer that you expect. The service keeps the policy and its versions, not these tests: they are in this browser, for you alone, until you sign out. Copy them as JSON to keep them in your repository.',
     columns: ['Name', 'Who', 'Does', 'On', 'Expected', 'Result'],
     empty: 'No tests yet',
     emptyAbout: 'Write down what has to stay allowed and what has to stay denied. Run them before you save.',

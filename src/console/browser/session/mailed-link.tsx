@@ -1,5 +1,6 @@
 import { call } from '../api/client.ts'
 import { AskAddress } from './ask-address.tsx'
+import { keepNonce } from './storage.ts'
 import { texts } from './texts.ts'
 
 /** Whether the installation mails links that lead back to the console. */
@@ -15,7 +16,7 @@ export const MailedLink = (shown: { email: string; onBack: () => void }) => (
     words={texts.mailedLink}
     send={async (email) => {
       const { nonce } = await call('POST /auth/magic-link/', { body: { email } })
-      localStorage.setItem('bailiwick-console-link', nonce)
+      keepNonce(nonce)
     }}
   />
 )

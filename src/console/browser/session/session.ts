@@ -2,6 +2,7 @@ import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import type { Profile } from '../../../client/api-types.ts'
 import { onSessionProblem, request } from '../api/client.ts'
+import { emptyStorage } from './storage.ts'
 
 export type Method = 'totp' | 'email' | 'static' | 'passkey'
 
@@ -69,6 +70,7 @@ export function followSession(client: QueryClient): void {
 
 export async function signOut(client: QueryClient): Promise<void> {
   await request('DELETE', '/session/')
+  emptyStorage()
   channel.postMessage('changed')
   forget(client)
   client.setQueryData<Session>(key, { authenticated: false })
