@@ -28,10 +28,11 @@ interface Statement {
   contract?: string | undefined
 }
 
-/** The statements of a migration, also in `do` blocks. Bodies of functions are left out, because they run later. */
+/** The statements of a migration, also in `do` blocks and in what these execute. Bodies of functions are left out, because they run later. */
 function statementsOf(migration: string): Statement[] {
   const bare = migration.replace(/\bdo\s+\$(\w*)\$\s*(?:begin)?([\s\S]*?)\$\1\$/gi, '$2')
-  const parts = bare.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''").split(';')
+  const unquoted = bare.replace(/\bexecute\s+(?:format\s*\(\s*)?'((?:[^']|'')*)'/gi, '$1')
+  const parts = unquoted.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''").split(';')
   return parts.map((part) => ({
     text: part
       .replace(/--.*$/gm, '')
@@ -45,10 +46,21 @@ function statementsOf(migration: string): Statement[] {
 
 const isReleased = (version: string) => version.localeCompare(newest.version, 'en', { numeric: true }) <= 0
 
+/** Landed without the comment `contract:`, and its text has a checksum: `migrate` refuses an edited file. */
+const reviewed = new Map([
+  [
+    '0081-no-triggers-on-tenant-tables.sql',
+    'CHANGELOG says to stop all processes of 0.1 before: 0.2 counts rows and versions by its statements',
+  ],
+])
+
 /** What a statement removes that the release before uses; null when it only adds. */
 function loss({ text, contract }: Statement): string | null {
   if (/^drop table\b/.test(text) && knownTables.some((name) => new RegExp(`\\b${name}\\b`).test(text)))
     return 'drops a table, and the release before does not start without it: empty it instead'
+  const [, kind] = /\bdrop (trigger|function|procedure|routine)\b/.exec(text) ?? []
+  if (kind && !(contract && isReleased(contract)))
+    return `drops a ${kind} that statements of the release before can rely on`
   const [, table = '', rest = ''] =
     /^alter table (?:if exists )?(?:only )?(?:public\.)?"?(\w+)"? (.*)$/.exec(text) ?? []
   if (!knownTables.includes(table) || (contract && isReleased(contract))) return null
@@ -80,7 +92,9 @@ const lossesOf = (migration: string) =>
 
 t.test('migrations since the newest release only add', async (t) => {
   const fresh = names.filter((name) => !released.includes(name))
-  for (const name of fresh) t.same(lossesOf(textOf(name)), [], name)
+  for (const name of fresh)
+    if (reviewed.has(name)) t.not(lossesOf(textOf(name)).length, 0, `${name}: ${reviewed.get(name)}`)
+    else t.same(lossesOf(textOf(name)), [], name)
   t.comment(`${fresh.length} since ${newest.version}`)
 })
 
@@ -112,6 +126,10 @@ t.test('statements that remove something are found', async (t) => {
     '-- contract: 0.1.0\ndrop table roles',
     'alter table roles disable row level security',
     'do $x$ begin alter table roles drop column name; end $x$',
+    'drop trigger count_inserted on roles',
+    'drop function if exists count_inserted_rows() cascade',
+    "do $x$ begin for g in select 1 loop execute format('drop trigger %I on %s', g.a, g.b); end loop; end $x$",
+    '-- contract: 99.0.0\ndrop trigger count_inserted on roles',
   ])
     t.equal(lossesOf(statement).length, 1, statement)
 })
@@ -127,6 +145,7 @@ t.test('statements that add, or remove what a published release does not use, ar
     'alter table roles alter column description drop not null',
     '-- drop column name\nalter table roles add x text',
     `-- contract: ${newest.version} has not read it since\nalter table roles drop column name`,
+    `-- contract: ${newest.version} does not need it\ndrop trigger count_inserted on roles`,
     'create function f() returns trigger language plpgsql as $$ begin drop table roles; end $$',
   ])
     t.same(lossesOf(statement), [], statement)
