@@ -3,7 +3,7 @@ import { sql, type Tx } from './transaction.ts'
 
 /**
  * The ids of all tenants, as `id`, to join with rows of each. A tenant's count of members is on the tenant's shard, so Citus
- * can join it there with other rows; it cannot join `tenants`, which is on every node, with a limited number of them.
+ * can join it there. It cannot join `tenants`, a reference table, with a subquery that has a limit.
  */
 export const everyTenant = (tx: Tx): FragmentSqlToken =>
   tx.distributed
