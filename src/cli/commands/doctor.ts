@@ -14,6 +14,7 @@ import { inspectIsolation } from '../../platform/db/isolation.ts'
 import { missingMigrations, type RoleUrls } from '../../platform/db/migrate.ts'
 import { openPool } from '../../platform/db/pool.ts'
 import { assertKeysOpen } from '../../platform/db/reseal.ts'
+import { chooseTenants, findDrifts, repairOf } from '../check-counts.ts'
 import { checkServices } from '../check-services.ts'
 import { defineCommand } from '../command.ts'
 import { check, type Finding, lineOf } from '../finding.ts'
@@ -24,7 +25,7 @@ const roles = ['api', 'system', 'worker'] as const
 export const doctor = defineCommand({
   name: 'doctor',
   about:
-    'Check settings, keys, database, isolation of tenants, migrations, queues, Redis, mail server, clock and policies',
+    'Check settings, keys, database, isolation of tenants, counters of rows, migrations, queues, Redis, mail server, clock and policies',
   options: {},
   example: '',
   failure: 'there is a fault: each line with a cross says what to do',
@@ -65,7 +66,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   // Without the tables the other checks fail for the same reason.
   if (!migrations.ok) return [reached.finding, ...server]
   const queues = [await checkKeys(config, urls), await checkQueues(config, urls)]
-  const tenants = [await checkManifests(urls)]
+  const tenants = [await checkManifests(urls), await checkCounts(urls)]
   return [reached.finding, ...server, ...queues, ...tenants, ...(await checkIsolation(urls))]
 }
 
@@ -184,6 +185,21 @@ const checkManifests = (urls: RoleUrls) =>
     if (behind > 0) throw new Error(`${behind} tenants do not have the rules of the newest manifests`)
     return 'Every tenant has the rules of the newest manifests'
   })
+
+async function checkCounts(urls: RoleUrls): Promise<Finding> {
+  let advice = 'Correct what it says, and run doctor again'
+  const finding = await check('counts', '', async () => {
+    const tenants = await asRole(urls.system, chooseTenants)
+    const { compared, drifts } = await asRole(urls.api, (client) => findDrifts(client, tenants))
+    const [first] = drifts
+    if (!first) return `The counters of ${compared} tenants agree with their rows`
+    advice = `Run as bailiwick_owner, also while the service runs: ${repairOf(drifts)}`
+    throw new Error(
+      `${drifts.length} counters of ${compared} tenants are wrong, the first of tenant ${first.tenant_id}: row_counts has ${first.counted} ${first.relation}, and there are ${first.real}`,
+    )
+  })
+  return finding.ok ? finding : { ...finding, advice }
+}
 
 async function checkIsolation(urls: RoleUrls): Promise<Finding[]> {
   const advice =

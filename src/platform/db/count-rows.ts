@@ -18,7 +18,7 @@ export const countedTables = [
   'webhooks',
 ] as const
 
-type CountedTable = (typeof countedTables)[number]
+export type CountedTable = (typeof countedTables)[number]
 
 /** The tenant's number of rows in a table, from its counter. */
 export async function countRows(tx: Read, tenantId: string, relation: CountedTable): Promise<number> {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import t from 'tap'
@@ -107,6 +107,25 @@ t.test(
     }
   },
 )
+
+t.test('a counter that differs from the rows is a finding, and its statement repairs it', async (t) => {
+  const tenant = randomUUID()
+  await superuser.query(`
+    insert into tenants (id, name, slug, created_at, updated_at) values ('${tenant}', 'x', '${tenant}', now(), now());
+    insert into departments (id, tenant_id, name, created_at, updated_at) values (gen_random_uuid(), '${tenant}', 'x', now(), now());
+    insert into row_counts (tenant_id, relation, rows) values ('${tenant}', 'webhooks', 3)`)
+  const { ok, findings, text } = await ask(configWith(urls.api))
+  t.notOk(ok)
+  t.match(
+    text,
+    `✗ 2 counters of 1 tenants are wrong, the first of tenant ${tenant}: row_counts has 0 departments, and there are 1`,
+  )
+  const { advice = '' } = findings.find(({ check }) => check === 'counts')!
+  await superuser.query(`set role bailiwick_owner; ${advice.slice(advice.indexOf('do $$'))}; reset role`)
+  t.match((await ask(configWith(urls.api))).text, '✓ The counters of 1 tenants agree with their rows')
+  await superuser.query(`
+    delete from departments; delete from row_counts; delete from tenants where id = '${tenant}'`)
+})
 
 t.test('keys that open nothing in the database are a finding', async (t) => {
   const settings = {
