@@ -19,8 +19,8 @@ export interface Abuse {
   beside: Times
   /** Beside the abuser, over alone. */
   p99_factor: number
-  /** Answers to the abuser, by status. */
-  abuser: Record<string, number>
+  /** What the abuser has, which is all that the limits allow (of the policies some are active), and its answers by status. */
+  abuser: { made: Record<string, number>; answers: Record<string, number> }
   /** Growth of each table in bytes an hour, the largest first; tables below 1 MB are left out. */
   bytes_per_hour: Record<string, number>
   /** Rows of tables that have a time, before and after retention. */
@@ -48,24 +48,28 @@ export async function measureAbuse(stage: Stage, neighbour: Client, minutes: num
     const begun = performance.now()
     const abusing = abuse(stage, minutes * 60)
     const beside = await probe(neighbour, abusing)
+    const abuser = await abusing
     const hours = (performance.now() - begun) / 3_600_000
     const grown = growthOf(sizes, await sizesOf(superuser), hours)
     const p99_factor = Math.round((100 * beside.p99) / alone.p99) / 100
     const retention = await passTime(stage, superuser)
-    return { alone, beside, p99_factor, abuser: await abusing, bytes_per_hour: grown, retention }
+    return { alone, beside, p99_factor, abuser, bytes_per_hour: grown, retention }
   } finally {
     await superuser.end()
   }
 }
 
-async function abuse(stage: Stage, seconds: number): Promise<Record<string, number>> {
+async function abuse(stage: Stage, seconds: number): Promise<Abuse['abuser']> {
   const file = join(import.meta.dirname, 'abuser.ts')
-  const child = spawn(process.execPath, [file, stage.apis[0]!.url, stage.receiver.url, String(seconds)], {
+  const { LIMIT_WEBHOOKS, LIMIT_CUSTOM_ROLES } = stage.config
+  const numbers = [seconds, LIMIT_WEBHOOKS, LIMIT_CUSTOM_ROLES].map(String)
+  const child = spawn(process.execPath, [file, stage.apis[0]!.url, stage.receiver.url, ...numbers], {
     env: bareEnv,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   stage.atEnd(() => child.kill('SIGKILL'))
-  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  if (code !== 0) throw new Error('The abuser failed, as its last lines say')
   return JSON.parse(printed)
 }
 

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 // A process of its own: one tenant that spends everything that the limits allow, and as much again that they refuse.
-//   node abuser.ts <url of the API> <url of a receiver> <seconds>
-// Prints the number of answers by status.
+//   node abuser.ts <url of the API> <url of a receiver> <seconds> <limit of webhooks> <limit of roles>
+// Prints what it made, and the number of answers by status. Fails unless it has all that the limits allow.
 
-const [url = '', receiver = '', seconds = '0'] = process.argv.slice(2)
+const [url = '', receiver = '', seconds = '0', ...limits] = process.argv.slice(2)
+const [maxWebhooks = 0, maxRoles = 0] = limits.map(Number)
+const maxPolicies = 500
 const people = 10
 /** Calls a second of one person. Their limit is 10, that of the tenant 100. */
 const rate = 20
@@ -31,7 +33,8 @@ async function call(person: Person | null, method: string, path: string, body?: 
   const status = response?.status ?? 0
   counts.set(status, (counts.get(status) ?? 0) + 1)
   const text = (await response?.text()) ?? ''
-  return text ? { status, ...JSON.parse(text) } : { status }
+  // Last, because a webhook has a member of this name.
+  return { ...(text && JSON.parse(text)), status }
 }
 
 const api = '/api/v1'
@@ -44,7 +47,7 @@ async function join(n: number): Promise<Person> {
   return { id, access }
 }
 
-/** As costly as a policy may be. Of 500, those that would be too costly together are refused. */
+/** As costly as a policy may be. Not all of them can be active: together they would be too costly. */
 const conditions = {
   all: Array.from({ length: 20 }, () => ({
     attribute: 'subject.email',
@@ -63,31 +66,53 @@ const gate = { name: 'Four eyes', effect: 'require_approval', actions: ['departm
 
 interface Ground {
   tenant: string
+  /** The id of a membership. */
+  member: string
   roles: string[]
   policies: string[]
 }
 
-/** Fills everything that has a limit: webhooks, roles, policies. The people take turns, since each has a limit. */
-async function fill(people: readonly Person[], tenant: string): Promise<Ground> {
-  const owner = people[0]!
-  for (let n = 0; n < 20; n++)
-    await call(owner, 'POST', `${api}/webhooks/`, { url: `${receiver}/stall?n=${n}` })
-  const made = async (path: string, body: (n: number) => object, count: number) => {
-    const ids: string[] = []
-    for (let n = 0; n < count; n++) {
-      const { id } = await call(people[n % people.length]!, 'POST', path, body(n))
-      if (id) ids.push(id)
-    }
-    return ids
+/** Sends a call again, up to 30 s, while the service is busy or a limit of calls is reached. */
+async function insist(...asked: Parameters<typeof call>): Promise<Json> {
+  for (let tries = 1; ; tries++) {
+    const answer = await call(...asked)
+    if (![0, 429, 503].includes(answer.status) || tries === 30) return answer
+    await sleep(1_000)
   }
-  const roles = await made(
-    `${tenant}/roles/`,
-    (n) => ({ name: `Role ${n}`, permissions: ['thing:read'] }),
-    100,
+}
+
+/** Makes `max` things. Throws unless all are made, and one more is refused because of the limit. */
+async function makeAll(what: string, max: number, make: (n: number) => Promise<Json>): Promise<string[]> {
+  const ids: string[] = []
+  for (let n = 0; n <= max; n++) {
+    const { status, code, id } = await make(n)
+    if (n < max ? status !== 201 : code !== 'limit_reached')
+      throw new Error(`Of ${max} ${what} the abuser made ${n}, then got ${status} ${code}`)
+    if (id) ids.push(id)
+  }
+  return ids
+}
+
+/** Fills everything that has a limit: webhooks, roles, policies. The people take turns, since each has a limit. */
+async function fill(people: readonly Person[], tenant: string, member: string) {
+  const post = (n: number, path: string, body: object) =>
+    insist(people[n % people.length]!, 'POST', path, body)
+  const webhooks = await makeAll('webhooks', maxWebhooks, (n) =>
+    post(0, `${api}/webhooks/`, { url: `${receiver}/stall?n=${n}` }),
   )
-  const policies = await made(`${api}/policies/`, policy, 500)
-  await call(owner, 'POST', `${api}/policies/`, gate)
-  return { tenant, roles, policies }
+  const roles = await makeAll('roles', maxRoles, (n) =>
+    post(n, `${tenant}/roles/`, { name: `Role ${n}`, permissions: ['thing:read'] }),
+  )
+  let active = 0
+  const policies = await makeAll('policies', maxPolicies, async (n) => {
+    const made = await post(n, `${api}/policies/`, n === 0 ? gate : policy(n))
+    if (made.status === 201) active++
+    return made.status === 422 ? post(n, `${api}/policies/`, { ...policy(n), is_active: false }) : made
+  })
+  // A policy for each of the 40 actions is below the bound of their cost.
+  if (active < 40) throw new Error(`Only ${active} policies of the abuser are active`)
+  const made = { webhooks: webhooks.length, roles: roles.length, policies: policies.length, active }
+  return { made, ground: { tenant, member, roles, policies } }
 }
 
 const any = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!
@@ -120,8 +145,8 @@ const acts: ((person: Person, ground: Ground, n: number) => Promise<unknown>)[] 
     }),
   (person, _, n) => call(person, 'POST', '/access/v1/evaluation', question(person.id, n)),
   (person, { tenant }) => call(person, 'POST', `${tenant}/departments/`, { name: text() }),
-  (person, { tenant }) =>
-    call(person, 'POST', `${tenant}/members/${person.id}/impersonate/`, { reason: 'To waste a decision' }),
+  (person, { tenant, member }) =>
+    call(person, 'POST', `${tenant}/members/${member}/impersonate/`, { reason: 'To waste a decision' }),
   (person) => call(person, 'GET', `${api}/audit-log/?page_size=100`),
 ]
 
@@ -139,15 +164,18 @@ async function spend(person: Person, ground: Ground, end: number): Promise<void>
 const owner = await join(0)
 const tenant = `${api}/tenants/${claimsOf(owner.access).tenant_id}`
 const others: Person[] = []
+let member = ''
 for (let n = 1; n < people; n++) {
   const person = await join(n)
-  await call(owner, 'POST', `${tenant}/members/`, { user_id: person.id, roles: ['admin'] })
+  member = (await call(owner, 'POST', `${tenant}/members/`, { user_id: person.id, roles: ['admin'] })).id
   const { access } = await call(person, 'POST', `${api}/auth/switch-tenant/`, {
     tenant_id: claimsOf(owner.access).tenant_id,
   })
   others.push({ ...person, access })
 }
-const ground = await fill([owner, ...others], tenant)
+const { made, ground } = await fill([owner, ...others], tenant, member)
 const end = performance.now() + Number(seconds) * 1_000
 await Promise.all([owner, ...others].map((person) => spend(person, ground, end)))
-console.log(JSON.stringify(Object.fromEntries(counts)))
+// Each call is about something that is there, so none may end before it is decided.
+if (counts.has(404)) throw new Error(`${counts.get(404)} calls of the abuser were answered 404`)
+console.log(JSON.stringify({ made, answers: Object.fromEntries(counts) }))
