@@ -1,8 +1,5 @@
-import { z } from 'zod'
-import { idRow } from '../../platform/db/row-schemas.ts'
+import { idRow, tenantIdRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
-
-const tenantIdRow = z.object({ tenant_id: z.uuid() })
 
 const moment = (ms: number) => sql.timestamp(new Date(ms))
 
