@@ -72,8 +72,11 @@ export async function eventsOf(service: Service, tenantId: string, prefix = 'ten
   return rows.map((row) => row.type)
 }
 
-/** The counters of row_counts, of any tenant, that differ from the rows that they count. */
-export const wrongCounts = (service: Service) =>
+/**
+ * The counters of row_counts that differ from the rows that they count, of all tenants that were made at `since` (ms) or
+ * later. Files that share a service give the time at which they began.
+ */
+export const wrongCounts = (service: Service, since = 0) =>
   look(
     service,
     `select tenant_id, relation, coalesce(c.rows, 0)::int as counted, coalesce(a.rows, 0)::int as rows
@@ -83,5 +86,7 @@ export const wrongCounts = (service: Service) =>
            `select tenant_id, '${table}' as relation, count(*) as rows from ${table} group by tenant_id`,
        )
        .join(' union all ')}) a
-     full join row_counts c using (tenant_id, relation) where coalesce(a.rows, 0) <> coalesce(c.rows, 0)`,
+     full join row_counts c using (tenant_id, relation) where coalesce(a.rows, 0) <> coalesce(c.rows, 0)
+       and tenant_id not in (select id from tenants where created_at < $1)`,
+    [new Date(since)],
   )
