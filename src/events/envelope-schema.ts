@@ -20,7 +20,7 @@ export const cloudEvent = z
       .nullable()
       .meta({ description: 'Position among the events of the tenant, from 1, without gaps' }),
     actorid: z.uuid().nullable().meta({ description: 'Who did it; null for the service itself' }),
-    impersonatorid: z.uuid().nullable().meta({ description: 'Who acted as `actorid`; null for nobody' }),
+    impersonatorid: z.uuid().nullable().meta({ description: 'Who acted as `actorid`, or null' }),
     traceparent: z.string().nullable(),
     data: z.record(z.string(), z.unknown()),
   })

@@ -19,7 +19,7 @@ export async function revokeLeakedKey(deps: Deps, requestInfo: RequestInfo, text
   const read = readKey(text)
   if (!read) return
   const at = deps.clock()
-  await asSystem(deps.db, 'whoever finds a key may end it', async (tx) => {
+  await asSystem(deps.db, 'a caller without a session can end a key that they found', async (tx) => {
     const key = await findLeakedKey(tx, read.id, at)
     if (!key || !timingSafeEqual(key.key_hash, read.hash)) return
     if (await revokeKey(tx, { tenantId: key.tenant_id, id: key.id, at }))

@@ -12,7 +12,7 @@ export const impersonationRefused = (message: string) =>
 export function assertCanImpersonate(actor: Holder, member: Holder): void {
   if (!holds(actor, 'member:impersonate'))
     throw impersonationRefused('Your roles do not permit acting as another member.')
-  if (isOwner(member)) throw impersonationRefused('Nobody can act as an owner.')
+  if (isOwner(member)) throw impersonationRefused('You cannot act as an owner.')
   if (exceeds(actor, member))
     throw impersonationRefused('This member has a permission that you lack, so you cannot act as them.')
 }

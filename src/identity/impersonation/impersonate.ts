@@ -30,14 +30,14 @@ export async function impersonate(
   const at = deps.clock()
   assertPossibleSecondFactor(caller, at)
   const { id, user_id: userId } = member
-  if (userId === null) throw impersonationRefused('Nobody can act as a service account: give it a key.')
+  if (userId === null) throw impersonationRefused('You cannot act as a service account: give it a key.')
   if (userId === caller.userId) throw impersonationRefused('You are this member already.')
   const person = await findMemberContext(tx, { userId, tenantId })
   if (!person) throw notFound()
   const { system_roles: systemRoles, permissions } = person
   assertCanImpersonate(holderOf(caller), { systemRoles, permissions })
   if (person.membership_status !== 'active' || !person.is_active)
-    throw invalidState('This member is suspended, so nobody can act as them.', 'suspended')
+    throw invalidState('This member is suspended, so you cannot act as them.', 'suspended')
 
   await recordChange(tx, caller, at, {
     event: 'tenant.member_impersonated',

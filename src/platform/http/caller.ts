@@ -36,7 +36,7 @@ export interface AuthContext {
     /** Ended in the tenant of the request only. */
     overHere: boolean
   }
-  /** Who acts as the user; null for nobody. */
+  /** Who acts as the user; null if the user acts themselves. */
   impersonator: Impersonator | null
   /** The permissions that a key is limited to; null for no limit, and for a token. */
   scopes: readonly string[] | null

@@ -4,7 +4,7 @@ export type SystemRole = (typeof systemRoles)[number]
 
 /**
  * The token of the request: a full access token, the temporary one that waits for a second factor, an API key, or the
- * token of somebody who acts as another member. The last is accepted where a key is.
+ * token of a person who acts as another member. The last is accepted where a key is.
  */
 export type TokenKind = 'access' | 'otp_pending' | 'key' | 'impersonation'
 

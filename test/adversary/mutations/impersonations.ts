@@ -14,7 +14,7 @@ export const impersonationsMutations: readonly Mutation[] = [
     what: 'owners can be acted as',
     attacks: ['impersonation'],
     file: 'src/identity/impersonation/check-impersonation.ts',
-    find: `  if (isOwner(member)) throw impersonationRefused('Nobody can act as an owner.')
+    find: `  if (isOwner(member)) throw impersonationRefused('You cannot act as an owner.')
   if (exceeds(actor, member))`,
     replace: '  if (!isOwner(member) && exceeds(actor, member))',
   },

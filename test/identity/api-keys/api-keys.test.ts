@@ -230,7 +230,7 @@ t.test(
 )
 
 // The last test, because mail is sent from here on, and the tests before count statements.
-t.test('whoever finds a key ends it; owners and its person are told', async (t) => {
+t.test('a caller who finds a key can end it; owners and its person are told', async (t) => {
   const { owner, hire } = await foundFirm(service)
   const clerk = await hire('member')
   const key = await createOwnKey(service, clerk)

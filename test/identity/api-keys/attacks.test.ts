@@ -165,7 +165,7 @@ t.test('a key follows its holder: roles, suspension, removal, tenants, erasure',
   t.match(await last.get('/api/v1/users/me/'), invalid)
 })
 
-t.test('nobody makes a key that can do more than they can', async (t) => {
+t.test('a person cannot make a key that can do more than they can', async (t) => {
   const { owner, hire, role } = await foundFirm(service)
   const clerk = await hire(await role('service_account:*', 'api_key:*'))
   const strong = await createProgram(service, owner, ['admin'])

@@ -221,7 +221,7 @@ t.test('it reads what the lists show: why the member was refused, and what they 
   }
 })
 
-t.test('a call that needs an approval is refused, so that nobody approves their own', async (t) => {
+t.test('a call that needs an approval is refused, so that an actor cannot approve their own', async (t) => {
   const { owner } = await team()
   const admin = await colleague(service, owner, 'admin')
   const gate = {
