@@ -16,6 +16,7 @@ import { missingMigrations, rolesOf } from '../../platform/db/migrate.ts'
 import { assertAnswers } from '../../platform/db/soundness.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
 import { flag } from '../options.ts'
+import { withConnection } from '../with-connection.ts'
 
 const everyRole = ['api', 'system', 'worker'] as const
 
@@ -146,17 +147,5 @@ const inPlace = ({ nodes }: Cluster, places: readonly TablePlace[]) => {
   return `${spreadTables} tables are spread by tenant_id over ${nodes.join(', ')}`
 }
 
-async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'bailiwick-distribute',
-    connectionTimeoutMillis: 5_000,
-  })
-  client.on('error', () => undefined) // a lost connection also fails the query
-  try {
-    await client.connect()
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
+const connected = <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> =>
+  withConnection(url, 'bailiwick-distribute', work)

@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { type Config, roleUrls } from '../../config.ts'
 import { openEngine } from '../../open-engine.ts'
 import { createSealer } from '../../platform/crypto/seal.ts'
@@ -18,6 +18,7 @@ import { chooseTenants, findDrifts, repairOf } from '../check-counts.ts'
 import { checkServices } from '../check-services.ts'
 import { defineCommand } from '../command.ts'
 import { check, type Finding, lineOf } from '../finding.ts'
+import { withConnection } from '../with-connection.ts'
 import { withDatabase } from '../with-database.ts'
 
 const roles = ['api', 'system', 'worker'] as const
@@ -212,17 +213,5 @@ async function checkIsolation(urls: RoleUrls): Promise<Finding[]> {
   )
 }
 
-async function asRole<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'bailiwick-doctor',
-    connectionTimeoutMillis: 5_000,
-  })
-  client.on('error', () => undefined) // a lost connection also fails the query
-  try {
-    await client.connect()
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
+const asRole = <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> =>
+  withConnection(url, 'bailiwick-doctor', work)
