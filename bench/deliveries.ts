@@ -27,6 +27,7 @@ const { values } = parseArgs({
   options: {
     redis: { type: 'boolean', default: false },
     webhooks: { type: 'string', default: '20' },
+    backlog: { type: 'string', default: '12000' },
     events: { type: 'string', default: '1000' },
     single: { type: 'string', default: '100' },
   },
@@ -59,7 +60,6 @@ const sealer = createSealer(config.SECRET_KEYS!)
 const api = await openPool(urls.api, { size: 4, prepared: true, applicationName: 'bench' })
 const root = new pg.Client({ connectionString: urls.superuser })
 await root.connect()
-const actors = await startActors(deps)
 
 const throughput = async (webhooks: number, events: number) => {
   const tenantId = await makeTenant(webhooks)
@@ -72,7 +72,8 @@ const throughput = async (webhooks: number, events: number) => {
   return { perSecond: Math.round(count / seconds), writing: Math.round(written - started), seconds }
 }
 
-const fanOut = await fanOutRate(Number(values.events))
+const fanOut = await fanOutRate(Number(values.backlog))
+const actors = await startActors(deps)
 const one = await throughput(1, Number(values.events))
 const many = await throughput(Number(values.webhooks), Math.round(Number(values.events) / 4))
 const waits = await singleEvents(Number(values.single))
@@ -113,14 +114,16 @@ async function makeTenant(webhooks: number): Promise<string> {
   return tenantId
 }
 
-/** Events per second from the outbox to the feed, in a tenant without webhooks: numbered, through the queue, acknowledged. */
+/** How many events per second of a backlog a worker fans out in a tenant without webhooks: numbered, through the queue, acknowledged. */
 async function fanOutRate(events: number): Promise<number> {
   const tenantId = await makeTenant(0)
-  const started = performance.now()
   for (let left = events; left > 0; left -= 100) await appendEvents(tenantId, Math.min(left, 100))
-  const waits = 'select 1 from outbox where tenant_id = $1 limit 1'
-  while ((await root.query(waits, [tenantId])).rowCount) await sleep(10)
-  return Math.round((events * 1_000) / (performance.now() - started))
+  const started = performance.now()
+  const actors = await startActors(deps, ['outbox-relay', 'event-fanout'])
+  while ((await root.query('select 1 from outbox limit 1')).rowCount) await sleep(10)
+  const seconds = (performance.now() - started) / 1_000
+  await actors.stop()
+  return Math.round(events / seconds)
 }
 
 /** Appends this many events in one transaction; returns the id of the last. */

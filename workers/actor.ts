@@ -1,18 +1,22 @@
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
+import type { MessageKey } from '../src/platform/jobs/queued-message.ts'
 import type { Message, QueueName } from '../src/platform/jobs/queues.ts'
-import type { Effect, MessageKey, NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
+import type { Effect, NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
 import type { WorkerDeps } from './deps.ts'
 import { jobProcessor, pauseBefore, Retry } from './process-job.ts'
 
 // An actor handles the messages of one queue. It can receive a message twice, even at the same time. It ends a message by
 // acknowledging it: this deletes the outbox row in the transaction of the effect, so a second delivery finds no row and
 // changes nothing. A failed message is tried again. After its last attempt, or when it cannot be read, it becomes a dead
-// letter and blocks no other message.
+// letter and blocks no other message. A job that carries several messages has no dead letter: the relay adds each of them
+// again by itself.
 
 /** A message for its actor; `attempt` counts from 1. */
 export interface ActorMessage<Queue extends QueueName> extends MessageKey {
   message: Message<Queue>
   attempt: number
+  /** Messages that the same job carries; only those of a queue in `carriedTogether` have any. */
+  others: readonly MessageKey[]
 }
 
 export interface ActorDefinition<Queue extends QueueName> {

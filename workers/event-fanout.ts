@@ -36,7 +36,7 @@ export const eventFanout = defineActor({
       for (const event of events) log.debug({ event }, 'event is in the feed')
     })
     return async (message) => {
-      await acknowledge(message)
+      await Promise.all([message, ...message.others].map(acknowledge))
     }
   },
 })

@@ -1,5 +1,5 @@
-import { ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api'
-import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
+import { ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
+import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
 import { inSpan } from '../src/platform/tracing/span.ts'
 import { contextOf } from '../src/platform/tracing/traceparent.ts'
 
@@ -9,16 +9,20 @@ const attributesOf = (queue: string) => ({
   'messaging.destination.name': queue,
 })
 
-/** Handles one delivery of a message in a span of the trace that wrote the message. */
+/** Handles one job in a span of the trace that wrote its message, with links to those of the others that it carries. */
 export function inJobSpan<T>(
   queue: string,
-  { id, payload }: QueuedMessage,
+  { id, payload, others = [] }: QueuedMessage,
   attempt: number,
   work: (span: Span) => Promise<T>,
 ): Promise<T> {
   const attributes = { ...attributesOf(queue), 'messaging.message.id': id, 'bailiwick.attempt': attempt }
   const parent = contextOf((payload as { traceparent?: unknown } | null)?.traceparent)
-  return inSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes }, parent, work)
+  const links = others.flatMap(({ traceparent }) => {
+    const context = trace.getSpanContext(contextOf(traceparent))
+    return context ? [{ context }] : []
+  })
+  return inSpan(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes, links }, parent, work)
 }
 
 /** Runs a scheduled job in a trace of its own. */

@@ -1,12 +1,16 @@
 import { asWorker, isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
 import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
+import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
+import { carriedTogether } from '../src/platform/jobs/queues.ts'
 import { deadLetter } from '../src/platform/outbox/acknowledge.ts'
 import {
   claimOverdue,
   claimWaiting,
+  type EnqueuedMessage,
   listForUnknownQueues,
   markEnqueued,
+  noteFound,
   type OutboxMessage,
 } from '../src/platform/outbox/claim.ts'
 import { type Newest, numberEvents } from '../src/platform/outbox/event-store.ts'
@@ -86,8 +90,12 @@ function relayWaiting(deps: WorkerDeps, backend: QueueBackend): Promise<number> 
   return asWorker(deps.db, async (tx) => {
     const messages = await claimWaiting(tx, batch)
     await numberEvents(tx, newestEvents(messages))
-    await put(backend, messages)
-    if (messages.length > 0) await markEnqueued(tx, messages, deps.clock())
+    const now = deps.clock()
+    for (const [queue, part] of Map.groupBy(messages, (message) => message.queue)) {
+      const job = carriedTogether.has(queue) ? jobFor(part) : null
+      await backend.add(queue, job ? [job] : part)
+      markEnqueued(tx, part, now, job?.id)
+    }
     return messages.length
   })
 }
@@ -99,9 +107,19 @@ function newestEvents(messages: OutboxMessage[]): Newest[] {
   return [...newest.values()]
 }
 
-async function put(backend: QueueBackend, messages: OutboxMessage[]): Promise<void> {
-  for (const [queue, part] of Map.groupBy(messages, (message) => message.queue))
-    await backend.add(queue, part)
+/** The first message, whose job carries the others. */
+function jobFor(messages: OutboxMessage[]): QueuedMessage {
+  const [first, ...others] = messages.map(({ id, tenantId, payload }) => ({ id, tenantId, payload }))
+  if (others.length === 0) return first!
+  return {
+    ...first!,
+    others: others.map(({ id, tenantId, payload }) => ({ id, tenantId, ...traceOf(payload) })),
+  }
+}
+
+function traceOf(payload: unknown): { traceparent?: string } {
+  const { traceparent } = payload as { traceparent?: string }
+  return traceparent ? { traceparent } : {}
 }
 
 /**
@@ -118,14 +136,17 @@ async function relayOverdue(deps: WorkerDeps, backend: QueueBackend, before: num
   return found === batch
 }
 
-async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, overdue: OutboxMessage[]) {
+async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, overdue: EnqueuedMessage[]) {
   let lost = 0
+  const now = deps.clock()
+  noteFound(tx, overdue, now)
   for (const [queue, part] of Map.groupBy(overdue, (message) => message.queue)) {
-    const missing = await backend.findLost(queue, part)
+    const jobs = new Set(await backend.findLost(queue, [...new Set(part.map(({ job }) => job))]))
+    const missing = part.filter(({ job }) => jobs.has(job))
     if (missing.length > 0) await backend.add(queue, missing)
+    markEnqueued(tx, missing, now)
     lost += missing.length
   }
-  if (overdue.length > 0) await markEnqueued(tx, overdue, deps.clock())
   return lost
 }
 

@@ -8,7 +8,7 @@ import {
   UnrecoverableError,
 } from '../src/platform/describe-error.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
-import type { QueuedMessage } from '../src/platform/jobs/queue-backend.ts'
+import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
 import { type Message, type QueueName, queues } from '../src/platform/jobs/queues.ts'
 import type { JobOutcome } from '../src/platform/metrics/metrics.ts'
 import { deadLetter, type NewDeadLetter } from '../src/platform/outbox/acknowledge.ts'
@@ -50,7 +50,15 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
   const handle = definition.handler(deps)
   const read = (payload: unknown) => queues[definition.queue].parse(payload) as Message<Queue>
 
-  const giveUp = async ({ id, tenantId, payload }: QueuedMessage, attempts: number, error: unknown) => {
+  const giveUp = async (
+    { id, tenantId, payload, others = [] }: QueuedMessage,
+    attempts: number,
+    error: unknown,
+  ) => {
+    if (others.length > 0) {
+      const facts = { outbox_id: id, count: others.length + 1, attempts, error: describeError(error) }
+      return deps.log.warn(facts, 'each message of this job will be tried by itself')
+    }
     const readable = queues[definition.queue].safeParse(payload).success
     const reason = error instanceof RefusedForGood ? 'refused' : 'failed'
     const death: NewDeadLetter = {
@@ -68,13 +76,14 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
     else deps.log.error({ ...facts, origin: originOf(error) }, 'became a dead letter')
   }
 
-  const handleOnce = async ({ id, tenantId, payload }: QueuedMessage, attempt: number) => {
+  const handleOnce = async ({ id, tenantId, payload, others = [] }: QueuedMessage, attempt: number) => {
     const started = performance.now()
     const message = unlessUnreadable(read, payload)
-    await handle({ id, tenantId, message, attempt })
+    await handle({ id, tenantId, message, attempt, others })
     const duration_ms = Math.round((performance.now() - started) * 10) / 10
     const { request_id } = message
-    deps.log.info({ outbox_id: id, tenant_id: tenantId, request_id, attempt, duration_ms }, 'job')
+    const count = others.length > 0 ? { count: others.length + 1 } : undefined
+    deps.log.info({ outbox_id: id, tenant_id: tenantId, request_id, attempt, duration_ms, ...count }, 'job')
   }
 
   const tryOnce = async (queued: QueuedMessage, attempt: number, span: Span): Promise<Attempted> => {

@@ -1,5 +1,5 @@
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
-import type { MessageKey } from '../src/platform/outbox/acknowledge.ts'
+import type { MessageKey } from '../src/platform/jobs/queued-message.ts'
 
 interface TenantState {
   running: number

@@ -65,7 +65,7 @@ export const kinds: Kind[] = [
   },
   {
     title: 'Job',
-    about: 'One per handled message; `msg` is `job`. Worker.',
+    about: 'One per handled job; `msg` is `job`. Worker.',
     msg: /^job$/,
     shape: {
       actor,
@@ -74,6 +74,11 @@ export const kinds: Kind[] = [
       request_id: requestId.optional(),
       attempt,
       duration_ms: duration('taking it off the queue to the commit'),
+      count: field(
+        z.int(),
+        'How many messages the job carries, if more than one; the ids are those of the first',
+        3,
+      ).optional(),
     },
   },
   {

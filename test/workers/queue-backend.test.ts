@@ -1,6 +1,7 @@
 import t from 'tap'
 import { DelayedError } from '../../src/platform/jobs/delayed-error.ts'
-import type { QueueBackend, QueuedMessage, Work } from '../../src/platform/jobs/queue-backend.ts'
+import type { QueueBackend, Work } from '../../src/platform/jobs/queue-backend.ts'
+import type { QueuedMessage } from '../../src/platform/jobs/queued-message.ts'
 import { superuserUrl } from '../helpers/cluster.ts'
 import { emptyQueues, markStalledForGood } from './queue-content.ts'
 import { backends, openStage, until } from './stage.ts'
@@ -142,12 +143,13 @@ for (const { kind, skip } of backends)
 
     await t.test('a message that lost its job is found, and can be added again', async (t) => {
       const kept = many(200, 2)
+      const jobs = kept.map(({ id }) => id)
       await backend.add(queue, kept)
-      t.same(await backend.findLost(queue, [...kept, message('never added')]), [message('never added')])
+      t.same(await backend.findLost(queue, [...jobs, 'never added']), ['never added'])
       await emptyQueues(stage)
-      t.same(await backend.findLost(queue, kept), kept)
+      t.same(await backend.findLost(queue, jobs), jobs)
       await backend.add(queue, kept)
-      t.same(await backend.findLost(queue, kept), [])
+      t.same(await backend.findLost(queue, jobs), [])
     })
 
     await t.test('a message over which processes kept dying is given up', async (t) => {
@@ -178,7 +180,7 @@ for (const { kind, skip } of backends)
     await t.test('another backend of the same server sees the same queues', async (t) => {
       const other = stage.openBackend()
       await backend.add(queue, [message('shared')])
-      t.same(await other.findLost(queue, [message('shared')]), [])
+      t.same(await other.findLost(queue, ['shared']), [])
       await other.close()
       t.match(await waiting(), { waiting: 1 }, 'closing it leaves the first one open')
     })

@@ -1,6 +1,6 @@
 import { appendAudit } from '../../platform/audit/append-audit.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
-import type { MessageKey } from '../../platform/outbox/acknowledge.ts'
+import type { MessageKey } from '../../platform/jobs/queued-message.ts'
 import { type DroppedDeliveries, insertDeliveries } from './delivery-store.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
-import { acknowledge, type MessageKey } from '../../platform/outbox/acknowledge.ts'
+import type { MessageKey } from '../../platform/jobs/queued-message.ts'
+import { acknowledge } from '../../platform/outbox/acknowledge.ts'
 import { attempt, attemptOf, type DeliverDeps, logAttempt, resultOf, wasAccepted } from './attempt.ts'
 import { type Claimed, claimOnce, endDelivery, findOpenOnce, retryNow } from './attempt-store.ts'
 import type { Answer } from './post-event.ts'

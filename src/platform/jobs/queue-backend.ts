@@ -2,14 +2,8 @@ import { DelayedError as BullDelayedError, type Job, type JobState, type Queue, 
 import type { Sample } from '../metrics/read-sources.ts'
 import { DelayedError } from './delayed-error.ts'
 import { postgresConnections } from './postgres-connections.ts'
+import type { CarriedMessage, QueuedMessage } from './queued-message.ts'
 import { redisConnections } from './redis-connections.ts'
-
-/** A message for a queue. `id` is the id of the outbox row and of the job. */
-export interface QueuedMessage {
-  id: string
-  tenantId: string
-  payload: unknown
-}
 
 export interface ConsumerOptions {
   concurrency: number
@@ -34,8 +28,8 @@ export interface Consumer {
 export interface QueueBackend {
   /** Adds the messages that are not on the queue yet, by id. Throws when the server is unreachable. */
   add(queue: string, messages: QueuedMessage[]): Promise<void>
-  /** The messages that have no job any more. */
-  findLost(queue: string, messages: QueuedMessage[]): Promise<QueuedMessage[]>
+  /** Those of the jobs that do not exist any more, by id. */
+  findLost(queue: string, jobs: readonly string[]): Promise<string[]>
   consume(queue: string, options: ConsumerOptions, work: Work): Promise<Consumer>
   /** Schedules an empty message every `every` ms. A queue has one schedule, however many processes ask for it. */
   schedule(queue: string, every: number): Promise<void>
@@ -64,6 +58,7 @@ export interface Connections {
 export interface JobData {
   tenant_id: string
   payload: unknown
+  others?: readonly CarriedMessage[]
   /** How many times its process had died when {@link staggerAfterCrash} last delayed it. */
   apart?: number
 }
@@ -98,10 +93,10 @@ export function openQueueBackend({ databaseUrl, redisUrl, onError, onReady }: Ba
       if (jobs.length > addedSingly) await queue.addBulk(jobs)
       else for (const { data, opts } of jobs) await queue.add(name, data, opts)
     },
-    async findLost(name, messages) {
+    async findLost(name, jobs) {
       const queue = await queueNamed(name)
-      const states = await Promise.all(messages.map((message) => queue.getJobState(message.id)))
-      return messages.filter((_message, index) => !alive.has(states[index]!))
+      const states = await Promise.all(jobs.map((job) => queue.getJobState(job)))
+      return jobs.filter((_job, index) => !alive.has(states[index]!))
     },
     consume: (name, options, work) => consume({ connections, onError }, name, options, work),
     async schedule(name, every) {
@@ -196,11 +191,16 @@ const alive = new Set<JobState | 'unknown'>([
   'waiting-children',
 ])
 
-const dataOf = ({ tenantId, payload }: QueuedMessage): JobData => ({ tenant_id: tenantId, payload })
+const dataOf = ({ tenantId, payload, others }: QueuedMessage): JobData => ({
+  tenant_id: tenantId,
+  payload,
+  ...(others && { others }),
+})
 const messageOf = (job: Job<JobData>): QueuedMessage => ({
   id: job.id!,
   tenantId: job.data.tenant_id,
   payload: job.data.payload,
+  ...(job.data.others && { others: job.data.others }),
 })
 
 /**

@@ -28,5 +28,8 @@ export const queues = {
   retention: message({}),
 }
 
+/** The queues of which one job carries all messages that a relay takes together: a job costs more than such a message. */
+export const carriedTogether: ReadonlySet<string> = new Set<QueueName>(['event-fanout'])
+
 export type QueueName = keyof typeof queues
 export type Message<Queue extends QueueName> = z.output<(typeof queues)[Queue]>

@@ -4,7 +4,7 @@ import { skippingLocked } from '../db/claim-rows.ts'
 import { deleteOld } from '../db/delete-old.ts'
 import { countRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { MessageKey } from '../outbox/acknowledge.ts'
+import type { MessageKey } from '../jobs/queued-message.ts'
 import { earliestId } from '../outbox/time-ordered-id.ts'
 
 const claimed = z.object({ template: z.string(), content_sealed: z.instanceof(Buffer) })

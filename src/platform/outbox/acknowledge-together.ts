@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isNodeAway } from '../db/database-errors.ts'
 import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '../db/transaction.ts'
+import type { MessageKey } from '../jobs/queued-message.ts'
 import { outsideSpans } from '../tracing/span.ts'
-import type { MessageKey } from './acknowledge.ts'
 
 type Waiting = MessageKey & { done: (acknowledged: boolean) => void; failed: (error: unknown) => void }
 const found = z.object({ id: z.string() })

@@ -1,11 +1,6 @@
 import { z } from 'zod'
 import { asWorker, type Databases, sql, type Tx } from '../db/transaction.ts'
-
-/** The key of an outbox message. */
-export interface MessageKey {
-  id: string
-  tenantId: string
-}
+import type { MessageKey } from '../jobs/queued-message.ts'
 
 /** SQL only. Runs in the transaction that acknowledges the message. */
 export type Effect = (tx: Tx) => Promise<void>

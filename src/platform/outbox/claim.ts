@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { mayClaim, skippingLocked } from '../db/claim-rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { QueuedMessage } from '../jobs/queue-backend.ts'
+import type { MessageKey, QueuedMessage } from '../jobs/queued-message.ts'
 import { queues } from '../jobs/queues.ts'
 
 const outboxRow = z.object({ tenant_id: z.string(), id: z.string(), queue: z.string(), payload: z.unknown() })
+const overdueRow = outboxRow.extend({ job: z.string() })
 
 /** A message of the outbox, with the queue it is for. */
 export interface OutboxMessage extends QueuedMessage {
@@ -43,21 +44,33 @@ export async function listForUnknownQueues(tx: Tx, before: number, limit: number
   return rows.map(messageOf)
 }
 
+/** A message that is on its queue; `job` is the id of the job that carries it. */
+export type EnqueuedMessage = OutboxMessage & { job: string }
+
 /** Locks up to `limit` messages that were put on a queue before `before` (ms since 1970) and are not acknowledged. */
-export async function claimOverdue(tx: Tx, before: number, limit: number): Promise<OutboxMessage[]> {
+export async function claimOverdue(tx: Tx, before: number, limit: number): Promise<EnqueuedMessage[]> {
   if (!(await mayClaim(tx, claiming))) return []
-  const rows = await tx.any(sql.type(outboxRow)`
-    select tenant_id, id, queue, payload from outbox
+  const rows = await tx.any(sql.type(overdueRow)`
+    select tenant_id, id, queue, payload, coalesce(enqueued_as, id) as job from outbox
     where enqueued_at <= ${sql.timestamp(new Date(before))} and queue = any(${known})
     order by enqueued_at limit ${limit} ${skippingLocked(tx)}`)
-  return rows.map(messageOf)
+  return rows.map((row) => ({ ...messageOf(row), job: row.job }))
 }
 
-/** Marks the messages as put on their queues at `at` (ms since 1970). */
-export async function markEnqueued(tx: Tx, messages: OutboxMessage[], at: number): Promise<void> {
-  const ids = messages.map(({ id }) => id)
+/** Marks the messages as put on their queues at `at` (ms since 1970), in `job`, or each in a job with its own id. */
+export function markEnqueued(tx: Tx, messages: readonly MessageKey[], at: number, job: string | null = null) {
+  const set = sql.fragment`enqueued_at = ${sql.timestamp(new Date(at))}, enqueued_as = ${job}`
+  if (messages.length > 0) tx.later(sql.unsafe`update outbox set ${set} where ${isAmong(messages)}`)
+}
+
+/** Notes that the messages were still on their queues at `at` (ms since 1970). */
+export function noteFound(tx: Tx, messages: readonly MessageKey[], at: number) {
+  const set = sql.fragment`enqueued_at = ${sql.timestamp(new Date(at))}`
+  if (messages.length > 0) tx.later(sql.unsafe`update outbox set ${set} where ${isAmong(messages)}`)
+}
+
+function isAmong(messages: readonly MessageKey[]) {
   const tenantIds = [...new Set(messages.map(({ tenantId }) => tenantId))]
-  tx.later(sql.unsafe`
-    update outbox set enqueued_at = ${sql.timestamp(new Date(at))}
-    where tenant_id = any(${sql.array(tenantIds, 'uuid')}) and id = any(${sql.array(ids, 'uuid')})`)
+  const ids = messages.map(({ id }) => id)
+  return sql.fragment`tenant_id = any(${sql.array(tenantIds, 'uuid')}) and id = any(${sql.array(ids, 'uuid')})`
 }

@@ -3,7 +3,7 @@ import { everyTenant } from '../db/delete-old.ts'
 import { countRow } from '../db/row-schemas.ts'
 import { listsOfValues } from '../db/rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
-import type { MessageKey } from './acknowledge.ts'
+import type { MessageKey } from '../jobs/queued-message.ts'
 import { earliestId } from './time-ordered-id.ts'
 
 /** The newest event of a tenant among those that are about to be enqueued. */

@@ -2,7 +2,8 @@ import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { claimHead } from '../../../src/events/webhooks/attempt-store.ts'
 import { AttemptOutdated, concludeAttempt } from '../../../src/events/webhooks/conclude-attempt.ts'
-import { asWorker } from '../../../src/platform/db/transaction.ts'
+import { countRow } from '../../../src/platform/db/row-schemas.ts'
+import { asWorker, sql } from '../../../src/platform/db/transaction.ts'
 import { superuserUrl } from '../../helpers/cluster.ts'
 import { addWebhook, newSecret, seal, startReceiver } from '../../workers/receiver.ts'
 import { happenAndHandOn, hour, minute, openPostRoom, second } from './post-room.ts'
@@ -356,3 +357,24 @@ t.test('a run ends after a hundred deliveries, so that other webhooks have their
   for (let wait = await room.run(id); wait !== null && wait !== 'nothing'; ) wait = await room.run(id)
   t.equal(receiver.taken.length, 101)
 })
+
+t.test(
+  'the next delivery is claimed without reading the others, also before Postgres has statistics',
+  async (t) => {
+    const room = await openPostRoom(t)
+    const { id: webhookId } = await addWebhook(room.stage, 'http://127.0.0.1:9/')
+    const { tenant: tenantId, deps } = room.stage
+    await happenAndHandOn(room, 200)
+    await asWorker(deps.db, async (tx) => {
+      const countRead = () =>
+        tx.oneFirst(sql.type(countRow)`
+          select coalesce(sum(idx_tup_fetch + seq_tup_read), 0)::int as count from pg_stat_xact_user_tables
+          where relname in ('webhook_deliveries', 'events')`)
+      tx.later(sql.unsafe`set local plan_cache_mode = force_generic_plan`)
+      const before = await countRead()
+      t.match(await claimHead(tx, { tenantId, webhookId }, 201, room.now), { sequence: 1 })
+      const read = (await countRead()) - before
+      t.ok(read > 0 && read < 10, `it read ${read} rows`)
+    })
+  },
+)

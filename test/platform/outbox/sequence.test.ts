@@ -2,6 +2,7 @@ import t from 'tap'
 import { startActors } from '../../../workers/actors.ts'
 import { startRelay } from '../../../workers/outbox-relay.ts'
 import { rounds } from '../../helpers/rounds.ts'
+import { emptyQueues } from '../../workers/queue-content.ts'
 import { openStage, until, usualBackends } from '../../workers/stage.ts'
 
 const each = rounds(60, 200)
@@ -36,6 +37,55 @@ for (const { kind, skip } of usualBackends)
           { last: each },
         ])
         t.equal(stage.logged.filter((line) => line.includes('in the feed')).length, 5 * each)
+        t.equal(await stage.count('dead_letters'), 0)
+      },
+    )
+
+    t.test(
+      'a job carries many events; those of a lost job come back, each in a job of its own',
+      async (t) => {
+        const stage = await openStage(t, { kind })
+        for (let n = 0; n < 25; n++)
+          await Promise.all(Array.from({ length: 10 }, () => stage.append(stage.tenant)))
+        const backend = stage.openBackend()
+        t.teardown(() => backend.close())
+        const enqueue = async () => {
+          const relay = await startRelay(stage.deps, backend)
+          await until(async () => (await waiting()) > 0)
+          await until(
+            async () =>
+              (await stage.rows('select 1 from outbox where enqueued_at is null limit 1')).length === 0,
+          )
+          await relay.stop()
+        }
+        const waiting = async () =>
+          (await (await backend.open(['event-fanout']))[0]!.getJobCounts('waiting')).waiting ?? 0
+        await enqueue()
+        t.equal(await waiting(), 3, 'a relay takes 100 messages at a time')
+        const [odd] = await stage.rows('select id, sequence from events order by id offset 42 limit 1')
+        await stage.root.query('update events set sequence = null where id = $1', [odd!.id])
+        const running = await startActors(stage.deps, ['event-fanout'])
+        await until(async () => (await stage.count('outbox')) === 1)
+        t.match(
+          await stage.rows('select id from outbox'),
+          [{ id: odd!.id }],
+          'the others do not wait for a broken one',
+        )
+        await running.stop()
+
+        await emptyQueues(stage)
+        for (let n = 0; n < 3; n++) await stage.append(stage.tenant)
+        await enqueue()
+        await stage.root.query('update events set sequence = $1 where id = $2', [odd!.sequence, odd!.id])
+        t.equal(await waiting(), 2, 'one for the broken event and one for the new ones')
+        await emptyQueues(stage)
+        const relay = await startRelay(stage.deps, backend)
+        await until(async () => (await waiting()) === 4)
+        await relay.stop()
+        const again = await startActors(stage.deps, ['event-fanout'])
+        t.teardown(() => again.stop())
+        await until(async () => (await stage.count('outbox')) === 0)
+        t.equal(stage.logged.filter((line) => line.includes('in the feed')).length, 253)
         t.equal(await stage.count('dead_letters'), 0)
       },
     )
