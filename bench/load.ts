@@ -1,4 +1,5 @@
 import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import { percentile } from './percentile.ts'
 import type { Load, Loaded } from './stage.ts'
@@ -31,6 +32,7 @@ function requestsOf({ headers, body, path = load.path }: Load['accounts'][number
   ]
 }
 
+await sleep(Math.max(0, (load.at ?? 0) - Date.now()))
 const instance = autocannon({
   url: load.url,
   connections: accounts.length,

@@ -93,6 +93,7 @@ async function loginFlood(stage: Stage) {
   const [account] = stage.accounts as [Account]
   const idle = await probes(sleep(seconds * 500), url, account)
   const memoryBefore = memoryOf(pid)
+  const at = Date.now() + 1_500
   const flood = generate({
     url,
     method: 'POST',
@@ -100,7 +101,9 @@ async function loginFlood(stage: Stage) {
     seconds,
     accounts: strangers,
     rate: 1_000,
+    at,
   })
+  await sleep(at - Date.now())
   const [loaded, during, memory] = await Promise.all([
     flood,
     probes(flood, url, account),

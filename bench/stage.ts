@@ -21,6 +21,8 @@ export interface Load {
   follows?: boolean
   /** Requests per second over all connections. Without it each connection sends the next request after each answer. */
   rate?: number
+  /** When the load begins, in ms since 1970: the generator itself needs half a second of CPU to start. */
+  at?: number
 }
 
 /** The result of a load. Times in ms; `failed` counts missing answers and answers other than 2xx. */

@@ -20,13 +20,13 @@ export interface PasswordHasher {
   /** Takes the time of one hash in every case. For `undefined` (an unknown user) the answer is false. */
   verify(phc: string | undefined, password: string): Promise<boolean>
   /**
-   * Runs `work`, which will hash or verify at some point. Throws 503 `overloaded` before it starts `work` when more
-   * callers are already expected than the process can serve in about two seconds.
+   * Runs `work`, which will hash or verify at some point, when it is its turn. Throws 503 `overloaded` before it starts
+   * `work` when more callers are already expected than the process can serve in about two seconds.
    */
   expecting<T>(work: () => Promise<T>): Promise<T>
   /** True when the hash was made with other parameters and should be replaced. */
   isStale(phc: string): boolean
-  /** Hashes that run, wait and are expected (which includes both) now, and the limit of each. */
+  /** Hashes that run and wait, and callers that are expected (which includes both) now, and the limit of each. */
   load(): Record<'running' | 'waiting' | 'expected', { now: number; max: number }>
 }
 
@@ -46,6 +46,8 @@ export interface HasherOptions extends HashLimits {
 /**
  * Runs as many hashes at a time as there are cores (more would add latency, not throughput), and queues about two
  * seconds of work; beyond that it refuses. A slot is free again when its hash ends, not when its client disconnects.
+ * Of the expected callers, four for each core are at work, which keeps the cores busy: started all at once, the queries
+ * before their hashes would delay every other request.
  */
 export async function createPasswordHasher({
   cost = recommended,
@@ -55,37 +57,25 @@ export async function createPasswordHasher({
   refused = () => undefined,
 }: HasherOptions = {}): Promise<PasswordHasher> {
   const parameters = { ...cost, type: argon2.argon2id, parallelism: 1 } as const
-  const waiting: (() => void)[] = []
-  let running = 0
-  let expected = 0
+  const hashes = createTurns(inFlight)
+  const callers = createTurns(4 * inFlight)
+  const expectedMax = inFlight + waitingMax
   const overloaded = () => {
     refused()
     return unavailable('overloaded', 'Too many sign-ins at once. Try again in a moment.', 2)
   }
   const dummyHash = await argon2.hash('no account has this password', parameters)
 
-  const acquire = async () => {
-    if (running < inFlight) {
-      running++
-      return
-    }
-    if (waiting.length >= waitingMax) throw overloaded()
-    await new Promise<void>((resolve) => waiting.push(resolve))
-  }
-  const release = () => {
-    const next = waiting.shift()
-    if (next) next()
-    else running--
-  }
   const bounded = async <T>(work: () => Promise<T>) => {
-    await acquire()
-    const begun = performance.now()
-    try {
-      return await work()
-    } finally {
-      hashed((performance.now() - begun) / 1_000)
-      release()
-    }
+    if (hashes.waiting() >= waitingMax) throw overloaded()
+    return hashes.take(async () => {
+      const begun = performance.now()
+      try {
+        return await work()
+      } finally {
+        hashed((performance.now() - begun) / 1_000)
+      }
+    })
   }
 
   return {
@@ -93,20 +83,36 @@ export async function createPasswordHasher({
     verify: (phc, password) =>
       bounded(async () => (await argon2.verify(phc ?? dummyHash, password)) && phc !== undefined),
     async expecting(work) {
-      if (expected >= inFlight + waitingMax) throw overloaded()
-      expected++
-      try {
-        return await work()
-      } finally {
-        expected--
-      }
+      if (callers.running() + callers.waiting() >= expectedMax) throw overloaded()
+      return callers.take(work)
     },
     isStale: (phc) => argon2.needsRehash(phc, parameters),
     load: () => ({
-      running: { now: running, max: inFlight },
-      waiting: { now: waiting.length, max: waitingMax },
-      expected: { now: expected, max: inFlight + waitingMax },
+      running: { now: hashes.running(), max: inFlight },
+      waiting: { now: hashes.waiting(), max: waitingMax },
+      expected: { now: callers.running() + callers.waiting(), max: expectedMax },
     }),
+  }
+}
+
+/** Runs at most `max` pieces of work at a time; the others wait in order. */
+function createTurns(max: number) {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return {
+    running: () => running,
+    waiting: () => waiting.length,
+    async take<T>(work: () => Promise<T>): Promise<T> {
+      if (running < max) running++
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      try {
+        return await work()
+      } finally {
+        const next = waiting.shift()
+        if (next) next()
+        else running--
+      }
+    },
   }
 }
 
@@ -123,7 +129,7 @@ export async function createMeasuredHasher(metrics: Metrics, limits?: HashLimits
   return passwords
 }
 
-const lowPriority = 5
+const lowPriority = 10
 const threads = '/proc/self/task'
 
 /**

@@ -64,11 +64,10 @@ export function answerErrors(log: Logger): Middleware {
     } catch (thrown) {
       const error = asApiError(thrown)
       ctx.state.error = error
-      if (error.status >= 500)
-        log.error(
-          { err: error.cause ?? thrown, request_id: ctx.state.requestInfo?.requestId, code: error.code },
-          error.message,
-        )
+      // A refusal because of too much load is no failure: its code is in the line of the request.
+      const err = thrown === error ? error.cause : thrown
+      if (error.status >= 500 && err !== undefined)
+        log.error({ err, request_id: ctx.state.requestInfo?.requestId, code: error.code }, error.message)
       answer(ctx, error)
     }
   }

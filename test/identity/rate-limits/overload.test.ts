@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { pino } from 'pino'
 import t from 'tap'
 import { createKeyedSemaphore } from '../../../src/platform/keyed-semaphore.ts'
 import { useProductionTimeouts } from '../../helpers/database.ts'
@@ -9,7 +10,9 @@ import { cheapHashing, startService } from '../../helpers/service.ts'
 import { look } from '../../tenancy/staff.ts'
 
 useProductionTimeouts(t)
+const logged: string[] = []
 const service = await startService(t, {
+  logTo: pino({ level: 'error' }, { write: (line: string) => void logged.push(line) }),
   workers: false,
   hashing: { ...cheapHashing, inFlight: 1, waitingMax: 4 },
 })
@@ -32,8 +35,27 @@ t.test(
     t.ok(answers.every(({ status }) => status === 401 || status === 503))
     const [{ count }] = await look(service, 'select count(*)::int from login_attempts')
     t.equal(count, answers.length - refused.length)
+    t.same(logged, [], 'a refusal is no failure of the service')
   },
 )
+
+t.test('of the sign-ins that are taken, four for each core are at work, and the others wait', async (t) => {
+  const { passwords } = service.deps
+  let [atWork, most] = [0, 0]
+  const work = async () => {
+    most = Math.max(most, ++atWork)
+    await sleep(1)
+    atWork--
+  }
+  const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => passwords.expecting(work)))
+  t.equal(most, 4, 'this service has one core')
+  t.same(
+    outcomes.map(({ status }) => status),
+    [...Array(5).fill('fulfilled'), ...Array(5).fill('rejected')],
+    'four at work and one that waits, then no more',
+  )
+  t.match(passwords.load(), { running: { now: 0 }, waiting: { now: 0 }, expected: { now: 0, max: 5 } })
+})
 
 t.test('hanging requests of one tenant do not delay another tenant', async (t) => {
   const [noisy, neighbour] = [await service.signUp(), await service.signUp()]
