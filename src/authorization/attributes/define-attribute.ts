@@ -8,7 +8,7 @@ import { causedBy } from '../../platform/outbox/caused-by.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import { isOfType, typeNames } from '../../tenancy/members/check-attributes.ts'
-import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { incrementPolicyRevision } from '../../tenancy/tenants/revision-store.ts'
 import { isBuiltIn, isBuiltInName } from './built-in.ts'
 import {
   countOwnDefinitions,

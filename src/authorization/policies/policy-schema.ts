@@ -3,8 +3,9 @@ import type { Read } from '../../platform/db/read.ts'
 import { builtInAttributes } from '../../policy-engine/catalogue/built-in-attributes.ts'
 import type { AttributeCatalogue, DataType, Scalar } from '../../policy-engine/compile/conditions.ts'
 import { roleNameKey } from '../../tenancy/roles/store.ts'
+import { readRevision } from '../../tenancy/tenants/revision-store.ts'
 import { listDefinitions } from '../attributes/store.ts'
-import { listRoleNames, type RoleName, readRevision } from './store.ts'
+import { listRoleNames, type RoleName } from './store.ts'
 
 /** The roles and attributes that policies of a tenant can name, at one revision. */
 export interface PolicySchema {

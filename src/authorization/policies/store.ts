@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { addToCount, countRows } from '../../platform/db/count-rows.ts'
 import { byFlag, byText, byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow, policyRevisionRow } from '../../platform/db/row-schemas.ts'
+import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { type Versions, versionAmong } from '../../platform/db/version.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
@@ -10,6 +10,7 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import type { CompiledPolicy, SlicePolicy } from '../../policy-engine/compile/compiled-policy.ts'
 import type { Departments } from '../../policy-engine/compile/departments.ts'
 import { type PolicyDocument, policyEffects } from '../../policy-engine/compile/policy-document.ts'
+import { revisionOf } from '../../tenancy/tenants/revision-store.ts'
 import type { StoredModule } from './module-store.ts'
 
 const numberRow = z.object({ version: z.number() })
@@ -173,7 +174,7 @@ export async function listActivePolicies(
   tenantId: string,
 ): Promise<{ revision: number; policies: z.infer<typeof inStore>[] }> {
   const rows = await read.any(sql.type(activeRow)`
-    select t.policy_revision as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
+    select ${revisionOf(read, tenantId)} as revision, p.id, p.version, p.name, p.priority, p.mode, p.valid_from, p.valid_until,
            p.compiled, octet_length(p.compiled::text) as bytes, p.module_off_at is not null as is_off
     from tenants t left join policies p on p.tenant_id = t.id and p.is_active
     where t.id = ${tenantId}`)
@@ -277,12 +278,6 @@ export type RoleName = z.infer<typeof roleName>
 export function listRoleNames(tx: Read, tenantId: string): Promise<readonly RoleName[]> {
   return tx.any(sql.type(roleName)`
     select id, name from roles where tenant_id = ${tenantId} order by created_at, id`)
-}
-
-/** The tenant's current policy revision. */
-export function readRevision(tx: Read, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(policyRevisionRow)`
-    select policy_revision from tenants where id = ${tenantId}`)
 }
 
 /** The whole document of one version, roles as ids. */

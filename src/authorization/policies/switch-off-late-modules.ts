@@ -7,7 +7,7 @@ import { nilUuid } from '../../platform/uuid.ts'
 import type { AccessEngine } from '../../policy-engine/evaluate/engine.ts'
 import { createLruCache } from '../../policy-engine/lru-cache.ts'
 import type { LateModule } from '../../policy-engine/sandbox/run-modules.ts'
-import { incrementPolicyRevision } from '../../tenancy/tenants/store.ts'
+import { incrementPolicyRevision } from '../../tenancy/tenants/revision-store.ts'
 import { switchOffModule } from './module-store.ts'
 
 const maxKills = 10

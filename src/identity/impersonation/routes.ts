@@ -4,7 +4,7 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { changeRoute, type Route } from '../../platform/http/route.ts'
 import { memberResource } from '../../tenancy/members/member-schemas.ts'
 import { findMember } from '../../tenancy/members/store.ts'
-import { lockTenant } from '../../tenancy/tenants/store.ts'
+import { lockTenant } from '../../tenancy/tenants/revision-store.ts'
 import { impersonate } from './impersonate.ts'
 
 const reason = z

@@ -122,8 +122,16 @@ export function readContext<Row extends z.ZodObject>(
     ${rolesOfMember(bearer)}`) as Promise<z.infer<Row> | null>
 }
 
-const begun = z.looseObject({ tenant_id: z.uuid().nullable(), begun_at: z.number().nullable() })
-const joined = z.looseObject({ sessions_ended_at: z.number().nullable() })
+const begun = z.looseObject({
+  tenant_id: z.uuid().nullable(),
+  begun_at: z.number().nullable(),
+  policy_revision: z.number().nullable(),
+})
+const joined = z.looseObject({
+  membership_id: z.uuid().nullable(),
+  sessions_ended_at: z.number().nullable(),
+  policy_changes: z.number(),
+})
 const noMember = {
   membership_id: null,
   membership_status: null,
@@ -149,14 +157,21 @@ async function readContextOfCluster<Row extends z.ZodObject>(
     read.maybeOne(sql.type(begun)`
       select ${personColumns(bearer)}, s.begun_at ${more} from ${personTables(bearer, parts)}`),
     read.maybeOne(sql.type(joined)`
-      select ${memberColumns}, m.sessions_ended_at from memberships m ${rolesOfMember(bearer)}
-      where m.tenant_id = ${bearer.tenantId} and ${memberColumn} = ${bearer.userId}`),
+      select ${memberColumns}, m.sessions_ended_at, v.policy_changes
+      from tenant_revisions v
+      left join memberships m on m.tenant_id = v.tenant_id and ${memberColumn} = ${bearer.userId}
+      ${rolesOfMember(bearer)}
+      where v.tenant_id = ${bearer.tenantId}`),
   ])
   if (!person) return null
-  const member = person.tenant_id === null ? null : found // a deleted tenant has no members
+  const isMember = person.tenant_id !== null && found?.membership_id // a deleted tenant has no members
+  const member = isMember ? found : null
   const ended = member?.sessions_ended_at ?? null
   const over = ended !== null && person.begun_at !== null && ended >= person.begun_at
-  return row.parse({ ...person, ...(member ?? noMember), over_here: over }) as z.infer<Row>
+  const revision =
+    person.policy_revision === null ? null : person.policy_revision + (found?.policy_changes ?? 0)
+  const context = { ...person, ...(member ?? noMember), policy_revision: revision, over_here: over }
+  return row.parse(context) as z.infer<Row>
 }
 
 const personColumns = ({ userId }: Member) => sql.fragment`

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
 import type { ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { idRow } from '../../platform/db/row-schemas.ts'
@@ -37,6 +38,7 @@ interface NewUser {
 /** Inserts a person; false if the address has an account. The transaction's scope must be the new person. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const at = sql.timestamp(new Date(user.at))
+  lockOnCluster(tx, user.email)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
     values (${user.id}, ${user.email}, ${user.passwordHash}, ${user.firstName}, ${user.lastName}, ${at}, ${at})
@@ -82,8 +84,10 @@ export function findCredentials(tx: Read, email: string): Promise<Credentials | 
  * replacement until the transaction ends. As the system role.
  */
 export async function lockPassword(tx: Tx, user: { id: string; passwordHash: string }): Promise<boolean> {
+  lockOnCluster(tx, user.id, { shared: true })
   const held = await tx.maybeOne(sql.type(idRow)`
-    select id from users where id = ${user.id} and password_hash = ${user.passwordHash} and is_active for share`)
+    select id from users where id = ${user.id} and password_hash = ${user.passwordHash} and is_active
+    ${rowLock(tx, 'share')}`)
   return held !== null
 }
 
@@ -91,8 +95,9 @@ export async function lockPassword(tx: Tx, user: { id: string; passwordHash: str
  * Whether the person is active and has this address; if so, both stay until the transaction ends. As the system role.
  */
 export async function lockActive(tx: Tx, person: { id: string; email: string }): Promise<boolean> {
+  lockOnCluster(tx, person.id, { shared: true })
   const held = await tx.maybeOne(sql.type(idRow)`
-    select id from users where id = ${person.id} and email = ${person.email} and is_active for share`)
+    select id from users where id = ${person.id} and email = ${person.email} and is_active ${rowLock(tx, 'share')}`)
   return held !== null
 }
 
@@ -103,7 +108,9 @@ const lockedRow = z.object({ first_name: z.string(), email: z.string() })
  * there is no such person. As the system role.
  */
 export function lockUser(tx: Tx, userId: string): Promise<z.infer<typeof lockedRow> | null> {
-  return tx.maybeOne(sql.type(lockedRow)`select first_name, email from users where id = ${userId} for update`)
+  lockOnCluster(tx, userId)
+  return tx.maybeOne(sql.type(lockedRow)`
+    select first_name, email from users where id = ${userId} ${rowLock(tx, 'update')}`)
 }
 
 /** Replaces the hash `from` by `to`; false if the person has another hash by now. As the system role. */
@@ -111,6 +118,7 @@ export async function replacePassword(
   tx: Tx,
   user: { id: string; from: string; to: string },
 ): Promise<boolean> {
+  lockOnCluster(tx, user.id)
   const replaced = await tx.maybeOne(sql.type(idRow)`
     update users set password_hash = ${user.to} where id = ${user.id} and password_hash = ${user.from} returning id`)
   return replaced !== null
@@ -126,10 +134,11 @@ export async function resetPassword(
   tx: Tx,
   user: { id: string; email: string; passwordHash: string; at: number },
 ): Promise<z.infer<typeof proofRow> | null> {
+  lockOnCluster(tx, user.id)
   const reset = await tx.maybeOne(sql.type(proofRow)`
     with before as (
       select id, email_verified_at, previous_verified_at from users
-      where id = ${user.id} and email = ${user.email} and is_active for update)
+      where id = ${user.id} and email = ${user.email} and is_active ${rowLock(tx, 'update')})
     update users u set password_hash = ${user.passwordHash},
       email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))}), version = version + 1
     from before where u.id = before.id
@@ -147,10 +156,11 @@ export async function proveAddress(
   tx: Tx,
   user: { id: string; passwordHash: string | null; at: number },
 ): Promise<z.infer<typeof proofRow>> {
+  lockOnCluster(tx, user.id)
   const proof = await tx.one(sql.type(proofRow)`
     with before as (
       select id, email_verified_at is null as unverified, previous_verified_at is null as never_before
-      from users where id = ${user.id} for update)
+      from users where id = ${user.id} ${rowLock(tx, 'update')})
     update users u set email_verified_at = coalesce(u.email_verified_at, ${sql.timestamp(new Date(user.at))}),
       password_hash = case when unverified and never_before then coalesce(${user.passwordHash}, password_hash) else password_hash end,
       version = version + 1
@@ -171,6 +181,7 @@ export const findPersonBy = (tx: Tx, person: { id: string } | { email: string })
 
 /** Activates or deactivates a person; false if nothing changes. As the system role. */
 export async function setActive(tx: Tx, user: { id: string; active: boolean; at: number }): Promise<boolean> {
+  lockOnCluster(tx, user.id)
   const set = await tx.maybeOne(sql.type(idRow)`
     update users set is_active = ${user.active}, version = version + 1, updated_at = ${sql.timestamp(new Date(user.at))}
     where id = ${user.id} and is_active <> ${user.active} returning id`)
@@ -237,12 +248,13 @@ export async function updatePerson(
   { id, email, firstName, lastName, at }: ProfileValues,
   versions: Versions,
 ): Promise<z.infer<typeof updatedRow> | null> {
+  lockOnCluster(tx, id)
   try {
     return await tx.maybeOne(sql.type(updatedRow)`
       with wanted as (
         select id, email as previous_email, email_verified_at as previous_verified_at, coalesce(${email}, email) as email,
                coalesce(${firstName}, first_name) as first_name, coalesce(${lastName}, last_name) as last_name
-        from users where id = ${id} for update)
+        from users where id = ${id} ${rowLock(tx, 'update')})
       update users u set first_name = w.first_name, last_name = w.last_name, email = w.email,
         email_verified_at = case when u.email = w.email then u.email_verified_at end,
         version = u.version + 1, updated_at = ${sql.timestamp(new Date(at))}
@@ -266,6 +278,7 @@ export async function markEmailVerified(
   tx: Tx,
   user: { id: string; email: string; at: number },
 ): Promise<boolean> {
+  lockOnCluster(tx, user.id)
   const marked = await tx.maybeOne(sql.type(idRow)`
     update users set email_verified_at = ${sql.timestamp(new Date(user.at))}, version = version + 1
     where id = ${user.id} and email = ${user.email} and email_verified_at is null returning id`)
@@ -275,6 +288,7 @@ export async function markEmailVerified(
 
 /** Deletes a person with their memberships, sessions, factors, links and sign-in places. As the system role. */
 export async function deletePerson(tx: Tx, id: string): Promise<void> {
+  lockOnCluster(tx, id)
   tx.later(sql.unsafe`delete from users where id = ${id}`)
 }
 
@@ -297,6 +311,7 @@ export async function insertErasure(tx: Tx, erasure: NewErasure): Promise<void> 
 
 /** Records that all sessions of a person were ended: calls that they stored until then are void. As the system role. */
 export function recordSessionsEnded(tx: Tx, userId: string, at: number): void {
+  lockOnCluster(tx, userId)
   tx.later(
     sql.unsafe`update users set sessions_ended_at = ${sql.timestamp(new Date(at))} where id = ${userId}`,
   )

@@ -28,7 +28,7 @@ import {
   releaseRole,
 } from '../../tenancy/roles/managed-role-store.ts'
 import { deleteUnusedRole, roleNameKey } from '../../tenancy/roles/store.ts'
-import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/store.ts'
+import { lockManifestRevision, setManifestRevision } from '../../tenancy/tenants/revision-store.ts'
 import { planWebhooks, writeWebhooks } from './give-webhooks.ts'
 import { fromManifest } from './manifest-modules.ts'
 import { recordRules } from './record-rules.ts'

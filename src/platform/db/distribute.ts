@@ -24,6 +24,10 @@ export async function distribute(url: string, onStep: (line: string) => void): P
     await client.query("set local lock_timeout = '10s'")
     await client.query("set local citus.multi_shard_modify_mode = 'sequential'")
     await client.query(`alter policy fellow_members on users using (${inAnyTenant})`)
+    await client.query(
+      'insert into tenant_revisions (tenant_id) select id from tenants on conflict (tenant_id) do nothing',
+    )
+    await stopForcing(client)
     const moved = await move(client, onStep)
     const places = await listPlaces(client)
     if (stateOf(places) !== 'distributed')
@@ -41,6 +45,20 @@ export async function distribute(url: string, onStep: (line: string) => void): P
  */
 const inAnyTenant = "nullif(current_setting('app.tenant_id', true), '') is not null"
 
+/**
+ * Ends FORCE ROW LEVEL SECURITY of the tables that Citus moves, which it cannot replicate to another node otherwise. Also COPY needs
+ * that. Nothing becomes visible: FORCE is about the owner of a table only, and `owner_all` shows the owner all rows.
+ */
+async function stopForcing(client: pg.Client): Promise<void> {
+  const placed = (await listPlaces(client)).filter(({ wanted }) => wanted !== 'coordinator')
+  const { rows } = await client.query<{ name: string }>(
+    `select relname::text as name from pg_class
+     where relforcerowsecurity and relnamespace = 'public'::regnamespace and relname = any($1) order by 1`,
+    [placed.map(({ table }) => table)],
+  )
+  for (const { name } of rows) await client.query(`alter table ${name} no force row level security`)
+}
+
 /** Tables with their places, in words. */
 export const describe = (places: readonly TablePlace[]): string =>
   places
@@ -56,17 +74,12 @@ async function move(client: pg.Client, onStep: (line: string) => void): Promise<
   const keys = await dropForeignKeys(client)
   // The anchor first, because the others join its group.
   const inOrder = wrong.toSorted((a, b) => rank(a) - rank(b))
-  // Rows are copied by COPY, which Postgres refuses to a role that row-level security applies to.
-  const force = (how: 'force' | 'no force') =>
-    Promise.all(wrong.map(({ table }) => client.query(`alter table ${table} ${how} row level security`)))
-  await force('no force')
   for (const { table, wanted } of inOrder) {
     onStep(`${table}: ${inWords(wanted)}`)
     await client.query(statementFor(table, wanted)).catch((cause) => {
       throw new Error(`${table} could not be distributed, and nothing was changed`, { cause })
     })
   }
-  await force('force')
   onStep(`${keys.length} foreign keys`)
   for (const { relation, name, definition } of keys)
     await client.query(`alter table ${relation} add constraint ${name} ${definition}`)

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { isDistributed } from './distribution.ts'
-import { type CatalogueCheck, catalogueChecks, newerTables } from './isolation-catalogue.ts'
+import { isDistributed, listPlaces } from './distribution.ts'
+import { type CatalogueCheck, catalogueChecks, movedTables, newerTables } from './isolation-catalogue.ts'
 import {
   exemptTables,
   fellowMembers,
@@ -54,7 +54,12 @@ export async function inspectCatalogue(client: pg.ClientBase): Promise<Inspectio
   const newer = await findNewerSchema(client)
   const skipped = newer.tables.map(({ oid }) => Number(oid))
   const inspections = [await inspectTables(client), await inspectPolicies(client, skipped)]
-  for (const check of catalogueChecks) inspections.push(await inspect(client, check, skipped))
+  const moved = (await listPlaces(client)).filter(({ actual }) => actual !== 'coordinator')
+  const names = {
+    [newerTables]: `'{${skipped}}'::oid[]`,
+    [movedTables]: `'{${moved.map(({ table }) => table)}}'::text[]`,
+  }
+  for (const check of catalogueChecks) inspections.push(await inspect(client, check, names))
   return newer.migrations.length > 0 ? [reportNewerSchema(newer), ...inspections] : inspections
 }
 
@@ -81,8 +86,13 @@ async function inspectTables(client: pg.ClientBase): Promise<Inspection> {
   return report('known_table', `${rows.length} tables are those that the migrations created`, found)
 }
 
-async function inspect(client: pg.ClientBase, check: CatalogueCheck, skipped: number[]): Promise<Inspection> {
-  const text = check.sql.replaceAll(newerTables, `'{${skipped}}'::oid[]`)
+/** `lists`: what stands for the placeholders of the statements. */
+async function inspect(
+  client: pg.ClientBase,
+  check: CatalogueCheck,
+  lists: Record<string, string>,
+): Promise<Inspection> {
+  const text = Object.entries(lists).reduce((whole, [from, to]) => whole.replaceAll(from, to), check.sql)
   const { rows } = await client.query<{ object: string; fault: string | null }>(text, check.values)
   const found = rows.flatMap(({ object, fault }) => (fault ? [{ object, detail: fault }] : []))
   return report(check.name, check.holds.replace('count', String(rows.length)), found)

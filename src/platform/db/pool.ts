@@ -89,7 +89,7 @@ export function openPool(url: string, options: PoolOptions): Pool {
   const { size, prepared, distributed = false, applicationName } = options
   const { waited = () => undefined, retried = () => undefined } = options
   const pool = new pg.Pool({
-    connectionString: addressOf(url, applicationName, distributed ? [oneConnectionPerNode] : []),
+    connectionString: addressOf(url, applicationName, distributed ? ofCluster : []),
     max: size,
     connectionTimeoutMillis: timeouts.connect,
     idleTimeoutMillis: timeouts.idle,
@@ -229,9 +229,10 @@ function lostConnection(error: unknown): Error {
 
 /**
  * Citus asks the shards of a node one after another. With several connections it would refuse later writes of the same
- * transaction to tables that refer to those on every node.
+ * transaction to tables that refer to those on every node. It also locks the whole of such a table for each change, unless changes may
+ * come to the nodes in any order: ours may, because each locks its row on all of them until it commits.
  */
-const oneConnectionPerNode = 'citus.multi_shard_modify_mode=sequential'
+const ofCluster = ['citus.multi_shard_modify_mode=sequential', 'citus.all_modifications_commutative=on']
 
 /** A database's address, with the settings of all our connections. */
 export function addressOf(url: string, applicationName: string, more: readonly string[] = []): string {

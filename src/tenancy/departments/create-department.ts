@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
-import { incrementPolicyRevision, lockTenant } from '../tenants/store.ts'
+import { incrementPolicyRevision, lockTenant } from '../tenants/revision-store.ts'
 import { auditedDepartment, type NewDepartment } from './department-schemas.ts'
 import {
   countDepartments,

@@ -7,7 +7,7 @@ import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { assertAmong } from '../../platform/http/etag.ts'
 import { forgetDepartment } from '../invitations/store.ts'
-import { incrementPolicyRevision } from '../tenants/store.ts'
+import { incrementPolicyRevision } from '../tenants/revision-store.ts'
 import { auditedDepartment } from './department-schemas.ts'
 import { type DepartmentRow, deleteEmptyDepartment } from './store.ts'
 

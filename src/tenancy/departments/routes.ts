@@ -4,7 +4,7 @@ import { pathId } from '../../platform/http/authenticate.ts'
 import { Versioned } from '../../platform/http/etag.ts'
 import { listing, pageAndCount, pageOf } from '../../platform/http/lists.ts'
 import { changeRoute, type Route, route, type Target } from '../../platform/http/route.ts'
-import { lockTenant } from '../tenants/store.ts'
+import { lockTenant } from '../tenants/revision-store.ts'
 import { createDepartment } from './create-department.ts'
 import { deleteDepartment } from './delete-department.ts'
 import {

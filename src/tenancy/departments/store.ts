@@ -21,10 +21,11 @@ const departmentRow = z.object({
 
 export type DepartmentRow = z.infer<typeof departmentRow>
 
-const columns = sql.fragment`
+/** Names the tenant in the inner statement, too: Citus would ask every node otherwise. */
+const columnsIn = (tenantId: string) => sql.fragment`
   d.id, d.name, d.description, d.parent_id, d.created_at, d.updated_at,
   d.name_key, d.version,
-  (select count(*) from memberships m where m.tenant_id = d.tenant_id and m.department_id = d.id) as member_count`
+  (select count(*) from memberships m where m.tenant_id = ${tenantId} and m.department_id = d.id) as member_count`
 
 /** The departments of a tenant. */
 export const departmentList = defineList({
@@ -44,7 +45,7 @@ export function listDepartments(
   page: ListPage,
 ): Promise<readonly DepartmentRow[]> {
   return tx.any(sql.type(departmentRow)`
-    select ${columns} from departments d where d.tenant_id = ${tenantId} ${page.tail}`)
+    select ${columnsIn(tenantId)} from departments d where d.tenant_id = ${tenantId} ${page.tail}`)
 }
 
 /** Counts the departments that match the filters. Without filters the count comes from `row_counts`. */
@@ -61,7 +62,7 @@ export const countDepartments = (tx: Read, tenantId: string): Promise<number> =>
 /** One department of the tenant, or null. */
 export function findDepartment(tx: Read, tenantId: string, id: string): Promise<DepartmentRow | null> {
   return tx.maybeOne(sql.type(departmentRow)`
-    select ${columns} from departments d where d.tenant_id = ${tenantId} and d.id = ${id}`)
+    select ${columnsIn(tenantId)} from departments d where d.tenant_id = ${tenantId} and d.id = ${id}`)
 }
 
 /** Locks a department against deletion until the transaction ends; false when it does not exist. */

@@ -2,7 +2,7 @@ import type { Deps } from '../../deps.ts'
 import { asSystem, inTenant } from '../../platform/db/transaction.ts'
 import type { RequestInfo } from '../../platform/http/request-info.ts'
 import { deadLink, findLink, spendLink } from '../../platform/links/one-time-link.ts'
-import { lockTenant } from '../tenants/store.ts'
+import { lockTenant } from '../tenants/revision-store.ts'
 import { endMembership } from './remove-member.ts'
 import { findMember } from './store.ts'
 

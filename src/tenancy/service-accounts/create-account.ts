@@ -11,7 +11,7 @@ import { findRequestedRoles } from '../members/add-member.ts'
 import { checkAttributes } from '../members/check-attributes.ts'
 import { assertNoOwner } from '../members/update-member.ts'
 import { assertGrantable, holderOf, holds, refused } from '../roles/grantable-roles.ts'
-import { lockTenant } from '../tenants/store.ts'
+import { lockTenant } from '../tenants/revision-store.ts'
 import { auditedAccount, type NewAccount } from './account-schemas.ts'
 
 /**

@@ -9,7 +9,8 @@ import { changeRoute, type Route, route, type Target } from '../../platform/http
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { changeStatus, deleteTenant } from './change-status.ts'
 import { createTenant } from './create-tenant.ts'
-import { countTenantsOf, findTenant, listTenantsOf, lockTenant, type TenantRow, tenantList } from './store.ts'
+import { lockTenant } from './revision-store.ts'
+import { countTenantsOf, findTenant, listTenantsOf, type TenantRow, tenantList } from './store.ts'
 import { newTenant, showTenant, tenantChange, tenantResource, tenantSchema } from './tenant-schemas.ts'
 import { updateTenant } from './update-tenant.ts'
 

@@ -1,11 +1,12 @@
+import type { FragmentSqlToken } from 'slonik'
 import { z } from 'zod'
+import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
 import { byWord, defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
-import { countRow, idRow, lockedRow, policyRevisionRow, tenantIdRow } from '../../platform/db/row-schemas.ts'
+import { countRow, idRow, lockedRow, tenantIdRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { isOfSubject } from '../members/subject-store.ts'
-
-const manifestRevisionRow = z.object({ manifest_revision: z.number() })
+import { lockTenant } from './revision-store.ts'
 
 export const tenantStatus = z.enum(['active', 'suspended', 'archived'])
 export type TenantStatus = z.infer<typeof tenantStatus>
@@ -36,12 +37,13 @@ const columns = sql.fragment`
   t.id, t.name, t.slug, t.status, t.settings, t.created_at, t.updated_at, t.suspended_at, t.archived_at,
   t.version, t.name_key`
 
-const rolesOf = sql.fragment`
+// `tenant`: the tenant of the membership `m`. A value lets Citus ask one node.
+const rolesIn = (tenant: FragmentSqlToken) => sql.fragment`
   array(select r.name from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-        where mr.tenant_id = m.tenant_id and mr.membership_id = m.id order by r.created_at, r.id)`
+        where mr.tenant_id = ${tenant} and mr.membership_id = m.id order by r.created_at, r.id)`
 
-const memberCount = sql.fragment`
-  coalesce((select c.rows from row_counts c where c.tenant_id = m.tenant_id and c.relation = 'memberships'), 0)`
+const countIn = (tenant: FragmentSqlToken) => sql.fragment`
+  coalesce((select c.rows from row_counts c where c.tenant_id = ${tenant} and c.relation = 'memberships'), 0)`
 
 /** The same for tenants `t` without a membership of theirs. */
 const countMembers = sql.fragment`left join row_counts c on c.tenant_id = t.id and c.relation = 'memberships'`
@@ -52,19 +54,13 @@ export async function insertTenant(
   tenant: { id: string; name: string; slug: string; at: number },
 ): Promise<boolean> {
   const at = sql.timestamp(new Date(tenant.at))
+  lockOnCluster(tx, tenant.slug)
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into tenants (id, name, slug, settings, created_at, updated_at)
     values (${tenant.id}, ${tenant.name}, ${tenant.slug}, '{"require_mfa": false, "allowed_email_domains": []}', ${at}, ${at})
     on conflict (slug) do nothing returning id`)
+  if (inserted && tx.distributed) await lockTenant(tx, tenant.id) // which makes its tenant_revisions
   return inserted !== null
-}
-
-/**
- * Locks a tenant until the transaction ends, so that rules over many of its rows hold: an owner remains, departments
- * have no cycle, the number of roles is limited. Later statements of the transaction read current rows.
- */
-export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
-  tx.later(sql.unsafe`select 1 from tenants where id = ${tenantId} for no key update`)
 }
 
 /** Updates a tenant's name and merges its settings key by key; false when nothing changes. */
@@ -74,6 +70,7 @@ export async function changeTenant(
 ): Promise<boolean> {
   const name = sql.fragment`coalesce(${tenant.name ?? null}::text, name)`
   const settings = sql.fragment`settings || ${sql.jsonb(tenant.settings as never)}`
+  lockOnCluster(tx, tenant.id)
   const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set name = ${name}, settings = ${settings}, version = version + 1, updated_at = ${sql.timestamp(new Date(tenant.at))}
     where id = ${tenant.id} and deleted_at is null and (name, settings) is distinct from (${name}, ${settings})
@@ -87,6 +84,7 @@ export async function updateStatus(
   change: { id: string; from: readonly TenantStatus[]; to: TenantStatus; at: number },
 ): Promise<boolean> {
   const at = sql.timestamp(new Date(change.at))
+  lockOnCluster(tx, change.id)
   const changed = await tx.maybeOne(sql.type(idRow)`
     update tenants set status = ${change.to}, version = version + 1, updated_at = ${at},
       suspended_at = case when ${change.to}::text = 'suspended' then ${at}::timestamptz
@@ -99,39 +97,11 @@ export async function updateStatus(
 
 /** Marks a tenant as deleted; false when it already is. */
 export async function markDeleted(tx: Tx, tenant: { id: string; at: number }): Promise<boolean> {
+  lockOnCluster(tx, tenant.id)
   const marked = await tx.maybeOne(sql.type(idRow)`
     update tenants set deleted_at = ${sql.timestamp(new Date(tenant.at))}
     where id = ${tenant.id} and deleted_at is null returning id`)
   return marked !== null
-}
-
-/**
- * Records that roles, attribute definitions or policies changed, so that no decision uses older ones. The row of the
- * tenant is locked until the transaction ends, so that such changes happen one at a time. Returns the new revision.
- */
-export function incrementPolicyRevision(tx: Tx, tenantId: string): Promise<number> {
-  return tx.oneFirst(sql.type(policyRevisionRow)`
-    update tenants set policy_revision = policy_revision + 1 where id = ${tenantId} returning policy_revision`)
-}
-
-/**
- * Records that a tenant has the rules of the manifests up to `revision`. If they changed its policies, roles or attribute
- * definitions (`isChanged`), the policy revision grows, too.
- */
-export async function setManifestRevision(
-  tx: Tx,
-  tenantId: string,
-  { revision, isChanged }: { revision: number; isChanged: boolean },
-): Promise<void> {
-  tx.later(sql.unsafe`
-    update tenants set manifest_revision = ${revision}, policy_revision = policy_revision + ${isChanged ? 1 : 0}
-    where id = ${tenantId}`)
-}
-
-/** Locks a tenant until the transaction ends, and returns the revision of the manifests whose rules it has. */
-export function lockManifestRevision(tx: Tx, tenantId: string): Promise<number | null> {
-  return tx.maybeOneFirst(sql.type(manifestRevisionRow)`
-    select manifest_revision from tenants where id = ${tenantId} and deleted_at is null for no key update`)
 }
 
 /** Up to `limit` ids above `after` of tenants without the rules of `revision`. As the system role. */
@@ -152,8 +122,9 @@ export function countTenantsBehind(tx: Tx, revision: number): Promise<number> {
 
 /** The tenant as one of its members sees it. */
 export function findTenant(tx: Read, tenantId: string, userId: string): Promise<TenantRow | null> {
+  const tenant = sql.fragment`${tenantId}`
   return tx.maybeOne(sql.type(tenantRow)`
-    select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
+    select ${columns}, ${countIn(tenant)} as member_count, ${rolesIn(tenant)} as my_roles
     from tenants t join memberships m on m.tenant_id = t.id and m.tenant_id = ${tenantId} and ${isOfSubject(userId)}
     where t.id = ${tenantId} and t.deleted_at is null`)
 }
@@ -182,8 +153,9 @@ const membershipsOf = ({ userId, only }: TenantsWanted) =>
 
 /** Tenants with an active membership. As the system role. */
 export function listTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<readonly TenantRow[]> {
+  const tenant = of.only === null ? sql.fragment`m.tenant_id` : sql.fragment`${of.only}`
   return tx.any(sql.type(tenantRow)`
-    select ${columns}, ${memberCount} as member_count, ${rolesOf} as my_roles
+    select ${columns}, ${countIn(tenant)} as member_count, ${rolesIn(tenant)} as my_roles
     from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
     where ${membershipsOf(of)} ${page.tail}`)
 }
@@ -277,10 +249,12 @@ export function listTenantsNamed(tx: Tx, text: string): Promise<readonly NamedTe
 }
 
 /** Locks a person's tenants in the order of their ids, which it returns. As the system role. */
-export function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]> {
-  return tx.anyFirst(sql.type(idRow)`
+export async function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]> {
+  const ids = await tx.anyFirst(sql.type(idRow)`
     select id from tenants where id in (select tenant_id from memberships where user_id = ${userId})
-    order by id for no key update`)
+    order by id ${rowLock(tx, 'no key update')}`)
+  if (tx.distributed) for (const id of ids) await lockTenant(tx, id)
+  return ids
 }
 
 /**
@@ -288,6 +262,7 @@ export function lockTenantsOf(tx: Tx, userId: string): Promise<readonly string[]
  * system role.
  */
 export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): Promise<void> {
+  for (const id of ids) lockOnCluster(tx, id)
   tx.later(sql.unsafe`
     update tenants set name = 'Erased', slug = 'erased-' || id, version = version + 1, updated_at = ${sql.timestamp(new Date(at))},
       deleted_at = coalesce(deleted_at, ${sql.timestamp(new Date(at))})
@@ -302,7 +277,8 @@ export async function countCreatedTenant(
   tx: Tx,
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {
-  tx.later(sql.unsafe`select 1 from users where id = ${userId} for no key update`)
+  lockOnCluster(tx, userId)
+  tx.later(sql.unsafe`select 1 from users where id = ${userId} ${rowLock(tx, 'no key update')}`)
   tx.later(sql.unsafe`insert into made_tenants (user_id, tenant_id) values (${userId}, ${tenantId})`)
   const made = await tx.oneFirst(sql.type(countRow)`
     select count(*) from made_tenants where user_id = ${userId}`)

@@ -5,7 +5,14 @@ import { eventsOf, expect, foundFirm, look, wrongCounts } from '../staff.ts'
 
 const service = await startService(t, { env: { LIMIT_CUSTOM_ROLES: '5' } })
 const revision = async (id: string) =>
-  (await look(service, 'select policy_revision::int as r from tenants where id = $1', [id]))[0].r
+  (
+    await look(
+      service,
+      `select (policy_revision + coalesce(policy_changes, 0))::int as r
+       from tenants left join tenant_revisions on tenant_id = id where id = $1`,
+      [id],
+    )
+  )[0].r
 
 t.test(
   'a role is created, read, listed, changed and deleted, and each change raises the policy revision',
