@@ -12,6 +12,8 @@ const run = promisify(execFile)
 /** Postgres servers with Citus, the coordinator first. Their databases know nothing of each other yet. */
 export interface CitusCluster {
   superuserUrls: string[]
+  /** Runs pg_ctl for the server of an address: `stop -m immediate`, or `start`. */
+  control(url: string, ...words: string[]): Promise<unknown>
   remove(): Promise<void>
 }
 
@@ -23,6 +25,8 @@ const settings = {
   unix_socket_directories: '',
   max_worker_processes: '60',
   max_prepared_transactions: '400',
+  // Rows of tenants are moved to another node by logical replication.
+  wal_level: 'logical',
   'citus.propagate_set_commands': 'local',
   'citus.shard_count': '4',
   'citus.max_cached_conns_per_worker': '1',
@@ -41,22 +45,32 @@ export async function startCitusCluster(programs: string, size: number): Promise
   const account = await chooseAccount()
   const folder = await mkdtemp(join(tmpdir(), 'bailiwick-citus-'))
   await chmod(folder, 0o711)
-  const nodes: { url: string; stop(): Promise<unknown> }[] = []
+  const controls = new Map<string, (...words: string[]) => Promise<unknown>>()
   const remove = async () => {
-    for (const { stop } of nodes) await stop()
+    for (const control of controls.values()) await control('stop', '-m', 'immediate').catch(() => undefined)
     await rm(folder, { recursive: true, force: true })
   }
   try {
     for (let number = 0; number < size; number++)
-      nodes.push(await startNode(programs, account, folder, number))
+      controls.set(...(await startNode(programs, account, folder, number)))
   } catch (error) {
     await remove()
     throw error
   }
-  return { superuserUrls: nodes.map(({ url }) => url), remove }
+  return {
+    superuserUrls: [...controls.keys()],
+    control: (url, ...words) => controls.get(url)!(...words),
+    remove,
+  }
 }
 
-async function startNode(programs: string, account: Account, folder: string, number: number) {
+/** Starts a server; gives its address, and pg_ctl for it. */
+async function startNode(
+  programs: string,
+  account: Account,
+  folder: string,
+  number: number,
+): Promise<[string, (...words: string[]) => Promise<unknown>]> {
   const home = await mkdtemp(join(folder, `node-${number}-`))
   if (account.uid !== undefined) await chown(home, account.uid, account.gid!)
   const data = join(home, 'data')
@@ -65,12 +79,10 @@ async function startNode(programs: string, account: Account, folder: string, num
   const port = await freePort()
   const lines = Object.entries({ ...settings, port }).map(([name, value]) => `${name} = '${value}'\n`)
   await appendFile(join(data, 'postgresql.conf'), lines.join(''))
-  const control = (...words: string[]) => run(join(programs, 'pg_ctl'), ['-D', data, '-w', ...words], options)
-  await control('start', '-l', join(home, 'log'))
-  return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    stop: () => control('stop', '-m', 'immediate'),
-  }
+  const fixed = ['-D', data, '-w', '-l', join(home, 'log')]
+  const control = (...words: string[]) => run(join(programs, 'pg_ctl'), [...fixed, ...words], options)
+  await control('start')
+  return [`postgres://postgres@127.0.0.1:${port}/postgres`, control]
 }
 
 async function freePort(): Promise<number> {
