@@ -1,4 +1,5 @@
 import { readConfig, roleUrls } from './config.ts'
+import { openEngine } from './open-engine.ts'
 import { assertAnswers, assertDatabaseIsSound } from './platform/db/soundness.ts'
 import { createLogger } from './platform/log.ts'
 import { releaseStartMemory } from './platform/release-start-memory.ts'
@@ -13,13 +14,17 @@ const roles = ['api', 'system'] as const
 async function main() {
   const config = readConfig(undefined, roles)
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
-  const note = await assertDatabaseIsSound(roleUrls(config, roles))
+  // Postgres and the policies take a third of a start each, so both are asked for at once.
+  const [note, engine] = await Promise.all([
+    assertDatabaseIsSound(roleUrls(config, roles)),
+    openEngine(config),
+  ])
   if (note) log.warn(note)
   const { DATABASE_READ_URL } = config
   await assertAnswers({ DATABASE_READ_URL })
   if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL })
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
-  const serving = await serveApi(config, log, { beforeListening: releaseStartMemory })
+  const serving = await serveApi(config, log, { engine, beforeListening: releaseStartMemory })
   log.info({ url: serving.url }, `Listening on ${serving.url}`)
   onStopSignal(async (signal) => {
     log.info({ signal }, 'stopping')

@@ -31,15 +31,15 @@ export interface Inspection {
  */
 export async function inspectIsolation(urls: Partial<RoleUrls>): Promise<Inspection[]> {
   const given = rolesOf(urls)
-  const logins = await Promise.all(
-    given.map(([role, url]) => connected(url, (client) => inspectLogin(client, `bailiwick_${role}`))),
+  const logins = given.map(([role, url]) =>
+    connected(url, async (client) => [await inspectLogin(client, `bailiwick_${role}`)]),
   )
-  const catalogue = await connected(given[0]![1], async (client) => {
+  const catalogue = connected(given[0]![1], async (client) => {
     // One snapshot, so that a concurrent migration is seen completely or not at all.
     await client.query('begin isolation level repeatable read read only')
     return inspectCatalogue(client)
   })
-  return [...logins, ...catalogue]
+  return (await Promise.all([...logins, catalogue])).flat()
 }
 
 /** The faults only. A process that serves tenants refuses to start with any. */

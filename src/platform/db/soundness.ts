@@ -11,15 +11,16 @@ export class UnsoundDatabase extends Error {}
  * host and port, never the password.
  */
 export async function assertAnswers(addresses: Record<string, string | undefined>): Promise<void> {
-  for (const [setting, url] of Object.entries(addresses)) {
-    if (url === undefined) continue
+  const logins = Object.entries(addresses).map(async ([setting, url]) => {
+    if (url === undefined) return
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
     client.on('error', () => undefined) // connect() rejects with the same error
     await client.connect().catch((error) => {
       throw new UnsoundDatabase(`${setting}: ${refusalOf(error, url)}`)
     })
     await client.end()
-  }
+  })
+  for (const login of await Promise.allSettled(logins)) if (login.status === 'rejected') throw login.reason
 }
 
 /** A refusal by Postgres has a SQLSTATE of five characters. Any other error means that no Postgres answered. */
