@@ -8,6 +8,8 @@ export type KeyedSemaphore = <T>(key: string, work: () => Promise<T>) => Promise
 export interface SemaphoreBounds {
   /** Pieces of work per key that can run at a time in this process. */
   maxConcurrent: number
+  /** The same for a key that has work waiting, while other keys had work within the last second; `maxConcurrent` if unset. */
+  maxBesideOthers?: number
   /** Pieces of work per key that can wait. */
   maxWaiting: number
   /** The longest wait, in ms. */
@@ -21,17 +23,27 @@ interface Lane {
   waiting: Set<(error?: unknown) => void>
 }
 
-/** Makes a semaphore. Work waits in order, and only for work of its own key. */
-export function createKeyedSemaphore({
-  maxConcurrent,
-  maxWaiting,
-  maxWaitMs,
-  failsAll = () => false,
-}: SemaphoreBounds): KeyedSemaphore {
+const othersCountMs = 1_000
+
+/**
+ * Makes a semaphore. Work waits in order, and only for work of its own key. A key with more work than it can run at a time
+ * runs less of it while others have work, because all share one event loop.
+ */
+export function createKeyedSemaphore(
+  {
+    maxConcurrent,
+    maxBesideOthers = maxConcurrent,
+    maxWaiting,
+    maxWaitMs,
+    failsAll = () => false,
+  }: SemaphoreBounds,
+  now: () => number = () => performance.now(),
+): KeyedSemaphore {
   const lanes = new Map<string, Lane>()
+  const others = recentKeys(now)
 
   const enter = async (lane: Lane) => {
-    if (lane.running < maxConcurrent) {
+    if (lane.running < maxConcurrent && lane.waiting.size === 0) {
       lane.running++
       return
     }
@@ -48,12 +60,18 @@ export function createKeyedSemaphore({
     })
   }
   const leave = (key: string, lane: Lane) => {
-    const [next] = lane.waiting
-    if (next) next()
-    else if (--lane.running === 0) lanes.delete(key)
+    lane.running--
+    const max = others.withinMs(key, othersCountMs) ? maxBesideOthers : maxConcurrent
+    for (const next of lane.waiting) {
+      if (lane.running >= max) break
+      lane.running++
+      next()
+    }
+    if (lane.running === 0) lanes.delete(key)
   }
 
   return async (key, work) => {
+    others.seen(key)
     const lane = lanes.get(key) ?? { running: 0, waiting: new Set() }
     lanes.set(key, lane)
     await enter(lane)
@@ -65,6 +83,20 @@ export function createKeyedSemaphore({
     } finally {
       leave(key, lane)
     }
+  }
+}
+
+/** Remembers when the last two different keys were seen: enough to know of each key when another one was. */
+function recentKeys(now: () => number) {
+  let last = { key: '', at: Number.NEGATIVE_INFINITY }
+  let before = last
+  return {
+    seen(key: string): void {
+      if (key !== last.key) before = last
+      last = { key, at: now() }
+    },
+    /** Whether a key other than this one was seen within so many ms. */
+    withinMs: (key: string, ms: number): boolean => now() - (last.key === key ? before : last).at < ms,
   }
 }
 

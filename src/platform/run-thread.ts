@@ -5,17 +5,68 @@ import { Worker } from 'node:worker_threads'
  * module throws, or with `late()` after `maxMs`. The thread is terminated in every case.
  */
 export function runThread<T>(module: URL, data: unknown, maxMs: number, late: () => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    // Without an empty execArgv the thread would load the modules that the process was started with (--import).
-    const thread = new Worker(module, { workerData: data, execArgv: [] })
-    const timer = setTimeout(() => end(() => reject(late())), maxMs)
-    const end = (settle: () => void) => {
-      clearTimeout(timer)
-      settle()
+  const thread = startThread(module, data)
+  return answerOf<T>(thread, maxMs, late).finally(() => void thread.terminate())
+}
+
+/** Sends `data` to a thread and gives the message that it answers. Rejects as `runThread` does. */
+export type AskThread = <T>(data: unknown, maxMs: number, late: () => Error) => Promise<T>
+
+/**
+ * Runs a module in a thread that answers one message after the other, because starting it costs more than an answer. The
+ * thread starts at the first message, and again after an error or a late answer. It ends after `idleMs` without a message.
+ * Ask for one answer at a time.
+ */
+export function reusedThread(module: URL, data: unknown, idleMs: number): AskThread {
+  let resting: { thread: Worker; timer: NodeJS.Timeout } | undefined
+  const take = (): Worker => {
+    const thread = resting?.thread
+    if (!thread) return startThread(module, data)
+    clearTimeout(resting?.timer)
+    resting = undefined
+    thread.ref()
+    return thread
+  }
+  const rest = (thread: Worker): void => {
+    thread.unref()
+    const end = () => {
+      if (resting?.thread === thread) resting = undefined
       void thread.terminate()
     }
-    thread.once('message', (answer: T) => end(() => resolve(answer)))
-    thread.once('error', (error) => end(() => reject(error)))
-    thread.once('exit', () => end(() => reject(new Error('a thread ended without an answer'))))
+    resting = { thread, timer: setTimeout(end, idleMs).unref() }
+    thread.once('exit', end)
+  }
+  return async <T>(message: unknown, maxMs: number, late: () => Error): Promise<T> => {
+    const thread = take()
+    try {
+      thread.postMessage(message)
+      const answer = await answerOf<T>(thread, maxMs, late)
+      rest(thread)
+      return answer
+    } catch (error) {
+      void thread.terminate()
+      throw error
+    }
+  }
+}
+
+// Without an empty execArgv the thread would load the modules that the process was started with (--import).
+const startThread = (module: URL, workerData: unknown): Worker =>
+  new Worker(module, { workerData, execArgv: [] })
+    // `answerOf` reports it. An idle thread must not end the process.
+    .on('error', () => undefined)
+
+function answerOf<T>(thread: Worker, maxMs: number, late: () => Error): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const answered = (answer: T) => end(() => resolve(answer))
+    const failed = (error: Error) => end(() => reject(error))
+    const ended = () => failed(new Error('a thread ended without an answer'))
+    const timer = setTimeout(() => failed(late()), maxMs)
+    const end = (settle: () => void) => {
+      clearTimeout(timer)
+      thread.off('message', answered).off('error', failed).off('exit', ended)
+      settle()
+    }
+    thread.once('message', answered).once('error', failed).once('exit', ended)
   })
 }

@@ -81,15 +81,24 @@ t.test('measuring patterns does not block the event loop', async (t) => {
     any: [matches('^a+$'), { all: [matches('['), matches('(?i)\\pL{299}'), matches('b')] }],
   }
   // No other file measures this expensive pattern, so it is not in the cache that files of one process share.
-  const costUs = await measurePatterns(conditions)
+  const costUs = await measurePatterns(conditions, null)
   t.ok(turns > 10, `${turns} turns`)
   t.ok((costUs('^a+$') ?? Infinity) < 200)
   t.equal(costUs('['), undefined)
   t.ok((costUs('(?i)\\pL{299}') ?? 0) > 200)
   t.equal(costUs('b'), 0, 'nothing is measured after a pattern that is too expensive')
-  const again = await measurePatterns({ any: [matches('(?i)\\pL{299}'), matches('c')] })
+  const again = await measurePatterns({ any: [matches('(?i)\\pL{299}'), matches('c')] }, null)
   t.equal(again('c'), 0, 'also if that pattern was measured before')
-  t.equal((await measurePatterns(matches('^a+$')))('unknown'), Infinity)
+  t.equal((await measurePatterns(matches('^a+$'), null))('unknown'), Infinity)
+})
+
+t.test('the patterns of one author do not delay those of others', async (t) => {
+  const measure = (pattern: string, author: string) =>
+    measurePatterns({ attribute: 'subject.email', operator: 'matches', value: pattern }, author)
+  const many = Promise.allSettled(Array.from({ length: 25 }, (_, n) => measure(`^many${n}$`, 'many')))
+  t.ok(((await measure('^one$', 'one'))('^one$') ?? Infinity) < 200, 'it is measured')
+  const refused = (await many).filter(({ status }) => status === 'rejected')
+  t.ok(refused.length >= 19, `${refused.length} of the other author are refused`)
 })
 
 t.test('the modules of a tenant are compiled for 20 s a minute', async (t) => {

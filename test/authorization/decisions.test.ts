@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { pino } from 'pino'
 import t from 'tap'
@@ -289,4 +290,16 @@ t.test('a preview of many decisions runs in a thread, and has the same answer', 
     t.match(body, { evaluated: limit, not_replayable: 0, counts: { deny_to_allow: limit } })
     t.equal(body.flips.length, limit)
   }
+  if (process.platform !== 'linux') return
+  const threads = lowThreads()
+  t.ok(threads.length > 0, 'the thread has a low priority')
+  t.equal((await owner.post(url, { draft, limit: 350 })).status, 200)
+  t.same(lowThreads(), threads, 'the next preview uses the same thread')
 })
+
+/** The threads of this process with the lowest priority that the service gives (proc(5): `nice` is the 19th field). */
+const lowThreads = () =>
+  readdirSync('/proc/self/task').filter((id) => {
+    const stat = readFileSync(`/proc/self/task/${id}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16] === '10'
+  })

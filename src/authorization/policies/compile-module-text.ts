@@ -50,17 +50,18 @@ export const moduleKey = ({ module, effect }: ModuleText): string =>
 const compress = promisify(gzip)
 
 /**
- * Compiles a module, and measures its patterns. Returns what is wrong with the text as faults. Throws 409
- * `compiler_unavailable`, and 503 if the patterns cannot be measured now.
+ * Compiles a module, and measures its patterns. `author` is the id of the tenant, null for the installation. Returns what is
+ * wrong with the text as faults. Throws 409 `compiler_unavailable`, and 503 if the patterns cannot be measured now.
  */
 export async function compileModuleText(
   config: Pick<Config, 'OPA_PATH'>,
   text: ModuleText,
+  author: string | null,
 ): Promise<StoredModule | { faults: Fault[] }> {
   const compiled = await compileModule(await compilerOf(config), text.module, text.effect)
   if ('faults' in compiled) return { faults: compiled.faults.map(ofModule) }
   const { attributes, patterns } = compiled.reads
-  const faults = await patternFaults(patterns)
+  const faults = await patternFaults(patterns, author)
   if (faults.length > 0) return { faults }
   return { key: moduleKey(text), attributes, zipped: await compress(compiled.wasm, { level: 9 }) }
 }
@@ -89,8 +90,9 @@ async function compilerOf({ OPA_PATH: path }: Pick<Config, 'OPA_PATH'>): Promise
   }
 }
 
-async function patternFaults(patterns: readonly string[]): Promise<Fault[]> {
-  const cost = await measurePatterns({ any: patterns.map((value) => ({ operator: 'matches', value })) })
+async function patternFaults(patterns: readonly string[], author: string | null): Promise<Fault[]> {
+  const conditions = { any: patterns.map((value) => ({ operator: 'matches', value })) }
+  const cost = await measurePatterns(conditions, author)
   return patterns.flatMap((pattern): Fault[] => {
     const costUs = cost(pattern)
     const why = patternFault(pattern) ?? (costUs === undefined && 'it is not valid RE2')

@@ -47,7 +47,9 @@ export async function prepareModule(
   if (known) return known
   if (deps.config.LIMIT_POLICY_MODULES === 0) throw tooManyModules(0)
   const compiled = await perTenant(tenantId, () =>
-    oneAtATime('modules', () => budget.spend(tenantId, () => compileModuleText(deps.config, module))),
+    oneAtATime('modules', () =>
+      budget.spend(tenantId, () => compileModuleText(deps.config, module, tenantId)),
+    ),
   )
   if ('faults' in compiled) throw policyInvalid(compiled.faults, text(), at)
   lately.set(`${tenantId} ${key}`, compiled, compiled.zipped.length)

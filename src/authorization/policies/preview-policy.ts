@@ -4,7 +4,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import { tooCostly } from '../../platform/decision-budget.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { createKeyedSemaphore } from '../../platform/keyed-semaphore.ts'
-import { runThread } from '../../platform/run-thread.ts'
+import { type AskThread, reusedThread } from '../../platform/run-thread.ts'
 import type { Bundle } from '../../policy-engine/evaluate/bundle.ts'
 import type { Effect } from '../../policy-engine/evaluate/decision.ts'
 import { type DecisionRow, listNewest } from '../decisions/store.ts'
@@ -53,7 +53,7 @@ export async function previewPolicy(
   const replay = { ...trial.replay, rows }
   const effects =
     rows.length > maxInline
-      ? await replayInThread({ ...replay, bundle: deps.access.bundle })
+      ? await replayInThread(deps.access.bundle, replay)
       : await replayDecisions(replay, deps.access.trials, deps.newPace())
   const flips = rows.flatMap((row, index) => {
     const after = effects[index] ?? null
@@ -88,14 +88,25 @@ function countsOf(flips: readonly Flip[]): Record<string, number> {
   return counts
 }
 
-// Starting a thread takes half a second, and a thousand decisions at most two seconds.
+// Starting a thread takes half a second of CPU, and a thousand decisions at most two seconds.
 const maxMs = 15_000
+const idleMs = 10_000
+const perTenant = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 3, maxWaitMs: 20_000 })
 const oneAtATime = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 20, maxWaitMs: 20_000 })
-const thread = new URL('./replay-thread.ts', import.meta.url)
+const module = new URL('./replay-thread.ts', import.meta.url)
+const threads = new WeakMap<Bundle, AskThread>()
+
+function threadOf(bundle: Bundle): AskThread {
+  const thread = threads.get(bundle) ?? reusedThread(module, bundle, idleMs)
+  threads.set(bundle, thread)
+  return thread
+}
 
 /**
- * Replays decisions in a thread, so that the process can answer other requests; one thread at a time. Throws 503
- * `too_costly` if it takes too long, and `overloaded` if too many are waiting.
+ * Replays decisions in a thread, so that the process can answer other requests: one preview at a time, and one of a tenant
+ * among those that wait. Throws 503 `too_costly` if it takes too long, and `overloaded` if too many are waiting.
  */
-const replayInThread = (replay: Replay & { bundle: Bundle }): Promise<(Effect | null)[]> =>
-  oneAtATime('replay', () => runThread(thread, replay, maxMs, () => tooCostly(30)))
+const replayInThread = (bundle: Bundle, replay: Replay): Promise<(Effect | null)[]> =>
+  perTenant(replay.tenantId, () =>
+    oneAtATime('replay', () => threadOf(bundle)(replay, maxMs, () => tooCostly(30))),
+  )

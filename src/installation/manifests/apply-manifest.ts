@@ -97,7 +97,7 @@ const isSame = (before: AppliedManifest & { checksum?: string }, checksum: strin
 /** Measures the patterns of each policy on its own: one policy has at most 64. */
 async function costsOf(conditions: readonly unknown[]) {
   const costs: ((pattern: string) => number | undefined)[] = []
-  for (const condition of conditions) costs.push(await measurePatterns(condition))
+  for (const condition of conditions) costs.push(await measurePatterns(condition, null))
   return (pattern: string) => {
     const known = costs.map((cost) => cost(pattern)).filter((cost) => cost !== Number.POSITIVE_INFINITY)
     return known.length > 0 ? known[0] : Number.POSITIVE_INFINITY

@@ -41,7 +41,7 @@ export async function compileModules(
       const module = moduleTextOf({ ...policy, kind }, () => text, pointer)
       if (!module) continue
       const before = known.find((one) => one.key === moduleKey(module))
-      const compiled = before ? fromManifest(before) : await compileModuleText(config, module)
+      const compiled = before ? fromManifest(before) : await compileModuleText(config, module, null)
       if ('faults' in compiled) throw policyInvalid(compiled.faults, text, pointer)
       modules.set(key, compiled)
     } catch (error) {

@@ -124,6 +124,32 @@ t.test('a slowly sent body does not delay others of the tenant', async (t) => {
   t.match(await member.get('/api/v1/users/me/'), { status: 200 })
 })
 
+t.test('a key with a backlog has fewer turns while others have work', async (t) => {
+  let now = 0
+  const turn = createKeyedSemaphore(
+    { maxConcurrent: 4, maxBesideOthers: 2, maxWaiting: 100, maxWaitMs: 60_000 },
+    () => now,
+  )
+  const ends: (() => void)[] = []
+  const work = () => new Promise<void>((done) => ends.push(done))
+  const running = () => ends.length
+  const all = Array.from({ length: 12 }, () => turn('busy', work))
+  const endOne = async () => {
+    ends.shift()!()
+    await sleep(1)
+  }
+  await sleep(1)
+  t.equal(running(), 4, 'alone it has all turns')
+  await turn('other', async () => undefined)
+  for (let n = 0; n < 3; n++) await endOne()
+  t.equal(running(), 2, 'two remain')
+  now = 1_000
+  await endOne()
+  t.equal(running(), 4, 'a second later it has all again')
+  while (running() > 0) await endOne()
+  await Promise.all(all)
+})
+
 t.test('a request that waits too long, or behind too many, is told to retry later', async (t) => {
   const turn = createKeyedSemaphore({ maxConcurrent: 1, maxWaiting: 1, maxWaitMs: 50 })
   let end = () => {}
