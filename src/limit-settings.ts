@@ -1,4 +1,4 @@
-import { boolean, count, days, setting, wholeNumber } from './setting-forms.ts'
+import { boolean, count, days, hostList, setting, wholeNumber } from './setting-forms.ts'
 
 /** Settings of rate limits, quotas and retention. */
 export const limitSettings = {
@@ -97,6 +97,12 @@ export const limitSettings = {
     boolean,
     false,
     'Webhooks can use http and addresses inside your network: for trials, and when every tenant is your own',
+  ),
+  WEBHOOK_ALLOWED_HOSTS: setting(
+    hostList,
+    [],
+    'The only hosts that webhooks can lead to, comma-separated: `example.com`, or `*.example.com` for its subdomains',
+    { shown: 'any' },
   ),
   WEBHOOK_DELIVERY_RETENTION_DAYS: setting(days, 30, 'How long finished deliveries can be read and replayed'),
   DECISION_RETENTION_DAYS: setting(days, 90, 'How long decisions can be read, explained and tried again'),

@@ -51,6 +51,12 @@ export const domainName = (value: string) =>
   /^(?!\d+(\.\d+)*$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value)
     ? value
     : fail('must be a domain such as example.com, without scheme and port, and no IP address')
+/** Host names, each with `*.` before it for its subdomains. */
+export const hostList = (value: string) =>
+  list(value.toLowerCase()).map((host) => {
+    domainName(host.replace(/^\*\./, ''))
+    return host
+  })
 /** Origins of pages (`https://app.example.com`) and of Android apps (`android:apk-key-hash:…`). */
 export const originList = (value: string) => {
   const origins = list(value)

@@ -1,6 +1,7 @@
 import { giveUpOnce } from '../src/events/webhooks/attempt-store.ts'
 import { deliverOnce } from '../src/events/webhooks/deliver-once.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
+import { receiverRules } from '../src/events/webhooks/public-address.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
 import { limitPerTenant } from './tenant-concurrency.ts'
@@ -18,7 +19,7 @@ export const webhookOnce = defineActor({
   lockDuration: 15_000,
   handler(deps) {
     const { clock, config } = deps
-    const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
+    const poster = openPoster({ rules: receiverRules(config), clock })
     const limited = limitPerTenant(maxPerTenant)
     return async ({ id, tenantId, message: { webhook_id: webhookId, delivery_id: deliveryId } }) => {
       const once = { id, tenantId, webhookId, deliveryId }

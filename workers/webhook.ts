@@ -1,6 +1,7 @@
 import { renewMessage } from '../src/events/webhooks/attempt-store.ts'
 import { deliverInOrder } from '../src/events/webhooks/deliver-in-order.ts'
 import { openPoster } from '../src/events/webhooks/post-event.ts'
+import { receiverRules } from '../src/events/webhooks/public-address.ts'
 import { asWorker } from '../src/platform/db/transaction.ts'
 import { DelayedError } from '../src/platform/jobs/delayed-error.ts'
 import { defineActor } from './actor.ts'
@@ -18,7 +19,7 @@ export const webhook = defineActor({
   lockDuration: 15_000,
   handler(deps) {
     const { clock, config } = deps
-    const poster = openPoster({ allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, clock })
+    const poster = openPoster({ rules: receiverRules(config), clock })
     return async ({ id, tenantId, message }) => {
       const wait = await deliverInOrder({ ...deps, poster }, { id, tenantId, webhookId: message.webhook_id })
       if (wait !== null) throw new DelayedError(wait)

@@ -332,7 +332,7 @@ async function store(path: string) {
     db: service.deps.db,
     clock: Date.now,
     maxVersions: 10,
-    allowPrivate: true,
+    receivers: { allowPrivate: true, allowedHosts: [] },
     config: { OPA_PATH: undefined },
     sealer: () => service.deps.sealer,
   }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
+import { receiverRules } from '../../events/webhooks/public-address.ts'
 import {
   type ApplyDeps,
   bringTenants,
@@ -143,7 +144,7 @@ const depsOf = (db: ApplyDeps['db'], config: Config): ApplyDeps => ({
   db,
   clock: Date.now,
   maxVersions: config.LIMIT_POLICY_VERSIONS,
-  allowPrivate: config.WEBHOOK_ALLOW_PRIVATE,
+  receivers: receiverRules(config),
   config,
   sealer: () => sealerOf(config),
 })

@@ -1,11 +1,19 @@
 import http from 'node:http'
 import https from 'node:https'
-import { PrivateAddressError, publicLookup, type Resolve, whyRefused } from './public-address.ts'
+import {
+  isAllowedHost,
+  PrivateAddressError,
+  publicLookup,
+  type ReceiverRules,
+  type Resolve,
+  whyRefused,
+} from './public-address.ts'
 
 /** Why there was no answer. A fixed word, because the receiver's own text must not reach our callers. */
 export type FailureReason =
   | 'timeout'
   | 'private_address'
+  | 'host_not_allowed'
   | 'dns'
   | 'connection'
   | 'tls'
@@ -30,7 +38,7 @@ export interface Poster {
 
 /** `limit`: ms for a request, from the DNS lookup to the end of the answer. */
 export interface PosterOptions {
-  allowPrivate: boolean
+  rules: ReceiverRules
   resolve?: Resolve
   limit?: number
   /** Trusted certificates, instead of the system's. */
@@ -48,8 +56,8 @@ const maxHints = 10
  * Opens a poster. It does not follow redirects, whose targets were not checked. It reads the status of an answer and
  * discards the body, of which it reads at most 64 KiB.
  */
-export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }: PosterOptions): Poster {
-  const lookup = publicLookup(allowPrivate, resolve)
+export function openPoster({ rules, resolve, limit = 10_000, ca, clock }: PosterOptions): Poster {
+  const lookup = publicLookup(rules.allowPrivate, resolve)
   // Idle connections close after 4 s, before most servers close them, which could happen just as the next event is sent.
   const kept = { keepAlive: true, timeout: 4_000, maxFreeSockets: 256 }
   const agents = { 'http:': new http.Agent(kept), 'https:': new https.Agent(kept) }
@@ -102,15 +110,16 @@ export function openPoster({ allowPrivate, resolve, limit = 10_000, ca, clock }:
     async post(url, headers, body) {
       const started = performance.now()
       const spent = () => performance.now() - started
-      const refused = whyRefused(url, allowPrivate) !== undefined
-      let ended: Ended = { status: null, reason: 'private_address' }
+      // A webhook can be older than the rules.
+      const refused = whyRefused(url, rules) !== undefined
+      const reason = isAllowedHost(url, rules) ? 'private_address' : 'host_not_allowed'
+      let ended: Ended = { status: null, reason }
       if (!refused) ended = await send(new URL(url), headers, body, limit)
       // The server closed the kept connection just as it was used, so try once more on a new connection.
       if (ended.stale) ended = await send(new URL(url), headers, body, Math.max(1, limit - spent()), true)
-      const { status, reason } = ended
       return {
-        status,
-        reason,
+        status: ended.status,
+        reason: ended.reason,
         retryAfter: waitOf(ended.retryAfter, clock()),
         duration: Math.round(spent()),
       }

@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import type { Config } from '../../config.ts'
 
 // Tenants choose where webhooks send requests, so requests into the service's own network must be impossible (SSRF).
 // Allowed are the addresses that the IANA special-purpose registries (RFC 6890 and successors) list as globally
@@ -80,11 +81,37 @@ const word = (hex: string) => {
 const maxLength = 2_000
 const insideNames = /(^|\.)(localhost|local|internal)$/
 
+/** Where events can be sent. */
+export interface ReceiverRules {
+  /** Also http and private addresses. */
+  allowPrivate: boolean
+  /** The only hosts, such as `example.com`, or `*.example.com` for its subdomains; any host if empty. */
+  allowedHosts: readonly string[]
+}
+
+/** The rules of an installation. */
+export const receiverRules = (
+  config: Pick<Config, 'WEBHOOK_ALLOW_PRIVATE' | 'WEBHOOK_ALLOWED_HOSTS'>,
+): ReceiverRules => ({
+  allowPrivate: config.WEBHOOK_ALLOW_PRIVATE,
+  allowedHosts: config.WEBHOOK_ALLOWED_HOSTS,
+})
+
+/** Whether the rules name the host of a URL. */
+export function isAllowedHost(url: string, { allowedHosts }: ReceiverRules): boolean {
+  const host = bare(URL.parse(url)?.hostname ?? '')
+  return (
+    allowedHosts.length === 0 ||
+    allowedHosts.some((name) => (name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name))
+  )
+}
+
 /**
- * Why events cannot be sent to a URL, as a sentence for the caller; undefined when they can. `allowPrivate` also allows
- * http and private addresses. Host names are not resolved here: {@link publicLookup} checks them at each connection.
+ * Why events cannot be sent to a URL, as a sentence for the caller; undefined when they can. Host names are not resolved
+ * here: {@link publicLookup} checks them at each connection.
  */
-export function whyRefused(url: string, allowPrivate: boolean): string | undefined {
+export function whyRefused(url: string, rules: ReceiverRules): string | undefined {
+  const { allowPrivate, allowedHosts } = rules
   if (url.length > maxLength) return `Give a URL of at most ${maxLength} characters.`
   const parsed = URL.parse(url)
   // URL parsers silently drop these characters, and different parsers then read different URLs.
@@ -94,6 +121,7 @@ export function whyRefused(url: string, allowPrivate: boolean): string | undefin
   if (parsed.username !== '' || parsed.password !== '')
     return 'Give the URL without user name and password: requests are signed instead.'
   if (bare(parsed.hostname) === '') return 'Give a URL with a host.'
+  if (!isAllowedHost(url, rules)) return `Give a URL of an allowed host: ${allowedHosts.join(', ')}.`
   return allowPrivate ? undefined : whyInside(bare(parsed.hostname))
 }
 

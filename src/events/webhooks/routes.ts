@@ -24,6 +24,7 @@ import {
 import { createWebhook } from './create-webhook.ts'
 import { removeWebhook } from './delete-webhook.ts'
 import { deliveryList, listDeliveries } from './delivery-store.ts'
+import { receiverRules } from './public-address.ts'
 import { replayDelivery } from './replay-delivery.ts'
 import { rotateSecret } from './rotate-secret.ts'
 import {
@@ -90,7 +91,7 @@ const lockedWebhook = (tx: Tx, { caller, params }: Target): Promise<WebhookRow |
   lockWebhook(tx, caller.tenantId, pathId(params.id))
 
 export const webhookRoutes = (deps: Deps): Route[] => {
-  const { newWebhook, webhookChange } = webhookBodies(deps.config.WEBHOOK_ALLOW_PRIVATE)
+  const { newWebhook, webhookChange } = webhookBodies(receiverRules(deps.config))
   return [
     route({
       method: 'GET',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { managedBy, rfc3339, timestamp } from '../../platform/http/schemas.ts'
 import { eventTypes as knownTypes } from '../../platform/outbox/event-types.ts'
 import { type DeliveryRow, deliveryStatuses } from './delivery-store.ts'
-import { whyRefused } from './public-address.ts'
+import { type ReceiverRules, whyRefused } from './public-address.ts'
 import type { WebhookRow } from './store.ts'
 
 const maxTypes = 100
@@ -38,25 +38,25 @@ const isActive = z.boolean('Give is_active as true or false.').meta({
   description: 'false: no events are sent. true also enables a webhook that the service disabled',
 })
 
-export const webhookUrl = (allowPrivate: boolean) =>
+export const webhookUrl = (rules: ReceiverRules) =>
   z
     .string('Give the URL as text.')
     .superRefine((text, context) => {
-      const message = whyRefused(text, allowPrivate)
+      const message = whyRefused(text, rules)
       if (message) context.addIssue({ code: 'custom', message })
     })
     .meta({ format: 'uri', maxLength: 2000, example: 'https://example.com/events' })
 
-/** The bodies that create and change a webhook. `allowPrivate` allows URLs into the service's own network. */
-export const webhookBodies = (allowPrivate: boolean) => ({
+/** The bodies that create and change a webhook. */
+export const webhookBodies = (rules: ReceiverRules) => ({
   newWebhook: z.object({
-    url: webhookUrl(allowPrivate),
+    url: webhookUrl(rules),
     description: webhookDescription.default(''),
     event_types: eventTypes.prefault([]),
     is_active: isActive.default(true),
   }),
   webhookChange: z.object({
-    url: webhookUrl(allowPrivate).optional(),
+    url: webhookUrl(rules).optional(),
     description: webhookDescription.optional(),
     event_types: eventTypes.optional(),
     is_active: isActive.optional(),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { measurePatterns } from '../../authorization/policies/measure-patterns.ts'
 import type { Config } from '../../config.ts'
+import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { managedSecretContext, newSecret } from '../../events/webhooks/webhook-secret.ts'
 import { canonicalJson } from '../../platform/crypto/canonical-json.ts'
 import type { Sealer } from '../../platform/crypto/seal.ts'
@@ -37,8 +38,8 @@ export interface ApplyDeps {
   /** ms since 1970 */
   clock: () => number
   maxVersions: number
-  /** Whether webhooks can have URLs in the service's own network. */
-  allowPrivate: boolean
+  /** Where webhooks can lead. */
+  receivers: ReceiverRules
   /** Names the compiler of modules. */
   config: Pick<Config, 'OPA_PATH'>
   /** Seals the secrets of webhooks. Called only if a manifest has a new one. */
@@ -70,10 +71,10 @@ interface CheckedManifest extends AppliedManifest {
 
 /** Checks a manifest with all others. Throws {@link ManifestInvalid}. */
 export async function checkManifest(
-  { db, allowPrivate, config }: Pick<ApplyDeps, 'db' | 'allowPrivate' | 'config'>,
+  { db, receivers, config }: Pick<ApplyDeps, 'db' | 'receivers' | 'config'>,
   text: string,
 ): Promise<CheckedManifest> {
-  const document = readManifest(text, allowPrivate)
+  const document = readManifest(text, receivers)
   const { application } = document
   const rules = await asSystem(db, 'manifests belong to no tenant', readInstalledRules)
   const before = rules.manifests.find((manifest) => manifest.application === application) ?? null

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { newDefinition } from '../../authorization/attributes/definition-body.ts'
 import { draftPolicy } from '../../authorization/policies/policy-body.ts'
+import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { eventTypes, webhookDescription, webhookUrl } from '../../events/webhooks/webhook-schemas.ts'
 import { applicationName } from '../../platform/http/schemas.ts'
 import { newRole } from '../../tenancy/roles/role-schemas.ts'
@@ -32,10 +33,10 @@ const entries = <Entry extends z.ZodType>(name: z.ZodString, entry: Entry, what:
     .default({})
 
 /**
- * A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect. `allowPrivate`
- * allows webhooks into the service's own network.
+ * A manifest as its author writes it. Unknown members are faults: a misspelt one would have no effect.
+ * `receivers`: where its webhooks can lead.
  */
-export const manifestSchema = (allowPrivate: boolean) =>
+export const manifestSchema = (receivers: ReceiverRules) =>
   z.strictObject({
     $schema: z.string().optional(),
     application: applicationName,
@@ -75,7 +76,7 @@ export const manifestSchema = (allowPrivate: boolean) =>
     webhooks: entries(
       key,
       z.strictObject({
-        url: webhookUrl(allowPrivate),
+        url: webhookUrl(receivers),
         description: webhookDescription.default(''),
         event_types: eventTypes.prefault([]),
       }),

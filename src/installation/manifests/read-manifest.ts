@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { locate } from '../../authorization/policies/locate.ts'
+import type { ReceiverRules } from '../../events/webhooks/public-address.ts'
 import { type Manifest, manifestSchema } from './manifest-schema.ts'
 
 /** A fault in a manifest; `pointer` is a JSON Pointer (RFC 6901). Lines and columns count from 1. */
@@ -32,7 +33,7 @@ const maxBytes = 1024 * 1024
 const unstorable = /(?<!\\)(\\\\)*\\u(0000|d[89a-f])/
 
 /** Parses the text of a manifest. Throws {@link ManifestInvalid}. What needs other manifests is checked later. */
-export function readManifest(text: string, allowPrivate: boolean): Manifest {
+export function readManifest(text: string, receivers: ReceiverRules): Manifest {
   const refuse = (code: string, detail: string) =>
     new ManifestInvalid([{ pointer: '', line: 1, column: 1, code, detail }])
   if (Buffer.byteLength(text) > maxBytes) throw refuse('too_large', 'A manifest has 1 MiB at most.')
@@ -44,7 +45,7 @@ export function readManifest(text: string, allowPrivate: boolean): Manifest {
   }
   if (unstorable.test(JSON.stringify(value)))
     throw refuse('parse_error', 'Text must not contain NUL or lone surrogates.')
-  const { success, data, error } = manifestSchema(allowPrivate).safeParse(value)
+  const { success, data, error } = manifestSchema(receivers).safeParse(value)
   if (success) return data
   throw new ManifestInvalid(error.issues.flatMap((issue) => faultsOf(text, issue, value)))
 }

@@ -7,6 +7,7 @@ import { openPoster, type PosterOptions } from '../../../src/events/webhooks/pos
 import type { Resolve } from '../../../src/events/webhooks/public-address.ts'
 import { certificate, key } from './receiver-certificate.ts'
 
+const publicOnly = { allowPrivate: false, allowedHosts: [] as string[] }
 const portOf = (server: net.Server) => (server.address() as net.AddressInfo).port
 
 async function listen<S extends net.Server>(t: Test, server: S): Promise<S> {
@@ -35,7 +36,12 @@ const serveRaw = async (t: Test, answer: (socket: net.Socket, nth: number) => vo
 }
 
 function poster(t: Test, options: Partial<PosterOptions> = {}) {
-  const opened = openPoster({ allowPrivate: true, limit: 60_000, clock: () => 1_000_000, ...options })
+  const opened = openPoster({
+    rules: { ...publicOnly, allowPrivate: true },
+    limit: 60_000,
+    clock: () => 1_000_000,
+    ...options,
+  })
   t.teardown(() => opened.close())
   return (url: string, body = '{}') => opened.post(url, { 'content-type': 'text/plain' }, body)
 }
@@ -195,11 +201,16 @@ t.test('private hosts are never connected to, by address or by name', async (t) 
   )
   const port = portOf(server)
   for (const host of ['127.0.0.1', '127.1', '[::1]', 'localhost', 'a.internal', '169.254.169.254']) {
-    const answer = await poster(t, { allowPrivate: false })(`https://${host}:${port}/`)
+    const answer = await poster(t, { rules: publicOnly })(`https://${host}:${port}/`)
     t.match(answer, { status: null, reason: 'private_address' }, host)
   }
-  t.match(await poster(t, { allowPrivate: false })(`http://127.0.0.1:${port}/`), {
+  t.match(await poster(t, { rules: publicOnly })(`http://127.0.0.1:${port}/`), {
     reason: 'private_address',
+  })
+  const elsewhere = { ...publicOnly, allowedHosts: ['example.com'] }
+  t.match(await poster(t, { rules: elsewhere })(`https://inside.test:${port}/`), {
+    status: null,
+    reason: 'host_not_allowed',
   })
   for (const addresses of [
     ['127.0.0.1'],
@@ -209,7 +220,7 @@ t.test('private hosts are never connected to, by address or by name', async (t) 
     ['::ffff:127.0.0.1'],
   ]) {
     const { resolve, asked } = resolver(addresses)
-    const answer = await poster(t, { allowPrivate: false, resolve })(`https://inside.test:${port}/`)
+    const answer = await poster(t, { rules: publicOnly, resolve })(`https://inside.test:${port}/`)
     t.match(answer, { status: null, reason: 'private_address' }, addresses.join())
     t.same(asked, ['inside.test'])
   }
@@ -224,7 +235,7 @@ t.test('a name that is public first and private later is refused', async (t) => 
   )
   // A global IPv6 address in an unassigned block: it cannot be reached.
   const { resolve, asked } = resolver(['2d00::1'], ['127.0.0.1'])
-  const post = poster(t, { allowPrivate: false, resolve, limit: 400 })
+  const post = poster(t, { rules: publicOnly, resolve, limit: 400 })
   const url = `https://rebound.test:${portOf(server)}/`
   t.match(await post(url), { status: null, reason: /^(connection|timeout)$/ }, 'it is public, so it is tried')
   t.equal(asked.length, 1, 'the connection uses the checked address, without a second lookup')

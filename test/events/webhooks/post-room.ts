@@ -19,7 +19,7 @@ export async function openPostRoom(t: Test, options: { tenants?: number } = {}) 
   const stage = await openStage(t, options)
   const room = { now: Date.now() }
   const clock = () => room.now
-  const poster = openPoster({ allowPrivate: true, limit: 2_000, clock })
+  const poster = openPoster({ rules: { allowPrivate: true, allowedHosts: [] }, limit: 2_000, clock })
   t.teardown(() => poster.close())
   const deps: DeliverDeps = { ...stage.deps, clock, poster }
   const idOf = async (queue: string, webhookId: string) => {

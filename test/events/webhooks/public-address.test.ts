@@ -1,6 +1,8 @@
 import t from 'tap'
 import { isPublicAddress, whyRefused } from '../../../src/events/webhooks/public-address.ts'
 
+const publicOnly = { allowPrivate: false, allowedHosts: [] }
+const alsoPrivate = { allowPrivate: true, allowedHosts: [] }
 const addresses = (text: string) => text.trim().split(/\s+/)
 
 t.test('globally reachable addresses are public', async (t) => {
@@ -64,7 +66,7 @@ t.test('a URL to which events can be sent is accepted', async (t) => {
     'https://localhost.example.com/',
     `https://example.com/${'a'.repeat(1_980)}`,
   ])
-    t.equal(whyRefused(url, false), undefined, url)
+    t.equal(whyRefused(url, publicOnly), undefined, url)
 })
 
 t.test('a URL is refused with a message that says what to do', async (t) => {
@@ -86,7 +88,7 @@ t.test('a URL is refused with a message that says what to do', async (t) => {
     ['https://:word@example.com/', /user name/],
     [`https://example.com/${'a'.repeat(2_000)}`, /2000 characters/],
   ]
-  for (const [url, reason] of cases) t.match(whyRefused(url, false), reason, url)
+  for (const [url, reason] of cases) t.match(whyRefused(url, publicOnly), reason, url)
 })
 
 t.test('a URL into the private network is refused, unless it is allowed', async (t) => {
@@ -110,10 +112,31 @@ t.test('a URL into the private network is refused, unless it is allowed', async 
     'https://[::ffff:10.0.0.1]/',
     'https://[fd00::1]/',
   ]) {
-    t.match(whyRefused(url, false), /public internet/, url)
-    t.equal(whyRefused(url, true), undefined, url)
+    t.match(whyRefused(url, publicOnly), /public internet/, url)
+    t.equal(whyRefused(url, alsoPrivate), undefined, url)
   }
-  t.equal(whyRefused('http://127.0.0.1:8080/', true), undefined)
-  t.match(whyRefused('ftp://127.0.0.1/', true), /https/)
-  t.match(whyRefused('http://u:p@127.0.0.1/', true), /user name/)
+  t.equal(whyRefused('http://127.0.0.1:8080/', alsoPrivate), undefined)
+  t.match(whyRefused('ftp://127.0.0.1/', alsoPrivate), /https/)
+  t.match(whyRefused('http://u:p@127.0.0.1/', alsoPrivate), /user name/)
+})
+
+t.test('with a list of hosts, only these are allowed, and their private addresses are not', async (t) => {
+  const rules = { allowPrivate: false, allowedHosts: ['hooks.example.com', '*.example.org'] }
+  for (const url of [
+    'https://hooks.example.com:8443/in',
+    'https://HOOKS.example.com./',
+    'https://a.b.example.org/',
+  ])
+    t.equal(whyRefused(url, rules), undefined, url)
+  for (const url of [
+    'https://example.com/',
+    'https://a.hooks.example.com/',
+    'https://example.org/',
+    'https://evilexample.org/',
+    'https://hooks.example.com.example.net/',
+    'https://example.net/hooks.example.com',
+    'https://8.8.8.8/',
+  ])
+    t.equal(whyRefused(url, rules), 'Give a URL of an allowed host: hooks.example.com, *.example.org.', url)
+  t.match(whyRefused('https://a.localhost/', { ...rules, allowedHosts: ['*.localhost'] }), /public internet/)
 })

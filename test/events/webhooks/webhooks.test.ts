@@ -273,6 +273,14 @@ t.test(
   },
 )
 
+t.test('with WEBHOOK_ALLOWED_HOSTS, other hosts are refused by name', async (t) => {
+  const env = { WEBHOOK_ALLOWED_HOSTS: 'hooks.example.com, *.Example.org' }
+  const admin = await (await startService(t, { workers: false, env })).signUp()
+  t.equal((await admin.post(all, { url: 'https://a.example.org/' })).status, 201)
+  const detail = 'Give a URL of an allowed host: hooks.example.com, *.example.org.'
+  t.match(await admin.post(all, { url }), { status: 400, body: { errors: [{ detail }] } })
+})
+
 t.test('only owners and admins manage webhooks, and those of another tenant are unknown', async (t) => {
   const { id } = (await owner.post(all, { url })).body
   const { delivery_id: did } = (await owner.post(`${all}${id}/test/`)).body
