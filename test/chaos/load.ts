@@ -6,7 +6,7 @@ export interface Journal {
   roles: { tenantId: string; id: string; name: string }[]
   /** Addresses of registered people: each gets a mail. */
   registered: string[]
-  /** Answers by outcome: the status, or `no answer`. */
+  /** Answers by outcome: the status, of failures with their code, or `no answer`. */
   outcomes: Map<string, number>
   /** Sessions that ended because the answer to a refresh was lost for longer than its grace. */
   relogins: number
@@ -129,7 +129,7 @@ export class Client {
       const api = (first + tries) % apis.length
       const answer = await this.#sendTo(`${apis[api]!.url}${fullPath(path)}`, method, body)
       if (answer === 'refused') continue
-      this.#count(answer ? String(answer.status) : 'no answer')
+      this.#count(answer ? outcomeOf(answer) : 'no answer')
       if (answer && method === 'POST' && answer.status < 300)
         this.#journal.written.push({ api, at: performance.now() })
       return answer
@@ -162,6 +162,9 @@ export class Client {
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
   }
 }
+
+const outcomeOf = ({ status, body }: Answer) =>
+  status < 500 ? String(status) : `${status} ${body?.code ?? ''}`
 
 const fullPath = (path: string) => (path.startsWith('/access/') ? path : `/api/v1${path}`)
 
