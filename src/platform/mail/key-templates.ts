@@ -8,7 +8,7 @@ export const keyTemplates = {
   api_key_created: template({ keyName: name, tenantName: name, firstName: name }, (key) =>
     letter('An API key was created for your account', [
       hello(key.firstName),
-      `The API key “${key.keyName}” was created. Whoever has it can do in “${key.tenantName}” what its scopes and your roles permit.`,
+      `The API key “${key.keyName}” was created. It can do in “${key.tenantName}” what its scopes and your roles permit.`,
       'If it was not you, log in, delete the key and change your password.',
     ]),
   ),

@@ -24,7 +24,7 @@ export const texts = {
   andMore: ', and more follow',
   none: {
     actions: 'Nothing of this type is allowed',
-    subjects: 'Nobody may do this',
+    subjects: 'No member may do this',
     resources: 'There is nothing on which they may do it',
   },
   withoutId: 'These need no object. Give the id of one to see what may be done to it.',

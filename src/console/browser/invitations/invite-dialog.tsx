@@ -42,7 +42,8 @@ export function InviteDialog({
     const fault = wrong.length > 0 ? words.wrong(wrong) : emails.length === 0 ? words.none : null
     if (fault) throw new Problem(400, { detail: fault, errors: [{ field: 'email', detail: fault }] })
     const shared = {
-      roles: form.getAll('roles').map(String),
+      // Without the list of roles there was no choice, and the service gives the usual role.
+      ...(roles.length > 0 && { roles: form.getAll('roles').map(String) }),
       department_id: textOf(form, 'department') || null,
       message: textOf(form, 'message'),
     }
