@@ -15,6 +15,7 @@ import { missingMigrations, type RoleUrls } from '../../platform/db/migrate.ts'
 import { openPool } from '../../platform/db/pool.ts'
 import { assertKeysOpen } from '../../platform/db/reseal.ts'
 import { chooseTenants, findDrifts, repairOf } from '../check-counts.ts'
+import { compareMemberships, repairOf as repairOfMemberships } from '../check-memberships.ts'
 import { checkServices } from '../check-services.ts'
 import { defineCommand } from '../command.ts'
 import { check, type Finding, lineOf } from '../finding.ts'
@@ -26,7 +27,7 @@ const roles = ['api', 'system', 'worker'] as const
 export const doctor = defineCommand({
   name: 'doctor',
   about:
-    'Check settings, keys, database, isolation of tenants, counters of rows, migrations, queues, Redis, mail server, clock and policies',
+    'Check settings, keys, database, isolation of tenants, counters of rows, memberships, migrations, queues, Redis, mail server, clock and policies',
   options: {},
   example: '',
   failure: 'there is a fault: each line with a cross says what to do',
@@ -67,7 +68,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   // Without the tables the other checks fail for the same reason.
   if (!migrations.ok) return [reached.finding, ...server]
   const queues = [await checkKeys(config, urls), await checkQueues(config, urls)]
-  const tenants = [await checkManifests(urls), await checkCounts(urls)]
+  const tenants = [await checkManifests(urls), await checkCounts(urls), await checkMemberships(urls)]
   return [reached.finding, ...server, ...queues, ...tenants, ...(await checkIsolation(urls))]
 }
 
@@ -197,6 +198,20 @@ async function checkCounts(urls: RoleUrls): Promise<Finding> {
     advice = `Run as bailiwick_owner, also while the service runs: ${repairOf(drifts)}`
     throw new Error(
       `${drifts.length} counters of ${compared} tenants are wrong, the first of tenant ${first.tenant_id}: row_counts has ${first.counted} ${first.relation}, and there are ${first.real}`,
+    )
+  })
+  return finding.ok ? finding : { ...finding, advice }
+}
+
+async function checkMemberships(urls: RoleUrls): Promise<Finding> {
+  let advice = 'Correct what it says, and run doctor again'
+  const finding = await check('memberships', '', async () => {
+    const { compared, differences } = await asRole(urls.system, compareMemberships)
+    const [first] = differences
+    if (!first) return `person_memberships knows the members of ${compared} tenants`
+    advice = `Run as bailiwick_owner, also while the service runs: ${repairOfMemberships(differences)}`
+    throw new Error(
+      `person_memberships is wrong for ${differences.length} of ${compared} tenants, the first ${first.tenant_id}: it lacks ${first.missing} members, and names ${first.extra} people who are none`,
     )
   })
   return finding.ok ? finding : { ...finding, advice }

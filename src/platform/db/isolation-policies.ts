@@ -85,6 +85,8 @@ export const frozenPolicies = [
   'pending_sessions system_all: all to bailiwick_system using true check true',
   'pending_sessions worker_expires: all to bailiwick_worker using (expires_at <= now())',
   `pending_sessions worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
+  'person_memberships system_reads: select to bailiwick_system using true',
+  `person_memberships worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   `policies worker_purges: all to bailiwick_worker using ${ofPurgedTenant}`,
   'policy_stats system_all: all to bailiwick_system using true check true',
   'policy_stats worker_all: all to bailiwick_worker using true check true',
@@ -177,5 +179,5 @@ export const secretReaders: Record<string, string[]> = {
  */
 export const definerFunctions = [
   // Takes no argument: it gives the memberships of the person in app.user_id.
-  'public.own_memberships() {search_path=pg_catalog} e98ce9b0d5b2880d12c75a52370f6ce0',
+  'public.own_memberships() {search_path=pg_catalog} 0a4f22279f8fb88da0f0de7801eb531f',
 ]

@@ -1,6 +1,7 @@
 import { addToCount } from '../../platform/db/count-rows.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { addPersonMemberships } from './person-store.ts'
 import { giveRoles } from './store.ts'
 
 interface NewMembers {
@@ -28,6 +29,11 @@ export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: 
     tx.later(sql.unsafe`
       insert into memberships (tenant_id, id, user_id, email, first_name, last_name, attributes, joined_at, updated_at)
       ${values}`)
+  addPersonMemberships(
+    tx,
+    tenantId,
+    members.map(({ user }) => user.id),
+  )
   addToCount(tx, tenantId, 'memberships', members.length)
   giveRoles(tx, { tenantId, memberIds: members.map(({ id }) => id), roleIds })
 }

@@ -33,7 +33,7 @@ export async function removeMember(
 export async function endMembership(tx: Tx, doer: AuditActor, member: MemberRow, at: number): Promise<void> {
   const { tenantId } = doer
   const { id, user_id, email, roles } = member
-  await deleteMember(tx, tenantId, id)
+  await deleteMember(tx, { tenantId, id, userId: user_id })
   if (user_id !== null) await cancelInvitationTo(tx, doer, email, at)
   if (roles.includes('owner')) await assertOwnerRemains(tx, tenantId)
   const changes = changesBetween(auditedMember(member), null)

@@ -6,6 +6,7 @@ import { idRow } from '../../platform/db/row-schemas.ts'
 import { listsOfValues } from '../../platform/db/rows.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 import { dataTypes } from '../../policy-engine/compile/conditions.ts'
+import { addPersonMemberships, deletePersonMembership } from './person-store.ts'
 
 const ownedRow = z.object({ owned: z.boolean() })
 
@@ -62,6 +63,7 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> 
             ${managerId}, ${sql.jsonb(attributes as never)}, ${at}, ${at})
     on conflict (tenant_id, user_id) do nothing returning id`)
   if (!inserted) return false
+  addPersonMemberships(tx, tenantId, [user.id])
   addToCount(tx, tenantId, 'memberships')
   giveRoles(tx, { tenantId, memberIds: [id], roleIds })
   return true
@@ -150,7 +152,10 @@ export async function endSessionsOfMember(
 }
 
 /** Deletes a membership with its roles. Its person is the manager and the owner of nothing any more. */
-export async function deleteMember(tx: Tx, tenantId: string, memberId: string): Promise<void> {
+export async function deleteMember(
+  tx: Tx,
+  { tenantId, id: memberId, userId }: { tenantId: string; id: string; userId: string | null },
+): Promise<void> {
   // The lock waits for transactions that make the person a manager or an owner, so that the updates see their rows.
   tx.later(sql.unsafe`select from memberships where tenant_id = ${tenantId} and id = ${memberId} for update`)
   forgetMember(
@@ -164,6 +169,7 @@ export async function deleteMember(tx: Tx, tenantId: string, memberId: string): 
     'memberships',
     sql.fragment`delete from memberships where tenant_id = ${tenantId} and id = ${memberId}`,
   )
+  if (userId !== null) deletePersonMembership(tx, tenantId, userId)
 }
 
 /**
@@ -210,17 +216,12 @@ export type Membership = z.infer<typeof membershipRow>
  */
 export function listMembershipsOf(tx: Read, userId: string): Promise<readonly Membership[]> {
   return tx.any(sql.type(membershipRow)`
-    select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status,
-           m.id as membership_id, m.status as membership_status, m.sessions_ended_at, r.roles, r.is_owner, coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
-    from memberships m
+    select t.id as tenant_id, t.name as tenant_name, t.slug as tenant_slug, t.status as tenant_status, m.membership_id,
+           m.status as membership_status, m.sessions_ended_at, m.roles, m.is_owner,
+           coalesce((t.settings ->> 'require_mfa')::boolean, false) as requires_mfa
+    from memberships_of(${userId}) m
     join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    cross join lateral (
-      select coalesce(array_agg(r.name order by r.created_at, r.id), '{}') as roles,
-             coalesce(bool_or(r.is_system and r.name = 'owner'), false) as is_owner
-      from membership_roles mr join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id
-      where mr.tenant_id = m.tenant_id and mr.membership_id = m.id) r
-    where m.user_id = ${userId}
-    order by m.last_entered_at desc nulls last, m.joined_at, m.id`)
+    order by m.last_entered_at desc nulls last, m.joined_at, m.membership_id`)
 }
 
 const ownMembershipRow = membershipRow.pick({

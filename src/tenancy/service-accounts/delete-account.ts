@@ -19,7 +19,7 @@ export async function deleteAccount(
 ): Promise<void> {
   assertAmong(versions, account.version)
   const { id } = account
-  await deleteMember(tx, caller.tenantId, id)
+  await deleteMember(tx, { tenantId: caller.tenantId, id, userId: null })
   await recordChange(tx, caller, clock(), {
     event: 'tenant.service_account_deleted',
     data: { service_account_id: id },

@@ -146,25 +146,27 @@ export interface TenantsWanted {
   only: string | null
 }
 
-const membershipsOf = ({ userId, only }: TenantsWanted) =>
+/** The active memberships in tenants `t`, as `m` with the columns member_count and roles. */
+const activeIn = ({ userId, only }: TenantsWanted) =>
   only === null
-    ? sql.fragment`m.user_id = ${userId} and m.status = 'active'`
-    : sql.fragment`m.tenant_id = ${only} and ${isOfSubject(userId)} and m.status = 'active'`
+    ? sql.fragment`
+        memberships_of(${userId}) m
+        join tenants t on t.id = m.tenant_id and t.deleted_at is null where m.status = 'active'`
+    : sql.fragment`
+        (select m.*, ${countIn(sql.fragment`${only}`)} as member_count, ${rolesIn(sql.fragment`${only}`)} as roles
+         from memberships m where m.tenant_id = ${only} and ${isOfSubject(userId)}) m
+        join tenants t on t.id = m.tenant_id and t.deleted_at is null where m.status = 'active'`
 
 /** Tenants with an active membership. As the system role. */
 export function listTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<readonly TenantRow[]> {
-  const tenant = of.only === null ? sql.fragment`m.tenant_id` : sql.fragment`${of.only}`
   return tx.any(sql.type(tenantRow)`
-    select ${columns}, ${countIn(tenant)} as member_count, ${rolesIn(tenant)} as my_roles
-    from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where ${membershipsOf(of)} ${page.tail}`)
+    select ${columns}, m.member_count, m.roles as my_roles from ${activeIn(of)} ${page.tail}`)
 }
 
 /** Counts the tenants that {@link listTenantsOf} lists on all pages. */
 export function countTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<number> {
   return tx.oneFirst(sql.type(countRow)`
-    select count(*) from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where ${membershipsOf(of)} ${page.conditions}`)
+    select count(*) from ${activeIn(of)} ${page.conditions}`)
 }
 
 /** Up to `limit` tenants deleted before `before` (ms since 1970), the earliest first. As the worker role. */
@@ -196,8 +198,8 @@ export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
 /** The tenant that a person joined first and that is not deleted, or null. As the system role. */
 export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
   return tx.maybeOneFirst(sql.type(tenantIdRow)`
-    select m.tenant_id from memberships m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    where m.user_id = ${userId} order by m.joined_at, m.id limit 1`)
+    select m.tenant_id from memberships_of(${userId}) m join tenants t on t.id = m.tenant_id and t.deleted_at is null
+    order by m.joined_at, m.membership_id limit 1`)
 }
 
 const tenantSummary = z.object({

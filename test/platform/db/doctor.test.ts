@@ -127,6 +127,32 @@ t.test('a counter that differs from the rows is a finding, and its statement rep
     delete from departments; delete from row_counts; delete from tenants where id = '${tenant}'`)
 })
 
+t.test('a membership that person_memberships lacks, or has too much, is a finding', async (t) => {
+  const [tenant, member, gone] = [randomUUID(), randomUUID(), randomUUID()]
+  await superuser.query(`
+    insert into tenants (id, name, slug, created_at, updated_at) values ('${tenant}', 'x', '${tenant}', now(), now());
+    insert into users (id, email, password_hash, date_joined, updated_at)
+    values ('${member}', 'member@example.com', '', now(), now()), ('${gone}', 'gone@example.com', '', now(), now());
+    insert into memberships (tenant_id, id, user_id, email, joined_at, updated_at)
+    values ('${tenant}', gen_random_uuid(), '${member}', 'member@example.com', now(), now());
+    insert into row_counts (tenant_id, relation, rows) values ('${tenant}', 'memberships', 1);
+    insert into person_memberships (tenant_id, user_id) values ('${tenant}', '${gone}')`)
+  const { ok, findings, text } = await ask(configWith(urls.api))
+  t.notOk(ok)
+  t.match(
+    text,
+    `✗ person_memberships is wrong for 1 of 1 tenants, the first ${tenant}: it lacks 1 members, and names 1 people who are none`,
+  )
+  const { advice = '' } = findings.find(({ check }) => check === 'memberships')!
+  await superuser.query(
+    `set role bailiwick_owner; ${advice.slice(advice.indexOf('insert into'))}; reset role`,
+  )
+  t.match((await ask(configWith(urls.api))).text, '✓ person_memberships knows the members of 1 tenants')
+  await superuser.query(`
+    delete from memberships; delete from row_counts; delete from users where id in ('${member}', '${gone}');
+    delete from person_memberships; delete from tenants where id = '${tenant}'`)
+})
+
 t.test('keys that open nothing in the database are a finding', async (t) => {
   const settings = {
     NODE_ENV: 'test',
