@@ -1,3 +1,4 @@
+import { isNodeAway } from '../src/platform/db/database-errors.ts'
 import { asWorker, isDatabaseUnavailable, type Tx } from '../src/platform/db/transaction.ts'
 import { describeError } from '../src/platform/describe-error.ts'
 import type { QueueBackend } from '../src/platform/jobs/queue-backend.ts'
@@ -5,6 +6,7 @@ import type { QueuedMessage } from '../src/platform/jobs/queued-message.ts'
 import { carriedTogether } from '../src/platform/jobs/queues.ts'
 import { deadLetter } from '../src/platform/outbox/acknowledge.ts'
 import {
+  claimOnLivingNodes,
   claimOverdue,
   claimWaiting,
   type EnqueuedMessage,
@@ -25,6 +27,9 @@ import { outageLog } from './outage-log.ts'
 
 const batch = 100
 const poll = 1_000
+
+/** ms until a relay asks a node again that was away. */
+const nodeRetryMs = 10_000
 
 // During an upgrade, relays of the newer release take the messages for its queues; a day is enough for that.
 const unknownAfter = 86_400_000
@@ -68,12 +73,24 @@ export async function startRelay(
   }
   const round = async () => {
     const more = await check()
-    const full = (await relayWaiting(deps, backend)) === batch
+    const full = (await relayWaiting(deps, backend, claimWaiting)) === batch
     outage.recovered()
     return full || more
   }
+  let awayUntil = 0
+  /** While a node of a cluster is away, the tenants of the other nodes are served. Nothing else is checked meanwhile. */
+  const roundWithoutAway = async () => {
+    if (performance.now() < awayUntil)
+      return (await relayWaiting(deps, backend, claimOnLivingNodes)) === batch
+    return round().catch((error: Error) => {
+      if (!isNodeAway(error)) throw error
+      report(error)
+      awayUntil = performance.now() + nodeRetryMs
+      return true
+    })
+  }
   const loop = async () => {
-    while (!stopped) if (!(await round().catch(report))) await listener.written(pollEvery)
+    while (!stopped) if (!(await roundWithoutAway().catch(report))) await listener.written(pollEvery)
   }
   const running = loop()
   return {
@@ -86,9 +103,9 @@ export async function startRelay(
 }
 
 /** Moves one batch of waiting messages; returns how many. */
-function relayWaiting(deps: WorkerDeps, backend: QueueBackend): Promise<number> {
+function relayWaiting(deps: WorkerDeps, backend: QueueBackend, claim: typeof claimWaiting): Promise<number> {
   return asWorker(deps.db, async (tx) => {
-    const messages = await claimWaiting(tx, batch)
+    const messages = await claim(tx, batch)
     await numberEvents(tx, newestEvents(messages))
     const now = deps.clock()
     for (const [queue, part] of Map.groupBy(messages, (message) => message.queue)) {

@@ -1,42 +1,15 @@
 // own process: it has a cluster of its own, of which it stops a node
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import pg from 'pg'
 import t from 'tap'
-import { chooseAccount } from '../../src/development/postgres-binaries.ts'
-import { findCitus, startCitusCluster } from '../../src/test-runner/citus-cluster.ts'
 import type { Client } from '../helpers/service.ts'
+import { query, serveCluster, skip, untilServed } from './served-cluster.ts'
 
-const programs = await findCitus()
-const skip = programs ? false : 'Citus is not installed'
+const actors = ['outbox-relay', 'event-fanout', 'email']
 
 t.test('a node that dies takes only its tenants along, and loses nothing', { skip }, async (t) => {
-  const cluster = await startCitusCluster(programs!, 3)
-  t.teardown(() => cluster.remove())
-  const [coordinator, ...nodes] = cluster.superuserUrls as [string, string, string]
-  for (const url of cluster.superuserUrls)
-    await query(url, [
-      'alter system set synchronous_commit = on',
-      "alter system set citus.recover_2pc_interval = '1s'",
-      'select pg_reload_conf()',
-    ])
-  Object.assign(process.env, { TEST_DATABASE_URL: coordinator, TEST_CITUS_WORKERS: nodes.join() })
-  const { startService } = await import('../helpers/service.ts')
-  const { useProductionTimeouts } = await import('../helpers/database.ts')
-  const service = await startService(t, { workers: false })
-  useProductionTimeouts(t)
-
+  const { service, nodes, nodeOf, control } = await serveCluster(t, { actors })
   // Citus prefers the node with the lowest port for what one node does for all.
   const victim = nodes.toSorted((a, b) => Number(new URL(a).port) - Number(new URL(b).port))[0]!
-  const nodeOf = async (tenantId: string): Promise<string> => {
-    const [{ port }] = (await query(service.databases.superuser, [
-      `select nodeport::text as port from citus_shards
-       where shardid = get_shard_id_for_distribution_column('roles', '${tenantId}')`,
-    ])) as [{ port: string }]
-    return port
-  }
   const there: Client[] = []
   const elsewhere: Client[] = []
   for (let tries = 0; tries < 20 && (there.length < 2 || elsewhere.length < 2); tries++) {
@@ -48,6 +21,13 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
   const roles = (owner: Client) => `/api/v1/tenants/${owner.tenantId}/roles/`
   const owners = [...there, ...elsewhere]
   const acknowledged: { owner: Client; name: string }[] = []
+  const untilHandled = async (tenantId: string): Promise<number> => {
+    for (let tries = 0; ; tries++, await sleep(250)) {
+      const waiting = `select count(*)::int as count from outbox where tenant_id = '${tenantId}'`
+      const [row] = await query(service.databases.superuser, waiting)
+      if (row!.count === 0 || tries === 120) return row!.count as number
+    }
+  }
   let dead = false
   const write = async (owner: Client) => {
     for (let number = 0; !dead && number < 500; number++) {
@@ -59,21 +39,7 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
   }
   const writing = Promise.all(owners.map(write))
   for (let tries = 0; acknowledged.length < 20 && tries < 300; tries++) await sleep(100)
-
-  const [{ data_directory: data }] = (await query(victim, ['show data_directory'])) as [
-    { data_directory: string },
-  ]
-  const account = await chooseAccount()
-  const control = (...words: string[]) =>
-    promisify(execFile)(
-      join(programs!, 'pg_ctl'),
-      ['-D', data, '-w', '-l', join(data, '..', 'log'), ...words],
-      {
-        ...account,
-        cwd: '/',
-      },
-    )
-  await control('stop', '-m', 'immediate')
+  await control(victim, 'stop', '-m', 'immediate')
   dead = true
   await writing
   t.ok(acknowledged.length >= 20, `${acknowledged.length} writes were acknowledged`)
@@ -121,10 +87,35 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
     t.equal(status, 503, 'a person with a tenant on the dead node waits for it')
   })
 
+  await t.test('meanwhile the others change what is theirs, and their events are handled', async (t) => {
+    for (const owner of elsewhere) {
+      const { status } = await owner.post(`/api/v1/tenants/${owner.tenantId}/departments/`, {
+        name: 'Meanwhile',
+      })
+      t.equal(status, 201)
+      t.equal(await untilHandled(owner.tenantId), 0, 'no message waits in the outbox')
+      const { body } = await owner.get('/api/v1/events/?newest=true')
+      t.match(body.results.at(-1), { type: 'tenant.department_created' }, 'the event is in the feed')
+    }
+  })
+
+  await t.test('what concerns all nodes waits: 503', async (t) => {
+    const [owner] = elsewhere as [Client]
+    const tenant = `/api/v1/tenants/${owner.tenantId}/`
+    const guest = { email: 'guest@example.com', role: 'member' }
+    t.equal(
+      (await owner.patch('/api/v1/users/me/', { first_name: 'Later' })).status,
+      503,
+      'changes of people',
+    )
+    t.equal((await owner.patch(tenant, { name: 'Later' })).status, 503, 'changes of tenants')
+    t.equal((await owner.post(`${tenant}invitations/`, guest)).status, 503, 'limits over all tenants')
+  })
+
   await t.test('after its return, what was acknowledged is there, and all are served', async (t) => {
-    await control('start')
+    await control(victim, 'start')
     for (const owner of owners) {
-      const names = await untilServed(() => allNames(owner, roles(owner)))
+      const names = await allNames(owner, roles(owner))
       const own = acknowledged.filter((one) => one.owner === owner)
       t.same(
         own.filter(({ name }) => !names.includes(name)),
@@ -140,32 +131,10 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
 async function allNames(owner: Client, path: string): Promise<string[]> {
   const names: string[] = []
   for (let next: string | null = `${path}?limit=100`; next; ) {
-    const { status, body } = await owner.get(next)
+    const { status, body } = await untilServed(() => owner.get(next!))
     if (status !== 200) throw new Error(`${status}`)
     names.push(...body.results.map((role: { name: string }) => role.name))
     next = body.next && new URL(body.next).pathname + new URL(body.next).search
   }
   return names
-}
-
-/** The first answer that is no 503, of at most 20. */
-async function untilServed<T>(ask: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    const answer = await ask().catch((error: Error) => ({ status: Number(error.message) }) as T)
-    const { status } = answer as { status?: number }
-    if (status !== 503 || tries === 20) return answer
-    await sleep(250)
-  }
-}
-
-async function query(url: string, statements: readonly string[]): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    let rows: unknown[] = []
-    for (const statement of statements) rows = (await client.query(statement)).rows
-    return rows
-  } finally {
-    await client.end()
-  }
 }

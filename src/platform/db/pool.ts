@@ -89,7 +89,7 @@ export function openPool(url: string, options: PoolOptions): Pool {
   const { size, prepared, distributed = false, applicationName } = options
   const { waited = () => undefined, retried = () => undefined } = options
   const pool = new pg.Pool({
-    connectionString: addressOf(url, applicationName, distributed ? ofCluster : []),
+    connectionString: addressOf(url, applicationName, distributed ? ofCluster() : []),
     max: size,
     connectionTimeoutMillis: timeouts.connect,
     idleTimeoutMillis: timeouts.idle,
@@ -232,7 +232,11 @@ function lostConnection(error: unknown): Error {
  * transaction to tables that refer to those on every node. It also locks the whole of such a table for each change, unless changes may
  * come to the nodes in any order: ours may, because each locks its row on all of them until it commits.
  */
-const ofCluster = ['citus.multi_shard_modify_mode=sequential', 'citus.all_modifications_commutative=on']
+const ofCluster = () => [
+  'citus.multi_shard_modify_mode=sequential',
+  'citus.all_modifications_commutative=on',
+  `citus.node_connection_timeout=${timeouts.connect}`,
+]
 
 /** A database's address, with the settings of all our connections. */
 export function addressOf(url: string, applicationName: string, more: readonly string[] = []): string {

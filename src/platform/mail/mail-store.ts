@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
 import { skippingLocked } from '../db/claim-rows.ts'
 import { deleteOld } from '../db/delete-old.ts'
+import { onNodesOf } from '../db/nodes.ts'
 import { countRow } from '../db/row-schemas.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey } from '../jobs/queued-message.ts'
@@ -79,7 +80,8 @@ export async function eraseFailed(tx: Tx, mails: readonly { tenantId: string; id
   tx.later(sql.unsafe`
     update mails m set content_sealed = null
     from ${sql.unnest(rows, ['uuid', 'uuid'])} as g (tenant_id, id)
-    where m.tenant_id = g.tenant_id and m.id = g.id and m.status = 'failed'`)
+    where m.tenant_id = g.tenant_id and m.id = g.id and m.status = 'failed'
+      ${onNodesOf(tx, sql.fragment`m.tenant_id`, mails)}`)
 }
 
 /** Deletes up to `limit` mails from before `before` (ms since 1970), sent or not; gives how many. */

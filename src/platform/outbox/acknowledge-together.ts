@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isNodeAway } from '../db/database-errors.ts'
+import { onNodesOf } from '../db/nodes.ts'
 import { asWorker, type Databases, isDatabaseUnavailable, sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey } from '../jobs/queued-message.ts'
 import { outsideSpans } from '../tracing/span.ts'
@@ -31,7 +32,8 @@ export function acknowledgeTogether(
           group.map(({ tenantId, id }) => [tenantId, id]),
           ['uuid', 'uuid'],
         )} as g (tenant_id, id)
-        where o.tenant_id = g.tenant_id and o.id = g.id returning o.id`)
+        where o.tenant_id = g.tenant_id and o.id = g.id ${onNodesOf(tx, sql.fragment`o.tenant_id`, group)}
+        returning o.id`)
       const gone = new Set(rows.map((row) => row.id))
       const acknowledged = group.filter(({ id }) => gone.has(id))
       if (acknowledged.length > 0) await effect(tx, acknowledged)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { mayClaim, skippingLocked } from '../db/claim-rows.ts'
+import { listOnLivingNodes } from '../db/nodes.ts'
 import { sql, type Tx } from '../db/transaction.ts'
 import type { MessageKey, QueuedMessage } from '../jobs/queued-message.ts'
 import { queues } from '../jobs/queues.ts'
@@ -33,6 +34,22 @@ export async function claimWaiting(tx: Tx, limit: number): Promise<OutboxMessage
     select tenant_id, id, queue, payload from outbox
     where enqueued_at is null and queue = any(${known}) order by id limit ${limit} ${skippingLocked(tx)}`)
   return rows.map(messageOf)
+}
+
+/** The same while a node of a cluster is away: the messages of tenants on the other nodes. */
+export async function claimOnLivingNodes(tx: Tx, limit: number): Promise<OutboxMessage[]> {
+  if (!(await mayClaim(tx, claiming))) return []
+  const rows = await listOnLivingNodes(
+    tx,
+    'outbox',
+    `select tenant_id, id, queue, payload from %s
+     where enqueued_at is null and queue = any('{${Object.keys(queues)}}') order by id limit ${limit}`,
+  )
+  const oldest = z
+    .array(outboxRow)
+    .parse(rows)
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  return oldest.slice(0, limit).map(messageOf)
 }
 
 /** Up to `limit` messages written before `before` (ms since 1970) for queues that this release does not know. */

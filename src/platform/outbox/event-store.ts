@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { everyTenant } from '../db/delete-old.ts'
+import { onNodesOf } from '../db/nodes.ts'
 import { countRow } from '../db/row-schemas.ts'
 import { listsOfValues } from '../db/rows.ts'
 import { sql, type Tx } from '../db/transaction.ts'
@@ -23,6 +24,8 @@ export interface Newest {
 export async function numberEvents(tx: Tx, newest: Newest[]): Promise<void> {
   if (newest.length === 0) return
   const rows = newest.map(({ tenantId, eventId }) => [tenantId, eventId])
+  const ofEvents = onNodesOf(tx, sql.fragment`e.tenant_id`, newest)
+  const ofCounters = onNodesOf(tx, sql.fragment`s.tenant_id`, newest)
   for (const values of listsOfValues(newest.map(({ tenantId }) => [tenantId, 0]).sort()))
     tx.later(sql.unsafe`
       insert into event_sequences as s (tenant_id, last) ${values}
@@ -32,16 +35,16 @@ export async function numberEvents(tx: Tx, newest: Newest[]): Promise<void> {
       select e.tenant_id, e.id, row_number() over (partition by e.tenant_id order by e.id) as place
       from ${sql.unnest(rows, ['uuid', 'uuid'])} as n (tenant_id, event_id)
       join events e on e.tenant_id = n.tenant_id and e.id <= n.event_id
-      where e.sequence is null
+      where e.sequence is null ${ofEvents}
     ), numbered as (
       update events e set sequence = s.last + f.place
       from fresh f join event_sequences s on s.tenant_id = f.tenant_id
-      where e.tenant_id = f.tenant_id and e.id = f.id
+      where e.tenant_id = f.tenant_id and e.id = f.id ${ofEvents} ${ofCounters}
       returning e.tenant_id
     )
     update event_sequences s set last = s.last + n.count
     from (select tenant_id, count(*) as count from numbered group by tenant_id) n
-    where s.tenant_id = n.tenant_id`)
+    where s.tenant_id = n.tenant_id ${ofCounters}`)
 }
 
 const event = z.object({
@@ -60,7 +63,7 @@ export function listEventsOf(tx: Tx, messages: MessageKey[]): Promise<readonly z
       messages.map(({ tenantId, id }) => [tenantId, id]),
       ['uuid', 'uuid'],
     )} as m (tenant_id, id)
-    join events e on e.tenant_id = m.tenant_id and e.id = m.id`)
+    join events e on e.tenant_id = m.tenant_id and e.id = m.id ${onNodesOf(tx, sql.fragment`e.tenant_id`, messages)}`)
 }
 
 /**
