@@ -9,6 +9,7 @@ import type { Load, Loaded } from './stage.ts'
 
 const load = (await json(process.stdin)) as Load
 const accounts = [...load.accounts]
+const run = Date.now()
 const times: number[] = []
 const refusedTimes: number[] = []
 let withoutRetryAfter = 0
@@ -18,12 +19,14 @@ const hasRetryAfter = (headers: Record<string, string>) =>
 /** The requests of a connection, which is one person. With `follows`, the next request sends the token of the answer. */
 function requestsOf({ headers, body, path = load.path }: Load['accounts'][number]) {
   let next = body
+  let sent = 0
   return [
     {
       method: load.method,
       path,
       headers,
-      setupRequest: <R>(request: R) => (next ? { ...request, body: next } : request),
+      setupRequest: <R>(request: R) =>
+        next ? { ...request, body: load.numbered ? next.replace('#', `${run} ${sent++}`) : next } : request,
       onResponse(status: number, answer: string, _context: unknown, headers: Record<string, string>) {
         if ((status === 429 || status === 503) && !hasRetryAfter(headers)) withoutRetryAfter++
         if (load.follows && status === 200) next = JSON.stringify({ refresh: JSON.parse(answer).refresh })

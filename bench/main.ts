@@ -5,6 +5,7 @@ import { parseArgs, promisify } from 'node:util'
 import { reportAndExit } from '../src/stop-signal.ts'
 import { measureCurves } from './curves.ts'
 import { measureDecisions } from './decisions.ts'
+import { measureDistributed } from './distributed.ts'
 import { applicationPolicies, opaQuestion } from './evaluation.ts'
 import { measureMemory } from './memory.ts'
 import { startOpa } from './opa-server.ts'
@@ -19,7 +20,17 @@ import { type Suite, suites } from './suites.ts'
 // this machine. `--quick` leaves out what takes long, and ends within five minutes. `--only` names parts or suites.
 // `--write` puts the figures into RESULTS.md; `--profile` leaves a .cpuprofile of the API in the working directory.
 
-const parts = ['decisions', 'requests', 'single', 'start', 'flood', 'events', 'curves', 'memory'] as const
+const parts = [
+  'decisions',
+  'requests',
+  'single',
+  'start',
+  'flood',
+  'events',
+  'distributed',
+  'curves',
+  'memory',
+] as const
 type Part = (typeof parts)[number]
 const quickParts: readonly Part[] = ['decisions', 'requests', 'single', 'start']
 
@@ -155,6 +166,17 @@ const measure: Record<Part, (chosen: Suite[]) => Promise<Measured>> = {
     const about =
       'Events per second: a backlog of 12,000 that a worker fans out to the feed; from the transaction that writes them to the receiver of webhooks, of which each gets its events one after the other; ms from commit to receiver for one alone.'
     return section('Events', `${about}\n\n${table(runs)}`, runs)
+  },
+  async distributed() {
+    const options = { rounds: Math.min(rounds, 3), seconds: Math.min(seconds, 2), tenants: [0, 10_000] }
+    const found = await measureDistributed(options, (line) => console.error(line))
+    if (!found) return section('A distributed Postgres', 'skipped: Citus is not installed', null)
+    const rows = found.flatMap(({ servers, tenants, costs }) =>
+      costs.map((cost) => ({ servers, tenants, ...cost })),
+    )
+    const about =
+      'CPU in ms for each request, of the API, the coordinator and the nodes. `one shard`: the share of the statements on tables of tenants and people.'
+    return section('A distributed Postgres', `${about}\n\n${table(rows)}`, found)
   },
   async curves() {
     const large = values.quick ? [] : [1_000_000]

@@ -19,6 +19,8 @@ export interface Load {
   seconds: number
   accounts: { headers: Record<string, string>; body: string; path?: string }[]
   follows?: boolean
+  /** Replaces # in the body by a number that no other request of the connection has. */
+  numbered?: boolean
   /** Requests per second over all connections. Without it each connection sends the next request after each answer. */
   rate?: number
   /** When the load begins, in ms since 1970: the generator itself needs half a second of CPU to start. */
@@ -186,7 +188,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-const makeAccounts = (url: string, count: number): Promise<Account[]> =>
+export const makeAccounts = (url: string, count: number): Promise<Account[]> =>
   Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const person = { email: `client${index}@example.com`, password: 'a quiet harbour' }
