@@ -16,13 +16,13 @@ async function main() {
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
   // Postgres and the policies take a third of a start each, so both are asked for at once.
   const [note, engine] = await Promise.all([
-    assertDatabaseIsSound(roleUrls(config, roles)),
+    assertDatabaseIsSound(roleUrls(config, roles), config),
     openEngine(config),
   ])
   if (note) log.warn(note)
   const { DATABASE_READ_URL } = config
   await assertAnswers({ DATABASE_READ_URL })
-  if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL })
+  if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL }, config)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
   const serving = await serveApi(config, log, { engine, beforeListening: releaseStartMemory })
   log.info({ url: serving.url }, `Listening on ${serving.url}`)

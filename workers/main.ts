@@ -24,7 +24,7 @@ async function main(names: string[]): Promise<void> {
   await assertAnswers({ DATABASE_WORKER_URL: config.DATABASE_WORKER_URL })
   const tracing = await beginTracing(config, { name: 'bailiwick-worker', version }, log)
   const deps = await openWorkerDeps(config, log)
-  const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']))
+  const passedOver = await assertDatabaseIsSound(roleUrls(config, ['worker']), config)
   if (passedOver) log.warn(passedOver)
   let atWork = () => false
   let listQueues: Running['listQueues'] = async () => {

@@ -45,7 +45,7 @@ export function withPools<R extends Role, T>(
 ): Promise<T> {
   return withDatabase(config, roles, async (complete) => {
     const urls = roleUrls(complete, roles)
-    await assertDatabaseIsSound(urls)
+    await assertDatabaseIsSound(urls, complete)
     const options = { size: 3, ...sendingOf(complete), applicationName: 'bailiwick-cli' }
     const pools = await Promise.all(
       roles.map(async (role) => [role, await openPool(urls[role], options)] as const),

@@ -36,7 +36,7 @@ async function main() {
     const development = await openDevelopment(given)
     cleanups.push(() => development.stop())
     const { config } = development
-    const newerSchema = await assertDatabaseIsSound(roleUrls(config))
+    const newerSchema = await assertDatabaseIsSound(roleUrls(config), config)
     const log = createLogger(values.json ? 'silent' : config.LOG_LEVEL, false, config.tracing)
     if (newerSchema) log.warn(newerSchema)
     const tracing = await beginTracing(config, { name: 'bailiwick', version }, log)

@@ -49,6 +49,13 @@ t.test('a command on an outdated database says what to run', async (t) => {
   await client.end()
 })
 
+t.test('a command for a distributed database refuses another one', async (t) => {
+  t.match(await callCli(['tenants:list'], { env: { ...env, DATABASE_DISTRIBUTED: 'true' } }), {
+    code: 1,
+    said: /^DATABASE_DISTRIBUTED is true, and the database is not distributed\. Run npm run cli -- distribute/,
+  })
+})
+
 t.test('distribute refuses a Postgres without Citus', async (t) => {
   for (const args of [['distribute'], ['distribute', '--check']])
     t.match(await callCli(args, { env }), {

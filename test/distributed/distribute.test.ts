@@ -111,6 +111,7 @@ t.test('a migrated database becomes a distributed one, as a whole or not at all'
     /^✓ The tables of tenants are spread over 2 nodes, and all of them answer$/m,
   )
   t.match((await callCli(['doctor'], { env })).out, /^✗ DATABASE_DISTRIBUTED is false/m)
+  t.match(await callCli(['tenants:list'], { env }), { code: 1, said: /Set DATABASE_DISTRIBUTED=true/ })
 
   const seen = await withClient(env.DATABASE_API_URL, async (client) => {
     await client.query('begin')

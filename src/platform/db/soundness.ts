@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { sqlState } from './database-errors.ts'
+import { isDistributed } from './distribution.ts'
 import { inspectIsolation, newerSchemaNote } from './isolation.ts'
 import { missingMigrations, type RoleUrls, rolesOf } from './migrate.ts'
 
@@ -41,10 +42,13 @@ const codeOf = (error: unknown) => String((error as { code?: unknown }).code ?? 
 
 /**
  * Throws unless every migration is applied and the catalogue proves that tenants are isolated; the service does not
- * start without this proof. `urls` are the addresses that the process has, at least one. Gives a line for the log when
- * a newer release migrated the database and its tables were not checked.
+ * start without this proof, nor with a wrong DATABASE_DISTRIBUTED. `urls` are the addresses that the process has, at least one.
+ * Gives a line for the log when a newer release migrated the database and its tables were not checked.
  */
-export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<string | undefined> {
+export async function assertDatabaseIsSound(
+  urls: Partial<RoleUrls>,
+  { DATABASE_DISTRIBUTED }: { DATABASE_DISTRIBUTED: boolean },
+): Promise<string | undefined> {
   const given = rolesOf(urls)
   await assertAnswers(
     Object.fromEntries(given.map(([role, url]) => [`DATABASE_${role.toUpperCase()}_URL`, url])),
@@ -52,6 +56,7 @@ export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<st
   const missing = await missingMigrations(given[0]![1])
   if (missing.length > 0)
     throw new UnsoundDatabase(`The database lacks ${missing.join(', ')}. Run: npm run cli -- migrate`)
+  await assertDistribution(given[0]![1], DATABASE_DISTRIBUTED)
   const inspections = await inspectIsolation(urls)
   const faults = inspections.flatMap((inspection) => inspection.faults)
   if (faults.length > 0)
@@ -62,4 +67,23 @@ export async function assertDatabaseIsSound(urls: Partial<RoleUrls>): Promise<st
       ].join('\n'),
     )
   return newerSchemaNote(inspections)
+}
+
+/** Statements for one Postgres see no rows of tenants on a distributed one, and its statements ask for settings that only Citus has. */
+async function assertDistribution(url: string, expected: boolean): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-isolation' })
+  await client.connect()
+  try {
+    const actual = await isDistributed(client)
+    if (actual && !expected)
+      throw new UnsoundDatabase(
+        'The database is distributed. Set DATABASE_DISTRIBUTED=true for all processes',
+      )
+    if (!actual && expected)
+      throw new UnsoundDatabase(
+        'DATABASE_DISTRIBUTED is true, and the database is not distributed. Run npm run cli -- distribute, or remove the setting',
+      )
+  } finally {
+    await client.end()
+  }
 }
