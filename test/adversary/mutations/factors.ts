@@ -198,10 +198,9 @@ export const factorsMutations: readonly Mutation[] = [
     what: 'wrong codes are not limited in a window',
     attacks: ['guessing'],
     file: 'src/identity/otp/code-store.ts',
-    find: `< \${guessing.inWindow}
-`,
-    replace: `< 1000000
-`,
+    find: `
+      and coalesce(a.recent[cardinality(a.recent) + 1 - \${guessing.inWindow}] <= \${since}, true)`,
+    replace: '',
   },
   {
     what: 'wrong codes are not limited in a row',
