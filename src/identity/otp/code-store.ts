@@ -124,10 +124,11 @@ const attempts = z.object({ recent: z.array(z.number()), in_a_row: z.number(), l
 export async function countAttempt(tx: Tx, { userId, at }: Owner): Promise<boolean> {
   const now = moment(at)
   const since = moment(at - guessing.window)
+  // coalesce: at "set <column> = <slice>" Citus 13.2 ends all of Postgres (a signal 11).
   const admitted = await tx.maybeOne(sql.type(attempts)`
     insert into otp_attempts as a (user_id, recent, in_a_row, last_at) values (${userId}, array[${now}], 1, ${now})
     on conflict (user_id) do update set
-      recent = (a.recent || ${now})[greatest(cardinality(a.recent) + 2 - ${guessing.inWindow}, 1):],
+      recent = coalesce((a.recent || ${now})[greatest(cardinality(a.recent) + 2 - ${guessing.inWindow}, 1):], '{}'),
       in_a_row = case when a.in_a_row >= ${guessing.inRow} then 1 else a.in_a_row + 1 end,
       last_at = ${now}
     where (a.in_a_row < ${guessing.inRow} or a.last_at <= ${moment(at - guessing.lock)})

@@ -365,8 +365,8 @@ t.test('of the last two owners one always remains, also when both go at once', a
   )
   const owners = await look(
     service,
-    `select m.id from memberships m join membership_roles mr on mr.membership_id = m.id
-     join roles r on r.id = mr.role_id and r.name = 'owner' where m.tenant_id = $1 and m.status = 'active'`,
+    `select m.id from memberships m join membership_roles mr on mr.tenant_id = m.tenant_id and mr.membership_id = m.id
+     join roles r on r.tenant_id = mr.tenant_id and r.id = mr.role_id and r.name = 'owner' where m.tenant_id = $1 and m.status = 'active'`,
     [id],
   )
   t.equal(owners.length, 1)
