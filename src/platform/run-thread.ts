@@ -19,9 +19,17 @@ export type AskThread = <T>(data: unknown, maxMs: number, late: () => Error) => 
  */
 export function reusedThread(module: URL, data: unknown, idleMs: number): AskThread {
   let resting: { thread: Worker; timer: NodeJS.Timeout } | undefined
+  const end = (thread: Worker): void => {
+    if (resting?.thread === thread) resting = undefined
+    void thread.terminate()
+  }
+  const start = (): Worker => {
+    const thread = startThread(module, data)
+    return thread.once('exit', () => end(thread))
+  }
   const take = (): Worker => {
     const thread = resting?.thread
-    if (!thread) return startThread(module, data)
+    if (!thread) return start()
     clearTimeout(resting?.timer)
     resting = undefined
     thread.ref()
@@ -29,12 +37,7 @@ export function reusedThread(module: URL, data: unknown, idleMs: number): AskThr
   }
   const rest = (thread: Worker): void => {
     thread.unref()
-    const end = () => {
-      if (resting?.thread === thread) resting = undefined
-      void thread.terminate()
-    }
-    resting = { thread, timer: setTimeout(end, idleMs).unref() }
-    thread.once('exit', end)
+    resting = { thread, timer: setTimeout(() => end(thread), idleMs).unref() }
   }
   return async <T>(message: unknown, maxMs: number, late: () => Error): Promise<T> => {
     const thread = take()
