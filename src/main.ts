@@ -1,5 +1,4 @@
 import { readConfig, roleUrls } from './config.ts'
-import { openEngine } from './open-engine.ts'
 import { assertAnswers, assertDatabaseIsSound } from './platform/db/soundness.ts'
 import { createLogger } from './platform/log.ts'
 import { releaseStartMemory } from './platform/release-start-memory.ts'
@@ -14,17 +13,13 @@ const roles = ['api', 'system'] as const
 async function main() {
   const config = readConfig(undefined, roles)
   const log = createLogger(config.LOG_LEVEL, config.production, config.tracing)
-  // Postgres and the policies take a third of a start each, so both are asked for at once.
-  const [note, engine] = await Promise.all([
-    assertDatabaseIsSound(roleUrls(config, roles), config),
-    openEngine(config),
-  ])
+  const note = await assertDatabaseIsSound(roleUrls(config, roles), config)
   if (note) log.warn(note)
   const { DATABASE_READ_URL } = config
   await assertAnswers({ DATABASE_READ_URL })
   if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL }, config)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
-  const serving = await serveApi(config, log, { engine, beforeListening: releaseStartMemory })
+  const serving = await serveApi(config, log, { beforeListening: releaseStartMemory })
   log.info({ url: serving.url }, `Listening on ${serving.url}`)
   onStopSignal(async (signal) => {
     log.info({ signal }, 'stopping')
