@@ -146,27 +146,34 @@ export interface TenantsWanted {
   only: string | null
 }
 
-/** The active memberships in tenants `t`, as `m` with the columns member_count and roles. */
-const activeIn = ({ userId, only }: TenantsWanted) =>
-  only === null
-    ? sql.fragment`
-        memberships_of(${userId}) m
-        join tenants t on t.id = m.tenant_id and t.deleted_at is null where m.status = 'active'`
-    : sql.fragment`
-        (select m.*, ${countIn(sql.fragment`${only}`)} as member_count, ${rolesIn(sql.fragment`${only}`)} as roles
-         from memberships m where m.tenant_id = ${only} and ${isOfSubject(userId)}) m
-        join tenants t on t.id = m.tenant_id and t.deleted_at is null where m.status = 'active'`
+/** The active memberships `m` in tenants `t`. On a cluster only memberships_of finds all of a person's without asking every node. */
+const activeIn = (read: Read, { userId, only }: TenantsWanted) => {
+  const [memberships, wanted] =
+    only !== null
+      ? [sql.fragment`memberships`, sql.fragment`m.tenant_id = ${only} and ${isOfSubject(userId)}`]
+      : read.distributed
+        ? [sql.fragment`memberships_of(${userId})`, sql.fragment`true`]
+        : [sql.fragment`memberships`, sql.fragment`m.user_id = ${userId}`]
+  return sql.fragment`
+    ${memberships} m join tenants t on t.id = m.tenant_id and t.deleted_at is null where ${wanted} and m.status = 'active'`
+}
 
 /** Tenants with an active membership. As the system role. */
-export function listTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<readonly TenantRow[]> {
-  return tx.any(sql.type(tenantRow)`
-    select ${columns}, m.member_count, m.roles as my_roles from ${activeIn(of)} ${page.tail}`)
+export function listTenantsOf(read: Read, of: TenantsWanted, page: ListPage): Promise<readonly TenantRow[]> {
+  const tenant = of.only === null ? sql.fragment`m.tenant_id` : sql.fragment`${of.only}`
+  // Postgres computes these for the rows of the page only; memberships_of does for all rows, so one Postgres does not call it.
+  const [count, roles] =
+    read.distributed && of.only === null
+      ? [sql.fragment`m.member_count`, sql.fragment`m.roles`]
+      : [countIn(tenant), rolesIn(tenant)]
+  return read.any(sql.type(tenantRow)`
+    select ${columns}, ${count} as member_count, ${roles} as my_roles from ${activeIn(read, of)} ${page.tail}`)
 }
 
 /** Counts the tenants that {@link listTenantsOf} lists on all pages. */
-export function countTenantsOf(tx: Read, of: TenantsWanted, page: ListPage): Promise<number> {
-  return tx.oneFirst(sql.type(countRow)`
-    select count(*) from ${activeIn(of)} ${page.conditions}`)
+export function countTenantsOf(read: Read, of: TenantsWanted, page: ListPage): Promise<number> {
+  return read.oneFirst(sql.type(countRow)`
+    select count(*) from ${activeIn(read, of)} ${page.conditions}`)
 }
 
 /** Up to `limit` tenants deleted before `before` (ms since 1970), the earliest first. As the worker role. */
@@ -197,9 +204,12 @@ export async function deletePurged(tx: Tx, tenantId: string): Promise<number> {
 
 /** The tenant that a person joined first and that is not deleted, or null. As the system role. */
 export function findFirstTenantOf(tx: Tx, userId: string): Promise<string | null> {
+  const [memberships, id] = tx.distributed
+    ? [sql.fragment`memberships_of(${userId})`, sql.fragment`m.membership_id`]
+    : [sql.fragment`(select * from memberships where user_id = ${userId})`, sql.fragment`m.id`]
   return tx.maybeOneFirst(sql.type(tenantIdRow)`
-    select m.tenant_id from memberships_of(${userId}) m join tenants t on t.id = m.tenant_id and t.deleted_at is null
-    order by m.joined_at, m.membership_id limit 1`)
+    select m.tenant_id from ${memberships} m join tenants t on t.id = m.tenant_id and t.deleted_at is null
+    order by m.joined_at, ${id} limit 1`)
 }
 
 const tenantSummary = z.object({
