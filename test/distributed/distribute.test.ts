@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import t from 'tap'
 import { listPlaces, stateOf } from '../../src/platform/db/distribution.ts'
+import { checkIsolation } from '../../src/platform/db/isolation.ts'
 import { findCitus, startCitusCluster } from '../../src/test-runner/citus-cluster.ts'
 import { callCli } from '../cli/run-cli.ts'
 
@@ -89,6 +90,7 @@ t.test('a migrated database becomes a distributed one, as a whole or not at all'
   )
   await query(coordinator, "select undistribute_table('mail_senders')")
 
+  const before = await schemaOf(coordinator)
   const [tenantId, other] = [randomUUID(), randomUUID()]
   for (const id of [tenantId, other])
     await query(
@@ -145,7 +147,53 @@ t.test('a migrated database becomes a distributed one, as a whole or not at all'
     `insert into notes values ('${tenantId}', gen_random_uuid())`,
   )
   t.match(await distribute('--check'), { code: 0 }, 'a later migration adds a table')
+
+  await query(coordinator, 'drop table notes')
+  await query(coordinator, `update tenant_revisions set policy_changes = 4 where tenant_id = '${tenantId}'`)
+  t.match(await distribute('--check', '--undo'), { code: 2, said: /Choose --check or --undo/ })
+  const undone = await distribute('--undo', '--json')
+  t.equal(undone.code, 0, undone.said)
+  t.same(undone.json().moved.length, moved.json().moved.length, 'undo moves all tables back')
+  t.same(await schemaOf(coordinator), before, 'the schema is that of one Postgres')
+  t.same(
+    await query(coordinator, `select policy_revision::int from tenants where id = '${tenantId}'`),
+    [{ policy_revision: 5 }],
+    'the changes of policies that the node counted',
+  )
+  t.same(await query(coordinator, 'select from tenant_revisions'), [])
+  t.same(await query(coordinator, 'select count(*)::int from departments'), [{ count: 2 }], 'all rows')
+  const { api, system, worker } = {
+    api: env.DATABASE_API_URL,
+    system: env.DATABASE_SYSTEM_URL,
+    worker: env.DATABASE_WORKER_URL,
+  }
+  t.same(await checkIsolation({ api, system, worker }), [], 'the isolation check has no fault')
+  t.notMatch((await callCli(['doctor'], { env })).out, /^✗ .*(DATABASE_DISTRIBUTED|solat|polic)/m)
+  t.match(await distribute(), { code: 0 }, 'and distributes again')
 })
+
+/** What the migrations made, without comments: Citus forgets those of tables that stay on the coordinator. */
+const schemaOf = (url: string) =>
+  query(
+    url,
+    'set search_path = pg_catalog',
+    `select 'table' as kind, relname as name, concat(relrowsecurity, relforcerowsecurity, relacl, relowner::regrole) as is
+       from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'S', 'i')
+     union all select 'column', format('%s.%s', attrelid::regclass, attname), concat(format_type(atttypid, atttypmod), attnotnull,
+         attgenerated, attidentity, attacl, pg_get_expr(d.adbin, d.adrelid))
+       from pg_attribute join pg_class c on c.oid = attrelid and relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+       left join pg_attrdef d on d.adrelid = attrelid and d.adnum = attnum where attnum > 0 and not attisdropped
+     union all select 'policy', format('%s %s', polrelid::regclass, polname), concat(polcmd, polroles::regrole[],
+         pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)) from pg_policy
+     union all select 'constraint', format('%s %s', conrelid::regclass, conname), pg_get_constraintdef(oid)
+       from pg_constraint where connamespace = 'public'::regnamespace
+     union all select 'index', indexrelid::regclass::text, pg_get_indexdef(indexrelid)
+       from pg_index join pg_class c on c.oid = indexrelid and relnamespace = 'public'::regnamespace
+     union all select 'function', p.oid::regprocedure::text, concat(pg_get_functiondef(p.oid), proacl)
+       from pg_proc p where pronamespace = 'public'::regnamespace and prokind = 'f'
+         and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
+     order by 1, 2`,
+  )
 
 function runtimeUrls(url: string) {
   const at = (name: string) =>

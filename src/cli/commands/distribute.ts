@@ -14,8 +14,9 @@ import {
 } from '../../platform/db/distribution.ts'
 import { missingMigrations, rolesOf } from '../../platform/db/migrate.ts'
 import { assertAnswers } from '../../platform/db/soundness.ts'
+import { undistribute } from '../../platform/db/undistribute.ts'
 import { defineCommand, type Outcome, Refused } from '../command.ts'
-import { flag } from '../options.ts'
+import { flag, Misuse } from '../options.ts'
 import { withConnection } from '../with-connection.ts'
 
 const everyRole = ['api', 'system', 'worker'] as const
@@ -25,6 +26,7 @@ export const distribute = defineCommand({
   about: 'Spread the tables of tenants over the nodes of a distributed Postgres (Citus)',
   options: {
     check: flag('Change nothing: name the tables that are not in their place, and exit 1 if there are any'),
+    undo: flag('Move all tables back to the coordinator, with the schema of one Postgres'),
   },
   example: '--check',
   failure: 'failed, or with --check: tables are not in their place',
@@ -36,6 +38,8 @@ export const distribute = defineCommand({
         'configuration',
         'Set DATABASE_URL to the address of the owner role on the coordinator.',
       )
+    if (options.check && options.undo) throw new Misuse('Choose --check or --undo.')
+    if (options.undo) return undoAll(DATABASE_URL, say)
     return options.check ? checkPlaces(DATABASE_URL) : distributeAll(DATABASE_URL, config, say)
   },
 })
@@ -68,16 +72,30 @@ async function distributeAll(url: string, config: Config, say: (line: string) =>
   return { data: { moved, nodes: cluster.nodes }, text }
 }
 
+/** Also mends a restored dump of a coordinator, which has the schema of a cluster and no Citus. */
+async function undoAll(url: string, say: (line: string) => void): Promise<Outcome> {
+  await assertAnswers({ DATABASE_URL: url })
+  await assertMigrated(url)
+  await connected(url, assertIdle)
+  const moved = await undistribute(url, say)
+  const text = `Moved ${moved.length} tables back. The database has the schema of one Postgres. Now set DATABASE_DISTRIBUTED=false.`
+  return { data: { moved }, text }
+}
+
 /** The cluster and the places of the tables. Refuses what is no coordinator of a recent Citus with nodes, or not migrated. */
 async function readCluster(url: string): Promise<{ cluster: Cluster; places: TablePlace[] }> {
   const cluster = assertCoordinator(await connected(url, findCluster))
+  await assertMigrated(url)
+  return { cluster, places: await connected(url, listPlaces) }
+}
+
+async function assertMigrated(url: string): Promise<void> {
   const missing = await missingMigrations(url)
   if (missing.length > 0)
     throw new Refused(
       'migrations_missing',
       `Run npm run cli -- migrate first. Missing: ${missing.join(', ')}`,
     )
-  return { cluster, places: await connected(url, listPlaces) }
 }
 
 function assertCoordinator(cluster: Cluster | null): Cluster {
