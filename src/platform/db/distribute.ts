@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { anchor, listPlaces, misplaced, referenceTables, stateOf, type TablePlace } from './distribution.ts'
+import { fellowMembersDistributed } from './isolation-policies.ts'
 import { migrationLock } from './migrate.ts'
 
 interface ForeignKey {
@@ -23,12 +24,11 @@ export async function distribute(url: string, onStep: (line: string) => void): P
     // Foreign keys between distributed and reference tables need one connection for each node.
     await client.query("set local lock_timeout = '10s'")
     await client.query("set local citus.multi_shard_modify_mode = 'sequential'")
-    await client.query(`alter policy fellow_members on users using (${inAnyTenant})`)
-    await client.query(
-      'insert into tenant_revisions (tenant_id) select id from tenants on conflict (tenant_id) do nothing',
-    )
+    await addMissing(client)
+    // From here on, locks of tables: a repeated run, which may meet a running service, takes none.
     await readByPerson(client)
     await stopForcing(client)
+    await showUsersToAnyTenant(client)
     const moved = await move(client, onStep)
     const places = await listPlaces(client)
     if (stateOf(places) !== 'distributed')
@@ -44,7 +44,26 @@ export async function distribute(url: string, onStep: (line: string) => void): P
  * Whom a tenant sees, on a distributed database. A policy there cannot ask for a membership, so this one asks for a scope only
  * (docs/adr/0012-one-schema-for-citus.md): the statements join the memberships of their tenant.
  */
-const inAnyTenant = "nullif(current_setting('app.tenant_id', true), '') is not null"
+async function showUsersToAnyTenant(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ using: string }>(
+    `select pg_get_expr(polqual, polrelid) as using from pg_policy
+     where polrelid = 'public.users'::regclass and polname = 'fellow_members'`,
+  )
+  if (rows[0] && fellowMembersDistributed.endsWith(` using ${rows[0].using}`)) return
+  await client.query(
+    "alter policy fellow_members on users using (nullif(current_setting('app.tenant_id', true), '') is not null)",
+  )
+}
+
+/** Adds rows that a database has from before their tables, or that are lost. */
+async function addMissing(client: pg.Client): Promise<void> {
+  await client.query(
+    'insert into tenant_revisions (tenant_id) select id from tenants on conflict (tenant_id) do nothing',
+  )
+  await client.query(`
+    insert into person_memberships (tenant_id, user_id)
+      select tenant_id, user_id from memberships where user_id is not null on conflict do nothing`)
+}
 
 /**
  * Ends FORCE ROW LEVEL SECURITY of the tables that Citus moves, which it cannot replicate to another node otherwise. Also COPY needs
@@ -66,8 +85,6 @@ async function stopForcing(client: pg.Client): Promise<void> {
  */
 async function readByPerson(client: pg.Client): Promise<void> {
   await client.query(`
-    insert into person_memberships (tenant_id, user_id)
-      select tenant_id, user_id from memberships where user_id is not null on conflict do nothing;
     create or replace function memberships_of(person uuid)
       returns table (tenant_id uuid, membership_id uuid, status text, joined_at timestamptz, last_entered_at timestamptz,
                      sessions_ended_at timestamptz, roles text[], is_owner boolean, member_count bigint)
