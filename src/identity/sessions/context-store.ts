@@ -157,11 +157,11 @@ async function readContextOfCluster<Row extends z.ZodObject>(
     read.maybeOne(sql.type(begun)`
       select ${personColumns(bearer)}, s.begun_at ${more} from ${personTables(bearer, parts)}`),
     read.maybeOne(sql.type(joined)`
-      select ${memberColumns}, m.sessions_ended_at, v.policy_changes
-      from tenant_revisions v
-      left join memberships m on m.tenant_id = v.tenant_id and ${memberColumn} = ${bearer.userId}
-      ${rolesOfMember(bearer)}
-      where v.tenant_id = ${bearer.tenantId}`),
+      select ${memberColumns}, m.sessions_ended_at, coalesce(v.policy_changes, 0) as policy_changes
+      from (select 1) one
+      left join tenant_revisions v on v.tenant_id = ${bearer.tenantId}
+      left join memberships m on m.tenant_id = ${bearer.tenantId} and ${memberColumn} = ${bearer.userId}
+      ${rolesOfMember(bearer)}`),
   ])
   if (!person) return null
   const isMember = person.tenant_id !== null && found?.membership_id // a deleted tenant has no members

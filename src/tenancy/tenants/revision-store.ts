@@ -6,7 +6,8 @@ import { policyRevisionRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
 
 // The policy revision of a tenant is tenants.policy_revision. On a cluster every node has a copy of that row, so its changes concern all
-// nodes. There the tenant's own node counts them, in tenant_revisions, and the revision is the sum of both.
+// nodes. There the tenant's own node counts them, in tenant_revisions, and the revision is the sum of both. A tenant without a row there
+// has had no such change.
 
 const manifestRevisionRow = z.object({ manifest_revision: z.number() })
 
@@ -47,8 +48,8 @@ export function readRevision(read: Read, tenantId: string): Promise<number> {
 /** The policy revision of a row `t` of tenants. */
 export const revisionOf = ({ distributed }: Pick<Read, 'distributed'>, tenantId: string): FragmentSqlToken =>
   distributed
-    ? sql.fragment`t.policy_revision + (
-        select v.policy_changes from tenant_revisions v where v.tenant_id = ${tenantId})`
+    ? sql.fragment`t.policy_revision + coalesce((
+        select v.policy_changes from tenant_revisions v where v.tenant_id = ${tenantId}), 0)`
     : sql.fragment`t.policy_revision`
 
 /**

@@ -14,6 +14,15 @@ const revision = async (id: string) =>
     )
   )[0].r
 
+t.test('on a cluster, a tenant that lost its row of tenant_revisions is served', async (t) => {
+  const { owner, path, id } = await foundFirm(service)
+  await look(service, 'delete from tenant_revisions where tenant_id = $1', [id])
+  await expect(200, owner.get(`${path}/roles/`))
+  const before = await revision(id)
+  await expect(201, owner.post(`${path}/roles/`, { name: 'Clerk' }))
+  t.equal(await revision(id), before + 1)
+})
+
 t.test(
   'a role is created, read, listed, changed and deleted, and each change raises the policy revision',
   async (t) => {
