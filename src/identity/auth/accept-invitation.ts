@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts'
+import { lockOnCluster } from '../../platform/db/cluster-locks.ts'
 import { asSystem, inTenant, type Tx } from '../../platform/db/transaction.ts'
 import { ApiError, invalidField, unauthorized } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -66,6 +67,7 @@ function joinAsCaller(deps: Deps, caller: Caller, offer: Offer): Promise<MemberR
   const at = deps.clock()
   if (caller.auth.user.email !== offer.email) throw emailMismatch()
   return inTenant(deps.db, { tenantId: offer.tenant_id, userId }, async (tx) => {
+    lockOnCluster(tx, userId) // before the shared lock of insertMember: verifyByInvitation needs it
     const user = await findUser(tx, userId)
     if (user?.email !== offer.email) throw emailMismatch()
     const person = { id: userId, email: user.email, firstName: user.first_name, lastName: user.last_name }

@@ -17,7 +17,10 @@ const clauses = {
 
 /**
  * On a cluster, locks what has this id, address or slug until the transaction ends; on one Postgres it does nothing. `shared`
- * locks exclude only others. Every statement that changes or locks a row of `users` or `tenants` takes it before.
+ * locks exclude only others. Take it before a statement that changes or locks a row of `users` or `tenants` by its id. A transaction
+ * that needs both kinds takes the other kind first: two that hold a shared lock and want more are a deadlock. Without it are rows
+ * that no other transaction sees (`insertVerifiedUsers`) or changes (`deletePurged`), and `forgetPastAddresses`, which changes
+ * columns of many people that no other statement reads first.
  */
 export function lockOnCluster(tx: Tx, id: string, { shared = false } = {}): void {
   if (!tx.distributed) return

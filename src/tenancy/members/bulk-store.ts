@@ -11,7 +11,10 @@ interface NewMembers {
   at: number
 }
 
-/** Inserts people who are no members yet, all with the same roles and without a department, in a few statements. */
+/**
+ * Inserts people as members, all with the same roles and without a department, in a few statements. The people must be rows of
+ * this transaction, which no other transaction can erase yet: it does not lock them.
+ */
 export function insertMembers(tx: Tx, { tenantId, members, roleIds, at: atMs }: NewMembers): void {
   const at = new Date(atMs).toISOString()
   const rows = members.map(({ id, user: { id: userId, email, firstName, lastName } }) => [

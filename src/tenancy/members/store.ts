@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lockOnCluster } from '../../platform/db/cluster-locks.ts'
 import { addToCount, deleteCounted } from '../../platform/db/count-rows.ts'
 import { forgetMember } from '../../platform/db/member-references.ts'
 import type { Read } from '../../platform/db/read.ts'
@@ -52,10 +53,14 @@ interface NewMember {
   at: number
 }
 
-/** Inserts a membership with its roles; false when the person is already a member. */
+/**
+ * Inserts a membership with its roles; false when the person is already a member. Waits while the person is being erased, and
+ * then fails with the SQL state 23503.
+ */
 export async function insertMember(tx: Tx, member: NewMember): Promise<boolean> {
   const { id, tenantId, user, departmentId, managerId = null, roleIds, attributes = {} } = member
   const at = sql.timestamp(new Date(member.at))
+  lockOnCluster(tx, user.id, { shared: true })
   const inserted = await tx.maybeOne(sql.type(idRow)`
     insert into memberships (tenant_id, id, user_id, email, first_name, last_name, department_id,
                              manager_id, attributes, joined_at, updated_at)

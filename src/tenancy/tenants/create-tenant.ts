@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Deps } from '../../deps.ts'
 import { appendAudit, changesBetween } from '../../platform/audit/append-audit.ts'
+import { lockOnCluster } from '../../platform/db/cluster-locks.ts'
 import type { Tx } from '../../platform/db/transaction.ts'
 import { ApiError } from '../../platform/errors.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -123,6 +124,8 @@ export async function createTenant(
   const { email, firstName, lastName } = auth.user
   const founder = { id: userId, email, firstName, lastName }
   const at = deps.clock()
+  // Before the shared lock of insertMember: two creations by one person would each wait for the other.
+  lockOnCluster(tx, userId)
   await createTenantWithOwner(tx, deps, { id, name, slug, founder, requestInfo, decisionId, at })
   const max = deps.config.LIMIT_TENANTS_PER_PERSON
   if (!(await countCreatedTenant(tx, { userId, tenantId: id, max })))

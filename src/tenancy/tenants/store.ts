@@ -283,13 +283,12 @@ export async function eraseTenants(tx: Tx, ids: readonly string[], at: number): 
 
 /**
  * Counts a new tenant against the limit of its creator; false when they have created `max`, or are erased. The scope
- * must be the person. The lock on the person lets one creation at a time count.
+ * must be the person. The lock on the person lets one creation at a time count; on a cluster the caller has it.
  */
 export async function countCreatedTenant(
   tx: Tx,
   { userId, tenantId, max }: { userId: string; tenantId: string; max: number },
 ): Promise<boolean> {
-  lockOnCluster(tx, userId)
   tx.later(sql.unsafe`select 1 from users where id = ${userId} ${rowLock(tx, 'no key update')}`)
   tx.later(sql.unsafe`insert into made_tenants (user_id, tenant_id) values (${userId}, ${tenantId})`)
   const made = await tx.oneFirst(sql.type(countRow)`

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
+import { erasePerson, lockPersonWithTenants } from '../../../src/identity/users/erase-person.ts'
 import { eraseUser } from '../../../src/identity/users/erase-user.ts'
+import { asSystem } from '../../../src/platform/db/transaction.ts'
 import { deleteOutdated } from '../../../workers/retention.ts'
 import { type Client, type Service, startService, tokenIn } from '../../helpers/service.ts'
 import { expect, foundFirm, look, wrongCounts } from '../../tenancy/staff.ts'
@@ -208,6 +210,35 @@ t.test('who accepts an invitation while being erased leaves nothing behind', asy
     await scrub()
     t.same(await placesOf(service, [email, ...names]), [])
   }
+})
+
+t.test('who is to join a tenant while being erased does not join', async (t) => {
+  const firm = await foundFirm(service)
+  const ada = await service.signUp(named)
+  const locked = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const erased = asSystem(service.deps.db, 'an erasure', async (tx) => {
+    const person = await lockPersonWithTenants(tx, ada.id)
+    locked.resolve()
+    await goOn.promise
+    const requestInfo = { requestId: 'test', ip: '', userAgent: '', traceparent: null }
+    return erasePerson(tx, person!, { by: 'operator', requestInfo, at: service.now() })
+  })
+  await locked.promise
+  let answered = false
+  const added = firm.owner.post(`${firm.path}/members/`, { user_id: ada.id })
+  void added.then(() => {
+    answered = true
+  })
+  const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  let waiting = 0
+  for (let tries = 0; tries < 200 && waiting === 0 && !answered; tries++)
+    waiting = (await look(service, waits)).length
+  goOn.resolve()
+  t.match(await erased, { tenantsLeft: 0 })
+  t.match(await added, { status: 409, body: { code: 'overtaken' } })
+  t.equal(waiting, 1, 'the new membership waited')
+  await scrub()
 })
 
 t.test('of many erasures of one person at once, one is made', async (t) => {
