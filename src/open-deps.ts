@@ -122,7 +122,7 @@ export async function openDeps(
       // More concurrent requests would be no faster, because a role has no more connections.
       perTenant: createKeyedSemaphore({
         maxConcurrent: size,
-        maxBesideOthers: 2,
+        maxBesideOthers: Math.max(2, Math.ceil(size / 2)),
         maxWaiting: 1_000,
         maxWaitMs: 5_000,
         failsAll: isDatabaseAway,

@@ -17,13 +17,14 @@ import {
 } from '../src/platform/outbox/claim.ts'
 import { type Newest, numberEvents } from '../src/platform/outbox/event-store.ts'
 import { openOutboxListener } from '../src/platform/outbox/outbox-listener.ts'
+import { timeOrderedId } from '../src/platform/outbox/time-ordered-id.ts'
 import { type Actor, pollingEvery, type Running } from './actor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { outageLog } from './outage-log.ts'
 
 // The relay moves messages from the outbox to their queues. It adds jobs inside the transaction that marks the rows:
-// after a crash a job can be added twice, which is harmless because it has the id of its row. The other order could
-// leave a message waiting for minutes. The rows are locked meanwhile, so several relays share the work.
+// after a crash a message can be in two jobs, which is harmless because its row is acknowledged once. The other order
+// could leave a message waiting for minutes. The rows are locked meanwhile, so several relays share the work.
 
 const batch = 100
 const poll = 1_000
@@ -109,9 +110,9 @@ function relayWaiting(deps: WorkerDeps, backend: QueueBackend, claim: typeof cla
     await numberEvents(tx, newestEvents(messages))
     const now = deps.clock()
     for (const [queue, part] of Map.groupBy(messages, (message) => message.queue)) {
-      const job = carriedTogether.has(queue) ? jobFor(part) : null
-      await backend.add(queue, job ? [job] : part)
-      markEnqueued(tx, part, now, job?.id)
+      const together = carriedTogether.has(queue) && part.length > 1 ? jobFor(part, now) : null
+      await backend.add(queue, together ? [together] : part)
+      markEnqueued(tx, part, now, together?.job)
     }
     return messages.length
   })
@@ -125,11 +126,11 @@ function newestEvents(messages: OutboxMessage[]): Newest[] {
 }
 
 /** The first message, whose job carries the others. */
-function jobFor(messages: OutboxMessage[]): QueuedMessage {
+function jobFor(messages: OutboxMessage[], now: number): QueuedMessage & { job: string } {
   const [first, ...others] = messages.map(({ id, tenantId, payload }) => ({ id, tenantId, payload }))
-  if (others.length === 0) return first!
   return {
     ...first!,
+    job: timeOrderedId(now),
     others: others.map(({ id, tenantId, payload }) => ({ id, tenantId, ...traceOf(payload) })),
   }
 }
@@ -158,8 +159,8 @@ async function requeueLost(tx: Tx, deps: WorkerDeps, backend: QueueBackend, over
   const now = deps.clock()
   noteFound(tx, overdue, now)
   for (const [queue, part] of Map.groupBy(overdue, (message) => message.queue)) {
-    const jobs = new Set(await backend.findLost(queue, [...new Set(part.map(({ job }) => job))]))
-    const missing = part.filter(({ job }) => jobs.has(job))
+    const jobs = new Set(await backend.findLost(queue, [...new Set(part.map(({ carriedBy }) => carriedBy))]))
+    const missing = part.filter(({ carriedBy }) => jobs.has(carriedBy))
     if (missing.length > 0) await backend.add(queue, missing)
     markEnqueued(tx, missing, now)
     lost += missing.length

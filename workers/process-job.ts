@@ -96,7 +96,7 @@ export function jobProcessor<Queue extends QueueName>(definition: ActorDefinitio
       const last = error instanceof UnrecoverableError || attempt >= definition.attempts
       if (last && !isDatabaseUnavailable(error)) {
         await giveUp(queued, attempt, error)
-        return { outcome: 'dead' }
+        return { outcome: queued.others ? 'split' : 'dead' }
       }
       const pause = pauseBefore(definition.backoff, attempt, error)
       const facts = {

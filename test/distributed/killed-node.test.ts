@@ -130,7 +130,7 @@ t.test('a node that dies takes only its tenants along, and loses nothing', { ski
 
 async function allNames(owner: Client, path: string): Promise<string[]> {
   const names: string[] = []
-  for (let next: string | null = `${path}?limit=100`; next; ) {
+  for (let next: string | null = `${path}?page_size=100`; next; ) {
     const { status, body } = await untilServed(() => owner.get(next!))
     if (status !== 200) throw new Error(`${status}`)
     names.push(...body.results.map((role: { name: string }) => role.name))

@@ -36,31 +36,33 @@ interface RegisterBody {
  * an invitation's token, the person joins its tenant instead and the address is verified: 400 `invitation_invalid` for
  * a token that no longer works, 403 `email_mismatch` for an invitation to another address.
  */
-export function register(
+export async function register(
   deps: Deps,
   requestInfo: RequestInfo,
   body: RegisterBody,
 ): Promise<{ id: string; email: string }> {
-  return deps.passwords.expecting(() => registerNow(deps, requestInfo, body))
-}
-
-async function registerNow(deps: Deps, requestInfo: RequestInfo, body: RegisterBody) {
-  const { config, clock, passwords, limiters } = deps
-  await limiters.take(registerUses(requestInfo.ip))
-  const { email, first_name: firstName, last_name: lastName } = body
-  const offer = await offerTo(deps, email, body.invitation_token)
-  const tenants = offer ? tenantWords([offer]) : []
-  refuseWeakPassword(deps, 'password', body.password, { email, firstName, lastName, tenants })
-  const passwordHash = await passwords.hash(body.password)
-  const id = timeOrderedId(clock())
-  const person = { id, email, passwordHash, firstName, lastName }
-  if (config.REGISTRATION_HIDE_EXISTING)
+  const { person, offer } = await deps.passwords.expecting(() => prepare(deps, requestInfo, body))
+  const { id, email } = person
+  if (deps.config.REGISTRATION_HIDE_EXISTING)
     await padDuration(hiddenMs, async () => {
       if (!(await createAccount(deps, requestInfo, person, offer)))
         await mailAddressOwner(deps, email, requestInfo)
     })
   else if (!(await createAccount(deps, requestInfo, person, offer))) throw addressInUse()
   return { id, email }
+}
+
+/** What comes before the first write: limits, the invitation, and the hash of the password. */
+async function prepare(deps: Deps, requestInfo: RequestInfo, body: RegisterBody) {
+  const { clock, passwords, limiters } = deps
+  await limiters.take(registerUses(requestInfo.ip))
+  const { email, first_name: firstName, last_name: lastName } = body
+  const offer = await offerTo(deps, email, body.invitation_token)
+  const tenants = offer ? tenantWords([offer]) : []
+  refuseWeakPassword(deps, 'password', body.password, { email, firstName, lastName, tenants })
+  const passwordHash = await passwords.hash(body.password)
+  const person = { id: timeOrderedId(clock()), email, passwordHash, firstName, lastName }
+  return { person, offer }
 }
 
 const addressInUse = () =>

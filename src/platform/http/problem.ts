@@ -56,6 +56,9 @@ export function problemBody(error: ApiError, requestId: string): Record<string, 
   }
 }
 
+/** Refusals because of too much load are no failures: the line of the request has their code. */
+const refusals = new Set(['overloaded', 'too_costly'])
+
 /** Answers every error thrown below it, in one form. Details that clients must not see go to the log only. */
 export function answerErrors(log: Logger): Middleware {
   return async (ctx, next) => {
@@ -64,10 +67,11 @@ export function answerErrors(log: Logger): Middleware {
     } catch (thrown) {
       const error = asApiError(thrown)
       ctx.state.error = error
-      // A refusal because of too much load is no failure: its code is in the line of the request.
-      const err = thrown === error ? error.cause : thrown
-      if (error.status >= 500 && err !== undefined)
-        log.error({ err, request_id: ctx.state.requestInfo?.requestId, code: error.code }, error.message)
+      if (error.status >= 500 && !refusals.has(error.code))
+        log.error(
+          { err: error.cause ?? thrown, request_id: ctx.state.requestInfo?.requestId, code: error.code },
+          error.message,
+        )
       answer(ctx, error)
     }
   }

@@ -58,6 +58,8 @@ export interface Connections {
 export interface JobData {
   tenant_id: string
   payload: unknown
+  /** The message, if the job has an id of its own. */
+  message_id?: string
   others?: readonly CarriedMessage[]
   /** How many times its process had died when {@link staggerAfterCrash} last delayed it. */
   apart?: number
@@ -191,13 +193,14 @@ const alive = new Set<JobState | 'unknown'>([
   'waiting-children',
 ])
 
-const dataOf = ({ tenantId, payload, others }: QueuedMessage): JobData => ({
+const dataOf = ({ id, tenantId, payload, job, others }: QueuedMessage): JobData => ({
   tenant_id: tenantId,
   payload,
+  ...(job && { message_id: id }),
   ...(others && { others }),
 })
 const messageOf = (job: Job<JobData>): QueuedMessage => ({
-  id: job.id!,
+  id: job.data.message_id ?? job.id!,
   tenantId: job.data.tenant_id,
   payload: job.data.payload,
   ...(job.data.others && { others: job.data.others }),
@@ -206,8 +209,8 @@ const messageOf = (job: Job<JobData>): QueuedMessage => ({
 /**
  * The actor counts attempts and moves a message that failed for good to the dead letters; the queue keeps no history.
  */
-const jobOptions = ({ id }: QueuedMessage) => ({
-  jobId: id,
+const jobOptions = ({ id, job = id }: QueuedMessage) => ({
+  jobId: job,
   attempts: 1_000_000,
   backoff: { type: 'actor' },
   removeOnComplete: true,

@@ -1,7 +1,9 @@
-/** A message for a queue. `id` is the id of the outbox row and of the job. */
+/** A message for a queue. `id` is the id of the outbox row and, without `job`, of its job. */
 export interface QueuedMessage extends MessageKey {
   payload: unknown
-  /** Messages of the same queue that its job carries, too. */
+  /** The id of a job that carries others, too: a new one each time, because a queue ignores a job whose id it has. */
+  job?: string
+  /** Messages of the same queue that the job carries, too. */
   others?: readonly CarriedMessage[]
 }
 

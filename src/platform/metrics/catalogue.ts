@@ -124,10 +124,11 @@ export const catalogue = {
     'queue',
     'reason',
   ]),
-  jobs: counter('jobs_total', 'Jobs handled, by actor and outcome (done, later, retry, dead)', [
-    'actor',
-    'outcome',
-  ]),
+  jobs: counter(
+    'jobs_total',
+    'Jobs handled, by actor and outcome (done, later, retry, dead, split: its messages come again, each by itself)',
+    ['actor', 'outcome'],
+  ),
   jobDuration: histogram('job_duration_seconds', 'Duration of one attempt at a job', ['actor'], jobs),
   mails: counter('mails_total', 'Attempts to send a mail to the mail server, by outcome (sent, failed)', [
     'outcome',

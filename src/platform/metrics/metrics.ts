@@ -2,7 +2,7 @@ import { emptied, type Instruments, makeInstruments } from './instruments.ts'
 import { openSource, type Sample, type Source } from './read-sources.ts'
 
 /** How an attempt at a job ended: done, delayed without a failure, failed with a retry, or failed for good. */
-export type JobOutcome = 'done' | 'later' | 'retry' | 'dead'
+export type JobOutcome = 'done' | 'later' | 'retry' | 'dead' | 'split'
 
 /** How an attempt to deliver to a webhook ended: a 2xx, another status, or no answer. */
 export type WebhookOutcome = 'succeeded' | 'refused' | 'unreachable'

@@ -61,8 +61,8 @@ export async function listForUnknownQueues(tx: Tx, before: number, limit: number
   return rows.map(messageOf)
 }
 
-/** A message that is on its queue; `job` is the id of the job that carries it. */
-export type EnqueuedMessage = OutboxMessage & { job: string }
+/** A message that is on its queue; `carriedBy` is the id of its job. */
+export type EnqueuedMessage = OutboxMessage & { carriedBy: string }
 
 /** Locks up to `limit` messages that were put on a queue before `before` (ms since 1970) and are not acknowledged. */
 export async function claimOverdue(tx: Tx, before: number, limit: number): Promise<EnqueuedMessage[]> {
@@ -71,7 +71,7 @@ export async function claimOverdue(tx: Tx, before: number, limit: number): Promi
     select tenant_id, id, queue, payload, coalesce(enqueued_as, id) as job from outbox
     where enqueued_at <= ${sql.timestamp(new Date(before))} and queue = any(${known})
     order by enqueued_at limit ${limit} ${skippingLocked(tx)}`)
-  return rows.map((row) => ({ ...messageOf(row), job: row.job }))
+  return rows.map((row) => ({ ...messageOf(row), carriedBy: row.job }))
 }
 
 /** Marks the messages as put on their queues at `at` (ms since 1970), in `job`, or each in a job with its own id. */
