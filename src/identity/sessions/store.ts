@@ -242,20 +242,26 @@ const completedRow = z.object({
   auth_time: z.number(),
 })
 
+const activeRow = z.object({ is_active: z.boolean() })
+
 /**
  * Completes a waiting sign-in, if it is not over and its person is active. Of parallel calls only one gets the row, the
- * others null. As the system role.
+ * others null; then the caller has to roll back. As the system role.
  */
-export function completePendingSession(
+export async function completePendingSession(
   tx: Tx,
   pending: { id: string; userId: string; at: number },
 ): Promise<z.infer<typeof completedRow> | null> {
   const at = moment(pending.at)
-  return tx.maybeOne(sql.type(completedRow)`
-    update pending_sessions p set ended_at = ${at}
-    where p.id = ${pending.id} and p.user_id = ${pending.userId} and p.ended_at is null and p.expires_at > ${at}
-      and exists (select 1 from users u where u.id = p.user_id and u.is_active)
-    returning p.tenant_id, p.session_id, p.amr, p.auth_time`)
+  // Citus refuses an update of a table of the coordinator with a subquery on one that every node has.
+  const [completed, isActive] = await Promise.all([
+    tx.maybeOne(sql.type(completedRow)`
+      update pending_sessions p set ended_at = ${at}
+      where p.id = ${pending.id} and p.user_id = ${pending.userId} and p.ended_at is null and p.expires_at > ${at}
+      returning p.tenant_id, p.session_id, p.amr, p.auth_time`),
+    tx.maybeOneFirst(sql.type(activeRow)`select is_active from users where id = ${pending.userId}`),
+  ])
+  return isActive ? completed : null
 }
 
 /**
