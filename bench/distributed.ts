@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
 import { type Config, readConfig } from '../src/config.ts'
 import { distribute } from '../src/platform/db/distribute.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 import { type CitusCluster, findCitus, startCitusCluster } from '../src/test-runner/citus-cluster.ts'
+import { query } from '../test/helpers/query.ts'
 import { cpuOf, cpuOfTree } from './cpu.ts'
 import { percentile } from './percentile.ts'
 import { callerOf } from './recordings.ts'
@@ -94,13 +94,14 @@ async function openStage({ superuserUrls }: CitusCluster, isCitus: boolean): Pro
   const inDatabase = (url: string) => Object.assign(new URL(url), { pathname: '/bailiwick' }).href
   const [url, ...nodes] = superuserUrls.map(inDatabase) as [string, ...string[]]
   for (const server of superuserUrls)
-    await query(server, [
+    await query(
+      server,
       ...['fsync', 'full_page_writes', 'synchronous_commit'].map((name) => `alter system set ${name} = on`),
       'select pg_reload_conf()',
       'create database bailiwick',
       'alter database bailiwick set citus.shard_count = 8', // making them takes longest, and a request asks one
       'alter database bailiwick set citus.enable_stat_counters = on',
-    ])
+    )
   if (isCitus) await makeCluster(url, nodes)
   const config = configOf(url)
   await migrate(url, config.roles)
@@ -113,15 +114,16 @@ async function openStage({ superuserUrls }: CitusCluster, isCitus: boolean): Pro
 }
 
 async function makeCluster(url: string, nodes: readonly string[]): Promise<void> {
-  for (const server of [url, ...nodes]) await query(server, ['create extension citus'])
+  for (const server of [url, ...nodes]) await query(server, 'create extension citus')
   const { hostname, port } = new URL(url)
-  await query(url, [
+  await query(
+    url,
     `select citus_set_coordinator_host('${hostname}', ${port})`,
     ...nodes.map((node) => `select citus_add_node('${hostname}', ${new URL(node).port})`),
     ...(nodes.length > 0
       ? []
       : [`select citus_set_node_property('${hostname}', ${port}, 'shouldhaveshards', true)`]),
-  ])
+  )
 }
 
 function configOf(url: string): { config: Config; roles: Parameters<typeof migrate>[1] } {
@@ -143,7 +145,8 @@ async function addTenants(url: string, count: number): Promise<void> {
   if (count === 0) return
   const id = (kind: string) => `md5('${kind}' || n)::uuid`
   const each = `from generate_series(1, ${count}) n on conflict do nothing`
-  await query(url, [
+  await query(
+    url,
     `insert into tenants (id, name, slug, created_at, updated_at) select ${id('t')}, 'T' || n, 'more-' || n, now(), now() ${each}`,
     `insert into users (id, email, password_hash, first_name, last_name, date_joined, updated_at)
      select ${id('u')}, 'more' || n || '@example.com', 'x', 'More', 'Person', now(), now() ${each}`,
@@ -154,7 +157,7 @@ async function addTenants(url: string, count: number): Promise<void> {
     `insert into roles (tenant_id, id, name, name_key, created_at, updated_at)
      select ${id('t')}, ${id('r')}, 'More', 'more', now(), now() ${each}`,
     'analyze',
-  ])
+  )
 }
 
 async function measure(stage: Stage, options: { rounds: number; seconds: number }): Promise<Cost[]> {
@@ -227,26 +230,15 @@ const writeRoles = (accounts: Account[]): Omit<Load, 'seconds' | 'url'> => ({
 
 async function countStatements({ url, isCitus }: Stage): Promise<{ single: number; multi: number }> {
   if (!isCitus) return { single: 0, multi: 0 }
-  const [row] = await query(url, [
+  const [row] = await query(
+    url,
     `select query_execution_single_shard::int as single, query_execution_multi_shard::int as multi
      from citus_stat_counters where name = current_database()`,
-  ])
+  )
   return row as { single: number; multi: number }
 }
 
 async function postmasterOf(url: string): Promise<number> {
-  const [row] = await query(url, ['show data_directory'])
+  const [row] = await query(url, 'show data_directory')
   return Number.parseInt(await readFile(join(String(row!.data_directory), 'postmaster.pid'), 'utf8'), 10)
-}
-
-async function query(url: string, statements: readonly string[]): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    let rows: Record<string, unknown>[] = []
-    for (const statement of statements) rows = (await client.query(statement)).rows
-    return rows
-  } finally {
-    await client.end()
-  }
 }

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { numberedEventsOf, openDatabase } from '../helpers/event-log.ts'
+import { query } from '../helpers/query.ts'
 import type { Answer, Client } from '../helpers/service.ts'
-import { query, serveCluster, skip, untilServed } from './served-cluster.ts'
+import { serveCluster, skip, untilServed } from './served-cluster.ts'
 
 const people = 6
 const maxRounds = 80

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
 import t from 'tap'
 import { listPlaces, stateOf } from '../../src/platform/db/distribution.ts'
 import { checkIsolation } from '../../src/platform/db/isolation.ts'
 import { findCitus, startCitusCluster } from '../../src/test-runner/citus-cluster.ts'
 import { callCli } from '../cli/run-cli.ts'
+import { query, withClient } from '../helpers/query.ts'
 
 // npm run cli -- distribute, on a coordinator and two nodes of its own.
 
@@ -200,21 +200,3 @@ function runtimeUrls(url: string) {
     Object.assign(new URL(url), { username: `bailiwick_${name}`, password: 'only-for-tests' }).href
   return { DATABASE_API_URL: at('api'), DATABASE_SYSTEM_URL: at('system'), DATABASE_WORKER_URL: at('worker') }
 }
-
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
-/** Runs statements on one connection; gives the rows of the last one. */
-const query = (url: string, ...statements: string[]): Promise<Record<string, unknown>[]> =>
-  withClient(url, async (client) => {
-    let rows: Record<string, unknown>[] = []
-    for (const statement of statements) rows = (await client.query(statement)).rows
-    return rows
-  })

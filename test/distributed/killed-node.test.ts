@@ -1,8 +1,9 @@
 // own process: it has a cluster of its own, of which it stops a node
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { query } from '../helpers/query.ts'
 import type { Client } from '../helpers/service.ts'
-import { query, serveCluster, skip, untilServed } from './served-cluster.ts'
+import { serveCluster, skip, untilServed } from './served-cluster.ts'
 
 const actors = ['outbox-relay', 'event-fanout', 'email']
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import type { Test } from 'tap'
 import { type CitusCluster, findCitus, startCitusCluster } from '../../src/test-runner/citus-cluster.ts'
+import { query } from '../helpers/query.ts'
 import type { Service } from '../helpers/service.ts'
 
 const programs = await findCitus(process.env.CITUS_BIN)
@@ -61,18 +61,5 @@ export async function untilServed<T extends { status: number }>(
     if (answer.status !== 503 || tries === 20) return answer
     onRetry(answer)
     await sleep(250)
-  }
-}
-
-/** Runs statements on one connection; gives the rows of the last one. */
-export async function query(url: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    let rows: Record<string, unknown>[] = []
-    for (const statement of statements) rows = (await client.query(statement)).rows
-    return rows
-  } finally {
-    await client.end()
   }
 }

@@ -7,8 +7,9 @@ import t, { type Test } from 'tap'
 import { createLogger } from '../../src/platform/log.ts'
 import { serveApi } from '../../src/serve.ts'
 import { useProductionTimeouts } from '../helpers/database.ts'
+import { query } from '../helpers/query.ts'
 import { freePort } from '../workers/stage.ts'
-import { query, serverIn } from './standby.ts'
+import { serverIn } from './standby.ts'
 import { atPort, startTwoServers, type TwoServers } from './two-servers.ts'
 
 // own process: it counts seconds, and kills a server

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createLogger } from '../../src/platform/log.ts'
 import { serveApi } from '../../src/serve.ts'
 import { useProductionTimeouts } from '../helpers/database.ts'
-import { query } from './standby.ts'
+import { query } from '../helpers/query.ts'
 import { atPort, startTwoServers } from './two-servers.ts'
 
 // own process: it stops a server

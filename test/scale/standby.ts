@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { appendFile, chown, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { chooseAccount, findBinaries, serverEnvironment } from '../../src/development/postgres-binaries.ts'
+import { query } from '../helpers/query.ts'
 
 /** A server that replicates another one. */
 export interface Standby {
@@ -64,18 +64,6 @@ async function untilAnswers(url: string): Promise<void> {
     if (!(answer instanceof Error)) return
     if (tries === 200) throw answer
     await sleep(50)
-  }
-}
-
-/** Rows of one query on a connection of its own. */
-export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    return (await client.query(text)).rows
-  } finally {
-    await client.end().catch(() => undefined)
   }
 }
 

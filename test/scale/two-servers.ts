@@ -6,8 +6,9 @@ import type { Test } from 'tap'
 import { type Config, readConfig } from '../../src/config.ts'
 import { openDevelopment } from '../../src/development/development.ts'
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../src/development/embedded-postgres.ts'
+import { query } from '../helpers/query.ts'
 import { freePort } from '../workers/stage.ts'
-import { query, type Standby, startStandby } from './standby.ts'
+import { type Standby, startStandby } from './standby.ts'
 
 /** A primary and a standby that replicates it, and the configuration of a service on the primary. */
 export interface TwoServers {

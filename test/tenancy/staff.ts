@@ -1,5 +1,5 @@
-import pg from 'pg'
 import { countedTables } from '../../src/platform/db/count-rows.ts'
+import { withClient } from '../helpers/query.ts'
 import type { Answer, Client, Service } from '../helpers/service.ts'
 
 /** A member of a tenant, logged in to it. */
@@ -52,15 +52,8 @@ export async function foundFirm(service: Service): Promise<Firm> {
 }
 
 /** Runs one query as superuser, to read what no role of the service can. */
-export async function look(service: Service, query: string, values: unknown[] = []) {
-  const client = new pg.Client({ connectionString: service.databases.superuser })
-  await client.connect()
-  try {
-    return (await client.query(query, values)).rows
-  } finally {
-    await client.end()
-  }
-}
+export const look = (service: Service, query: string, values: unknown[] = []) =>
+  withClient(service.databases.superuser, async (client) => (await client.query(query, values)).rows)
 
 /** The types of a tenant's events that start with `prefix`, oldest first. */
 export async function eventsOf(service: Service, tenantId: string, prefix = 'tenant.'): Promise<string[]> {

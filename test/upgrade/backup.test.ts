@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import pg from 'pg'
 import t from 'tap'
+import { query } from '../helpers/query.ts'
 import { until } from '../workers/stage.ts'
 import { findInstalled, runTool, startCluster, type Tool } from './installed-postgres.ts'
 import { command, present, startRelease } from './release.ts'
@@ -21,16 +21,6 @@ function documented(start: string): string {
     .find((text) => text.startsWith(start))
   if (!block) throw new Error(`The document has no SQL block that starts with: ${start}`)
   return block
-}
-
-async function query(url: string, sql: string) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows ?? []
-  } finally {
-    await client.end()
-  }
 }
 
 const roles = ['api', 'system', 'worker'] as const

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { anchor, listPlaces, misplaced, referenceTables, stateOf, type TablePlace } from './distribution.ts'
 import { fellowMembersDistributed } from './isolation-policies.ts'
-import { migrationLock } from './migrate.ts'
+import { withMigrationLock } from './migrate.ts'
 
 interface ForeignKey {
   relation: string
@@ -13,17 +13,9 @@ interface ForeignKey {
  * Distributes the tables of a migrated database on a Citus coordinator, in one transaction: all of them or none. Gives the
  * tables that it moved; an empty list means that all were in place. `url` is that of the owner or of a superuser.
  */
-export async function distribute(url: string, onStep: (line: string) => void): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-distribute' })
-  await client.connect()
-  try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock])
-    await client.query('set role bailiwick_owner')
-    await client.query('set client_min_messages = warning')
-    await client.query('begin')
-    // Foreign keys between distributed and reference tables need one connection for each node.
-    await client.query("set local lock_timeout = '10s'")
-    await client.query("set local citus.multi_shard_modify_mode = 'sequential'")
+export function distribute(url: string, onStep: (line: string) => void): Promise<string[]> {
+  return changePlacement(url, async (client) => {
+    await client.query(oneConnectionForEachNode)
     await addMissing(client)
     // From here on, locks of tables: a repeated run, which may meet a running service, takes none.
     await readByPerson(client)
@@ -33,12 +25,28 @@ export async function distribute(url: string, onStep: (line: string) => void): P
     const places = await listPlaces(client)
     if (stateOf(places) !== 'distributed')
       throw new Error(`${describe(misplaced(places))}. Nothing was changed.`)
-    await client.query('commit')
     return moved
-  } finally {
-    await client.end() // which also rolls back
-  }
+  })
 }
+
+/** Runs `work` as the owner of the tables, in one transaction, which no migration and no other `distribute` runs beside. */
+export const changePlacement = <T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> =>
+  withMigrationLock(
+    url,
+    async (client) => {
+      await client.query('set role bailiwick_owner')
+      await client.query('set client_min_messages = warning')
+      await client.query('begin')
+      await client.query("set local lock_timeout = '10s'")
+      const result = await work(client)
+      await client.query('commit')
+      return result
+    },
+    'bailiwick-distribute',
+  )
+
+/** Foreign keys between distributed and reference tables need one connection for each node. */
+export const oneConnectionForEachNode = "set local citus.multi_shard_modify_mode = 'sequential'"
 
 /**
  * Whom a tenant sees, on a distributed database. A policy there cannot ask for a membership, so this one asks for a scope only

@@ -6,7 +6,7 @@ import { isLockFailure, type LockRetries, withLockRetries } from './lock-retries
 
 const folder = new URL('./migrations/', import.meta.url)
 /** The advisory lock of what changes the schema: one process at a time. */
-export const migrationLock = 0x0bad1
+const migrationLock = 0x0bad1
 
 /** A file of `migrations/`, with the SHA-256 of its text. */
 export interface Migration {
@@ -47,10 +47,7 @@ async function pendingMigrations(client: pg.ClientBase): Promise<Migration[]> {
  * tries again. `url` is the address of the owner, or of a login that can create roles.
  */
 export async function migrate(url: string, roles: RoleUrls, retries: LockRetries = {}): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-migrate' })
-  await client.connect()
-  try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock])
+  return withMigrationLock(url, async (client) => {
     await ensureRoles(client, roles)
     await client.query('set role bailiwick_owner')
     const withRetries = (what: string, work: () => Promise<unknown>) =>
@@ -62,8 +59,22 @@ export async function migrate(url: string, roles: RoleUrls, retries: LockRetries
     await withRetries('The schema of the queues', () => queueing.runMigrations(client as never, 'bullmq'))
     await withRetries('The grants on the queues', () => client.query(queueGrants))
     return pending.map((m) => m.name)
+  })
+}
+
+/** Runs `work` on a connection of its own while no other process changes the schema. */
+export async function withMigrationLock<T>(
+  url: string,
+  work: (client: pg.Client) => Promise<T>,
+  applicationName = 'bailiwick-migrate',
+): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: applicationName })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [migrationLock])
+    return await work(client)
   } finally {
-    await client.end()
+    await client.end() // which also rolls back
   }
 }
 

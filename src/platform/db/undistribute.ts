@@ -1,38 +1,28 @@
 import pg from 'pg'
+import { changePlacement, oneConnectionForEachNode } from './distribute.ts'
 import { listPlaces } from './distribution.ts'
 import { exemptTables } from './isolation-policies.ts'
-import { listMigrations, migrationLock } from './migrate.ts'
+import { listMigrations } from './migrate.ts'
 
 /**
  * Undoes `distribute` in one transaction: the tables come back to the coordinator, with the schema that the migrations make on
  * one Postgres. Without Citus, so on a restored dump of a coordinator, it mends the schema only. Gives the tables that it moved.
  * `url` is that of the owner or of a superuser.
  */
-export async function undistribute(url: string, onStep: (line: string) => void): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'bailiwick-distribute' })
-  await client.connect()
-  try {
-    await client.query('select pg_advisory_lock($1)', [migrationLock])
-    await client.query('set role bailiwick_owner')
-    await client.query('set client_min_messages = warning')
-    await client.query('begin')
-    await client.query("set local lock_timeout = '10s'")
+export function undistribute(url: string, onStep: (line: string) => void): Promise<string[]> {
+  return changePlacement(url, async (client) => {
     const moved = await moveBack(client, onStep)
     onStep('the schema of one Postgres')
     await restoreSchema(client)
-    await client.query('commit')
     return moved
-  } finally {
-    await client.end() // which also rolls back
-  }
+  })
 }
 
 /** Citus moves a table together with all that foreign keys connect to it, and keeps the keys. */
 async function moveBack(client: pg.Client, onStep: (line: string) => void): Promise<string[]> {
   const spread = await listSpread(client)
   if (spread.length === 0) return []
-  // Foreign keys between distributed and reference tables need one connection for each node.
-  await client.query("set local citus.multi_shard_modify_mode = 'sequential'")
+  await client.query(oneConnectionForEachNode)
   const { rows: comments } = await client.query<{ statement: string }>(commentStatements)
   for (const table of spread) {
     if (!(await listSpread(client)).includes(table)) continue

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { deleteMemberships } from '../../helpers/query.ts'
 import { tokenIn } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
@@ -157,7 +158,7 @@ t.test('a token for one purpose does not work for another', async (t) => {
 
 t.test('a person removed from every tenant can still reset their password', async (t) => {
   const ada = await service.signUp()
-  await superuser.query('delete from memberships where user_id = $1', [ada.id])
+  await deleteMemberships(superuser, ada.id)
   await post('password/reset', { email: ada.email })
   const token = tokenIn(await service.mailTo(ada.email, 'Reset'))
   t.equal((await post('password/reset/confirm', { token, password: 'a new harbour' })).status, 200)

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
+import { deleteMemberships } from '../../helpers/query.ts'
 import { claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
@@ -104,14 +105,14 @@ const withoutTenant = async (client: { get: (path: string) => Promise<{ status: 
   for (const asked of ['/api/v1/tenants/', path]) t.equal((await client.get(asked)).status, 200, asked)
 }
 
-for (const [what, statement] of [
-  ['removed', 'delete from memberships where user_id = $1'],
-  ['suspended', "update memberships set status = 'suspended' where user_id = $1"],
-] as const)
+for (const [what, end] of [
+  ['removed', (userId) => deleteMemberships(superuser, userId)],
+  ['suspended', (userId) => change("update memberships set status = 'suspended' where user_id = $1", userId)],
+] as [string, (userId: string) => Promise<unknown>][])
   t.test(`a membership that is ${what} takes effect at the next request`, async (t) => {
     const ada = await service.signUp()
     t.equal((await ada.get('/api/v1/users/me/')).status, 200)
-    await change(statement, ada.id)
+    await end(ada.id)
     for (const asked of ['/api/v1/users/me/', '/api/v1/users/'])
       t.match(await ada.get(asked), { status: 403, body: { code: 'no_active_membership' } }, asked)
     t.match(await ada.patch('/api/v1/users/me/', { first_name: 'x' }), { status: 403 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { eventsOf, openDatabase } from '../../helpers/event-log.ts'
+import { deleteMemberships } from '../../helpers/query.ts'
 import { claimsOf } from '../../helpers/service.ts'
 import { sharedService } from '../../helpers/shared-service.ts'
 
@@ -192,14 +193,7 @@ t.test('a change in a tenant takes effect at the next request, not at the next t
   await database.query('update tenants set deleted_at = created_at where id = $1', [owner.tenantId])
   t.same(await answers(), outside, 'tenant deleted')
   await database.query('update tenants set deleted_at = null where id = $1', [owner.tenantId])
-  await database.query('delete from memberships where tenant_id = $1 and user_id = $2', [
-    owner.tenantId,
-    ada.id,
-  ])
-  await database.query(
-    "update row_counts set rows = rows - 1 where tenant_id = $1 and relation = 'memberships'",
-    [owner.tenantId],
-  )
+  await deleteMemberships(database, ada.id, owner.tenantId)
   t.same(await answers(), outside, 'membership deleted')
 
   await ada.switchTo(home)
