@@ -2,6 +2,7 @@ import type { Context, Middleware } from 'koa'
 import { authenticate } from './authenticate.ts'
 import { decideRoute, logDecision } from './decide.ts'
 import { loadRequest } from './load-request.ts'
+import { createLoopTurns } from './loop-turns.ts'
 import { measuredAs } from './measure-requests.ts'
 import { receiver, validInput } from './receive.ts'
 import type { DecidedRoute, PathDeps, RequestContext } from './request-context.ts'
@@ -28,6 +29,7 @@ export function requestPath(
     http.state.measuredAs = operation
     http.state.action = route.action
     if (isAnonymous(http, route, credentials)) {
+      if (route.method !== 'GET') await anonymousTurn()
       const input = validInput(await receive(http)) //                        400, 412, 413, 415
       const answer = await route.handle({ ...input, caller: null }, undefined)
       respond(http, route, await credentials.keepTokens(http, answer))
@@ -56,6 +58,9 @@ export function requestPath(
     }
   }
 }
+
+/** Callers without a token have no limit of requests at a time. A burst of theirs lets the requests of others in between. */
+const anonymousTurn = createLoopTurns()
 
 /** A credential that is not valid is refused, never ignored. */
 const isAnonymous = (
