@@ -1,7 +1,8 @@
 import pg from 'pg'
 import t from 'tap'
-import { type Answer, startService, tokenIn } from '../helpers/service.ts'
+import { type Answer, type Client, startService, tokenIn } from '../helpers/service.ts'
 import { requireMfa } from '../identity/otp/authenticator.ts'
+import { originOf, softwareAuthenticator } from '../identity/passkeys/software-passkey.ts'
 import { look } from '../tenancy/staff.ts'
 
 const service = await startService(t, {
@@ -47,6 +48,33 @@ t.test('a login opens no session when its password is replaced while it runs', a
   t.equal(reset?.status, 200)
   const open = await look(service, 'select from sessions where user_id = $1 and ended_at is null', [ada.id])
   t.equal(open.length, 0)
+})
+
+t.test('a reset that clears an account never verified leaves nothing that calls in flight add', async (t) => {
+  const calls: Record<string, (thief: Client) => Promise<() => Promise<Answer>>> = {
+    'select from passkeys where user_id = $1': async (thief) => {
+      const { body: options } = await thief.post('/api/v1/auth/passkeys/registration/', {})
+      const credential = softwareAuthenticator(originOf(service)).create(options)
+      return () => thief.post('/api/v1/auth/passkeys/', { credential })
+    },
+    'select from api_keys where user_id = $1': async (thief) => () =>
+      thief.post('/api/v1/users/me/keys/', { name: 'Laptop' }),
+    'select from otp_recovery_codes where user_id = $1': async (thief) => () =>
+      thief.post('/api/v1/auth/otp/static/generate/', {}),
+  }
+  for (const [added, prepare] of Object.entries(calls)) {
+    const thief = await service.signUp()
+    const add = await prepare(thief)
+    await service.call('POST', '/api/v1/auth/password/reset/', { body: { email: thief.email } })
+    const body = { token: tokenIn(await service.mailTo(thief.email, 'Reset')), password: 'another harbour' }
+    const [reset, refused] = await inTurn(thief.id, [
+      () => service.call('POST', '/api/v1/auth/password/reset/confirm/', { body }),
+      add,
+    ])
+    t.equal(reset?.status, 200, added)
+    t.match(refused, { status: 401, body: { code: 'session_revoked' } }, added)
+    t.same(await look(service, added, [thief.id]), [], added)
+  }
 })
 
 t.test('a long X-Forwarded-For does not hide the address that the proxy appended', async (t) => {

@@ -20,6 +20,7 @@ import { accountResource } from '../../tenancy/service-accounts/account-schemas.
 import { assertMayDescribe } from '../../tenancy/service-accounts/create-account.ts'
 import { lockAccount } from '../../tenancy/service-accounts/lock-account.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
+import { holdSignIn } from '../sessions/store.ts'
 import { createKey, keysWanted } from './create-key.ts'
 import { deleteKey } from './delete-key.ts'
 import {
@@ -56,7 +57,10 @@ interface Owner {
 
 const person: Owner = {
   wanted: ({ caller: { tenantId, userId } }) => ({ tenantId, userId }),
-  lock: (tx, { caller }) => lockHolder(tx, caller.tenantId, caller.userId),
+  async lock(tx, { caller }) {
+    await holdSignIn(tx, caller)
+    return lockHolder(tx, caller.tenantId, caller.userId)
+  },
 }
 
 const account: Owner = {

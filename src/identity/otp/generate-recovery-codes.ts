@@ -4,6 +4,7 @@ import { inTenant } from '../../platform/db/transaction.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { appendEvent } from '../../platform/outbox/append-event.ts'
 import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
+import { holdSignIn } from '../sessions/store.ts'
 import { assertChannelOn } from './channels.ts'
 import { putRecoverySet, replaceRecoveryCodes } from './code-store.ts'
 import { makeRecoveryCode, recoveryCodeHashes } from './codes.ts'
@@ -26,6 +27,7 @@ export async function generateRecoveryCodes(deps: Deps, caller: Caller, currentP
   const codes = Array.from({ length: config.OTP_STATIC_TOKEN_COUNT }, makeRecoveryCode)
   const hashes = codes.map((code) => recoveryCodeHashes(sealer, userId, code)[0]!)
   const deviceId = await inTenant(db, caller, async (tx) => {
+    await holdSignIn(tx, caller)
     const from = await countsFrom(deps, tx, caller, at)
     const set = { userId, id: timeOrderedId(at), countsFrom: from, signInId, at }
     const deviceId = await putRecoverySet(tx, set)

@@ -7,6 +7,7 @@ import { timeOrderedId } from '../../platform/outbox/time-ordered-id.ts'
 import { assertCanEnrol } from '../otp/enrolment.ts'
 import { notifyEnrolment } from '../otp/notify-enrolment.ts'
 import { countsFrom } from '../otp/young-factors.ts'
+import { holdSignIn } from '../sessions/store.ts'
 import { assertRoomForPasskey } from './begin-registration.ts'
 import { assertPasskeysOn, challengeIn, passkeyInvalid } from './ceremony.ts'
 import type { NewCredential } from './credential-schemas.ts'
@@ -43,6 +44,7 @@ export async function registerPasskey(
   const { transports } = credential.response
   const id = timeOrderedId(at)
   const registered = await inTenant(deps.db, caller, async (tx) => {
+    await holdSignIn(tx, caller)
     await assertRoomForPasskey(tx, userId)
     const from = await countsFrom(deps, tx, caller, at)
     const passkey = { ...made, userId, id, name, transports, countsFrom: from, signInId, at }

@@ -1,8 +1,11 @@
 import { z } from 'zod'
+import { lockOnCluster, rowLock } from '../../platform/db/cluster-locks.ts'
 import { defineList, type ListPage } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { countRow, idRow } from '../../platform/db/row-schemas.ts'
 import { sql, type Tx } from '../../platform/db/transaction.ts'
+import { sessionRevoked } from '../../platform/errors.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { recordSessionsEnded } from '../users/store.ts'
 
 /** Authentication context class references: one factor, or two (NIST SP 800-63B). */
@@ -71,6 +74,23 @@ export async function lockSession(tx: Tx, session: { id: string; at: number }): 
     where id = ${session.id} and ended_at is null and expires_at > ${moment(session.at)}
     for no key update`)
   return locked !== null
+}
+
+/**
+ * Holds a sign-in until the transaction ends: what ends all sessions of its person waits. Throws 401 `session_revoked` if
+ * that came first. For a factor or key of the sign-in, which would outlive it.
+ */
+export async function holdSignIn(
+  tx: Tx,
+  { userId, sessionId, token }: Pick<Caller, 'userId' | 'sessionId' | 'token'>,
+): Promise<void> {
+  lockOnCluster(tx, userId, { shared: true })
+  tx.later(sql.unsafe`select 1 from users where id = ${userId} ${rowLock(tx, 'share')}`)
+  // A statement of its own: that of the lock sees the sign-in as it was before it waited.
+  const table = token === 'otp_pending' ? sql.fragment`pending_sessions` : sql.fragment`sessions`
+  const lives = await tx.exists(sql.unsafe`
+    select 1 from ${table} where id = ${sessionId} and user_id = ${userId} and ended_at is null`)
+  if (!lives) throw sessionRevoked()
 }
 
 /** A session and its person, before any tenant is known. As the system role. */
