@@ -37,7 +37,7 @@ export const lister =
     show: (row: Row) => FoundObject & { id: string },
   ): ListObjects =>
   async (tx, scope, after, size) => {
-    const page = list.page({}, { size, from: after, backwards: false }, scope.now)
+    const page = list.page({}, { size, from: after, backwards: false }, scope)
     const rows = await load(tx, scope, page)
     const textIn = (row: Row, field: string) => Reflect.get(row, field) as string
     return rows.slice(0, size).map((row) => {

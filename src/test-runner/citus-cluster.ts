@@ -75,7 +75,11 @@ async function startNode(
   if (account.uid !== undefined) await chown(home, account.uid, account.gid!)
   const data = join(home, 'data')
   const options = { ...account, cwd: '/', env: serverEnvironment }
-  await run(join(programs, 'initdb'), ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync'], options)
+  await run(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'],
+    options,
+  )
   const port = await freePort()
   const lines = Object.entries({ ...settings, port }).map(([name, value]) => `${name} = '${value}'\n`)
   await appendFile(join(data, 'postgresql.conf'), lines.join(''))

@@ -72,7 +72,7 @@ for (const [name, { list, filters, endless, load }] of Object.entries(listings))
     for (const query of [{}, ...filters])
       for (const backwards of [false, true])
         for (const from of [null, { at: query.ordering ? 'm' : service.now(), id: somewhere }]) {
-          const page = list.page(query, { size: 20, from, backwards }, service.now())
+          const page = list.page(query, { size: 20, from, backwards }, { tenantId: id, now: service.now() })
           const plans = await plansOf(service.deps.db, scope, (tx) => load(tx, page))
           const title = `${JSON.stringify(query)} ${backwards ? 'backwards' : ''} ${from ? 'from a position' : ''}`
           t.same(

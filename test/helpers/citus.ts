@@ -16,9 +16,10 @@ async function run(url: string, statements: readonly string[]): Promise<void> {
   }
 }
 
-/** Runs statements about databases on the coordinator, and on the nodes if there are any. */
+/** Runs statements about databases on the coordinator, and then, as it connects to them, on the nodes if there are any. */
 export async function onEveryNode(coordinator: string, ...statements: string[]): Promise<void> {
-  await Promise.all([coordinator, ...workerNodes].map((url) => run(url, statements)))
+  await run(coordinator, statements)
+  await Promise.all(workerNodes.map((url) => run(url, statements)))
 }
 
 /** Distributes a migrated database of the cluster, and ends the connections that Citus keeps to it, so that it can be copied. */

@@ -112,7 +112,7 @@ export const requestList = defineList({
   filters: {
     status: {
       ...byWord(sql.fragment`r.status`, statuses),
-      where: (word, now) => hasStatus(word as Status, now),
+      where: (word, { now }) => hasStatus(word as Status, now),
     },
     action: byText(sql.fragment`r.action`, name),
     requester_id: byId(sql.fragment`r.requester_id`, 'requester.id'),

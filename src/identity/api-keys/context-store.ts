@@ -36,6 +36,7 @@ export function findKeyContextRow(
              a.joined_at as date_joined, a.version
       from memberships a where a.tenant_id = ${tenantId} and a.kind = 'service_account')`,
     memberColumn: sql.fragment`m.id`,
+    hasFactor: () => sql.fragment`false`,
   }
   const holder = subjectType === 'user' ? persons : accounts
   const more = sql.fragment`,

@@ -85,18 +85,25 @@ export async function findPendingAuthContext(tx: Read, bearer: BearerKey): Promi
   return row && { ...row, tenant_status: row.tenant_status && 'active' }
 }
 
-/** What a context is read from. `more`: columns of the session. */
+/** What a context is read from. `hasFactor`: whether the holder has a second factor; `more`: columns of the session. */
 interface ContextParts {
   users: FragmentSqlToken
   memberColumn: FragmentSqlToken
+  hasFactor: (userId: string) => FragmentSqlToken
   session: FragmentSqlToken
   more?: FragmentSqlToken
 }
 
 type Member = Pick<BearerKey, 'userId' | 'tenantId'>
 
-/** Persons, and the column of memberships that names them. */
-export const persons = { users: sql.fragment`users`, memberColumn: sql.fragment`m.user_id` }
+/** Persons, the column of memberships that names them, and their second factors. */
+export const persons = {
+  users: sql.fragment`users`,
+  memberColumn: sql.fragment`m.user_id`,
+  hasFactor: (userId: string) => sql.fragment`
+    exists (select 1 from otp_devices d where d.user_id = ${userId} and d.type = 'totp' and d.confirmed_at is not null)
+      or exists (select 1 from passkeys p where p.user_id = ${userId})`,
+}
 
 /** The context of a person in a tenant, with the facts of a `session`. */
 export const authContextWith = (
@@ -113,21 +120,21 @@ export function readContext<Row extends z.ZodObject>(
   parts: ContextParts,
 ): Promise<z.infer<Row> | null> {
   if (read.distributed) return readContextOfCluster(read, row, bearer, parts)
-  const { memberColumn, more = sql.fragment`` } = parts
+  const { users, memberColumn, session, more = sql.fragment`` } = parts
   return read.maybeOne(sql.type(row)`
-    select ${personColumns(bearer)}, (m.sessions_ended_at >= s.begun_at) is true as over_here,
-           ${memberColumns} ${more}
-    from ${personTables(bearer, parts)}
+    select ${sessionColumns}, ${personColumns(bearer, parts)}, ${tenantColumns},
+           (m.sessions_ended_at >= s.begun_at) is true as over_here, ${memberColumns} ${more}
+    from (${session}) s join ${users} u on u.id = ${bearer.userId}
+    left join ${tenantOf(bearer)}
     left join memberships m on m.tenant_id = ${bearer.tenantId} and m.tenant_id = t.id and ${memberColumn} = u.id
     ${rolesOfMember(bearer)}`) as Promise<z.infer<Row> | null>
 }
 
-const begun = z.looseObject({
-  tenant_id: z.uuid().nullable(),
-  begun_at: z.number().nullable(),
-  policy_revision: z.number().nullable(),
-})
+const begun = z.looseObject({ begun_at: z.number().nullable() })
+const described = z.looseObject({ user_id: z.uuid() })
 const joined = z.looseObject({
+  tenant_id: z.uuid().nullable(),
+  policy_revision: z.number().nullable(),
   membership_id: z.uuid().nullable(),
   sessions_ended_at: z.number().nullable(),
   policy_changes: z.number(),
@@ -145,47 +152,50 @@ const noMember = {
   permissions: [],
 }
 
-/** The same in two statements: the coordinator has the session and the person, one node has the membership. */
+/**
+ * The same in three statements, sent together: the session, the person, and on one node the tenant and the membership. Sessions
+ * and factors are on the coordinator and keys on a node, which one statement cannot join.
+ */
 async function readContextOfCluster<Row extends z.ZodObject>(
   read: Read,
   row: Row,
   bearer: Member,
   parts: ContextParts,
 ): Promise<z.infer<Row> | null> {
-  const { memberColumn, more = sql.fragment`` } = parts
-  const [person, found] = await Promise.all([
-    read.maybeOne(sql.type(begun)`
-      select ${personColumns(bearer)}, s.begun_at ${more} from ${personTables(bearer, parts)}`),
+  const { users, memberColumn, more = sql.fragment`` } = parts
+  const [session, person, found] = await Promise.all([
+    read.maybeOne(sql.type(begun)`select ${sessionColumns}, s.begun_at ${more} from (${parts.session}) s`),
+    read.maybeOne(sql.type(described)`
+      select ${personColumns(bearer, parts)} from ${users} u where u.id = ${bearer.userId}`),
     read.maybeOne(sql.type(joined)`
-      select ${memberColumns}, m.sessions_ended_at, coalesce(v.policy_changes, 0) as policy_changes
+      select ${tenantColumns}, ${memberColumns}, m.sessions_ended_at, coalesce(v.policy_changes, 0) as policy_changes
       from (select 1) one
+      left join ${tenantOf(bearer)}
       left join tenant_revisions v on v.tenant_id = ${bearer.tenantId}
       left join memberships m on m.tenant_id = ${bearer.tenantId} and ${memberColumn} = ${bearer.userId}
       ${rolesOfMember(bearer)}`),
   ])
-  if (!person) return null
-  const isMember = person.tenant_id !== null && found?.membership_id // a deleted tenant has no members
-  const member = isMember ? found : null
-  const ended = member?.sessions_ended_at ?? null
-  const over = ended !== null && person.begun_at !== null && ended >= person.begun_at
-  const revision =
-    person.policy_revision === null ? null : person.policy_revision + (found?.policy_changes ?? 0)
-  const context = { ...person, ...(member ?? noMember), policy_revision: revision, over_here: over }
-  return row.parse(context) as z.infer<Row>
+  if (!session || !person || !found) return null
+  const isMember = found.tenant_id !== null && found.membership_id // a deleted tenant has no members
+  const ended = isMember ? found.sessions_ended_at : null
+  const over = ended !== null && session.begun_at !== null && ended >= session.begun_at
+  const revision = found.policy_revision === null ? null : found.policy_revision + found.policy_changes
+  const context = { ...session, ...person, ...found, ...(!isMember && noMember) }
+  return row.parse({ ...context, policy_revision: revision, over_here: over }) as z.infer<Row>
 }
 
-const personColumns = ({ userId }: Member) => sql.fragment`
+const sessionColumns = sql.fragment`s.acr, s.amr, s.auth_time, s.second_factor_at, s.over`
+
+const personColumns = ({ userId }: Member, { hasFactor }: ContextParts) => sql.fragment`
   u.id as user_id, u.email, u.first_name, u.last_name, u.email_verified_at is not null as email_verified,
-  u.is_active, u.date_joined, u.version as user_version,
-  exists (select 1 from otp_devices d where d.user_id = ${userId} and d.type = 'totp' and d.confirmed_at is not null)
-    or exists (select 1 from passkeys p where p.user_id = ${userId}) as mfa_enabled,
-  s.acr, s.amr, s.auth_time, s.second_factor_at, s.over,
+  u.is_active, u.date_joined, u.version as user_version, ${hasFactor(userId)} as mfa_enabled`
+
+const tenantColumns = sql.fragment`
   t.id as tenant_id, t.status as tenant_status, (t.settings ->> 'require_mfa')::boolean as require_mfa,
   t.settings ->> 'time_zone' as time_zone, t.policy_revision`
 
-const personTables = ({ userId, tenantId }: Member, { users, session }: ContextParts) => sql.fragment`
-  (${session}) s join ${users} u on u.id = ${userId}
-  left join tenants t on t.id = ${tenantId} and t.deleted_at is null`
+const tenantOf = ({ tenantId }: Member) =>
+  sql.fragment`tenants t on t.id = ${tenantId} and t.deleted_at is null`
 
 const memberColumns = sql.fragment`
   m.id as membership_id, m.status as membership_status, m.department_id, m.manager_id, m.joined_at, m.attributes,

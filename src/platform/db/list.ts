@@ -16,10 +16,15 @@ export interface Column extends Revealing {
 /** A filter: the form of its value in a query string, and its SQL condition. Links to other pages repeat the value. */
 export interface Filter extends Revealing {
   schema: z.ZodType<string | boolean, unknown>
-  /** `now` is in ms since 1970, for conditions that depend on time. */
-  where(value: string | boolean, now: number): FragmentSqlToken
+  where(value: string | boolean, scope: ListScope): FragmentSqlToken
   /** For a condition that joins: the same row by row, for rows that are read in the order of the list. */
-  whereInOrder?(value: string | boolean): FragmentSqlToken
+  whereInOrder?(value: string | boolean, scope: ListScope): FragmentSqlToken
+}
+
+/** The tenant whose rows a list reads, and the time (ms since 1970), for conditions that depend on them. */
+export interface ListScope {
+  tenantId: string
+  now: number
 }
 
 /** A column to search: in lower case, with the collation C, in an index led by tenant_id. */
@@ -51,7 +56,7 @@ export interface List {
    * because it skips masked fields.
    */
   parameterRevealing(query: ListQuery, masked: readonly string[]): string | null
-  page(query: ListQuery, keyset: Keyset, now: number, masked?: readonly string[]): ListPage
+  page(query: ListQuery, keyset: Keyset, scope: ListScope, masked?: readonly string[]): ListPage
 }
 
 /** The SQL of a page. `conditions` and `end` begin with `and`, because they follow the condition on the tenant. */
@@ -111,14 +116,14 @@ export function defineList(described: ListDescription): List {
       if (filter !== undefined || typeof query.ordering !== 'string') return filter ?? null
       return revealsAny(orderedBy(query).reveals ?? [nameOf(query.ordering)], masked) ? 'ordering' : null
     },
-    page(query, position, now, masked = []) {
+    page(query, position, scope, masked = []) {
       const searched = search
         ?.filter(({ reveals }) => !revealsAny(reveals, masked))
         .map(({ column }) => column)
-      const asked = conditionsOf(filters, searched, query, now)
+      const asked = conditionsOf(filters, searched, query, scope)
       const conditions = together(asked)
       const end = keyset(position, orderedBy(query).column, id.column, chosenOrdering(query).startsWith('-'))
-      const inOrder = together(conditionsOf(filters, searched, query, now, true))
+      const inOrder = together(conditionsOf(filters, searched, query, scope, true))
       return {
         filtered: asked.length > 0,
         conditions,
@@ -143,14 +148,14 @@ function conditionsOf(
   filters: Record<string, Filter>,
   search: readonly FragmentSqlToken[] | undefined,
   query: ListQuery,
-  now: number,
+  scope: ListScope,
   inOrder = false,
 ): FragmentSqlToken[] {
   const asked = Object.entries(filters)
     .filter(([name]) => query[name] !== undefined)
     .map(([name, filter]) => {
       const value = query[name] as string | boolean
-      return (inOrder && filter.whereInOrder?.(value)) || filter.where(value, now)
+      return (inOrder && filter.whereInOrder?.(value, scope)) || filter.where(value, scope)
     })
   return search && typeof query.search === 'string' ? [...asked, beginsWith(search, query.search)] : asked
 }

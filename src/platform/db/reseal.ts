@@ -189,7 +189,7 @@ async function resealPage(
   const beyond = after && sql.fragment`and (${names}) > (${valuesOf(sealed, after)})`
   const rows = await tx.any(sql.type(sealedRow)`
     select array[${names}]::text[] as key, ${column} as sealed from ${table}
-    where ${column} is not null ${beyond ?? sql.fragment``} order by ${names} limit ${pageSize} for update`)
+    where ${column} is not null ${beyond ?? sql.fragment``} order by ${names} limit ${pageSize}`)
   const page: Page = { resealed: 0, lost: 0, last: rows.at(-1)?.key ?? null }
   for (const row of rows) {
     if (!sealer.isStale(row.sealed)) continue

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Sealer } from '../crypto/seal.ts'
 import type { Keyset } from '../db/keyset.ts'
-import type { List, ListPage, ListQuery } from '../db/list.ts'
+import type { List, ListPage, ListQuery, ListScope } from '../db/list.ts'
 import { type Read, readInTenant } from '../db/read.ts'
 import type { Databases } from '../db/transaction.ts'
 import { pathId } from './authenticate.ts'
@@ -91,7 +91,7 @@ export function listing<Found extends Page, T>(
     async load(read: Read, input: Input): Promise<{ first: Found | null }> {
       const keyset = keysetOf(deps, input.caller, askedOf(input))
       if (!keyset) return { first: null }
-      return { first: await rows(read, input, list.page(input.query, keyset, deps.clock())) }
+      return { first: await rows(read, input, list.page(input.query, keyset, scopeOf(deps, input.caller))) }
     },
     handle(input: Input & { caller: Caller }, { first }: { first: Found | null }) {
       const { caller } = input
@@ -116,17 +116,17 @@ export async function answerPage<Found extends Page, T>(
   show: (row: Found['rows'][number]) => T,
   first: Found | null = null,
 ) {
-  const { sealer, publicUrl, clock } = deps
+  const { sealer, publicUrl } = deps
   const view = caller.viewOfRows()
   const revealing = list.parameterRevealing(query, view.masked)
   if (revealing !== null) throw view.refuse(revealing)
   const scope = { path, tenantId: caller.tenantId, userId: caller.userId, query }
   const keyset = keysetOf(deps, caller, { path, query })
   if (!keyset) throw invalidCursor()
-  const now = clock()
+  const at = scopeOf(deps, caller)
   let loaded = view.masked.length > 0 && query.search !== undefined ? null : first
   const loadFrom = async (from: Keyset['from']) => {
-    const found = loaded ?? (await load(list.page(query, { ...keyset, from }, now, view.masked)))
+    const found = loaded ?? (await load(list.page(query, { ...keyset, from }, at, view.masked)))
     loaded = null
     return found
   }
@@ -148,6 +148,11 @@ export async function answerPage<Found extends Page, T>(
     results: keyset.backwards ? page.results.toReversed() : page.results,
   })
 }
+
+const scopeOf = ({ clock }: Deps, { tenantId }: { tenantId: string }): ListScope => ({
+  tenantId,
+  now: clock(),
+})
 
 /** The position that a query asks for; null if its cursor does not open. */
 function keysetOf(

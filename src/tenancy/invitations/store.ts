@@ -43,7 +43,7 @@ const columns = (now: number) => sql.fragment`
 
 const byStatus: Filter = {
   schema: z.enum(invitationStatus.options, `This has to be ${invitationStatus.options.join(' or ')}.`),
-  where(status, now) {
+  where(status, { now }) {
     if (status === 'pending') return sql.fragment`(i.status = 'pending' and i.expires_at > ${moment(now)})`
     if (status !== 'expired') return sql.fragment`i.status = ${status}`
     return sql.fragment`(i.status = 'expired' or i.status = 'pending' and i.expires_at <= ${moment(now)})`

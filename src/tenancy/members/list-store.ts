@@ -9,6 +9,7 @@ import {
   defineList,
   type Filter,
   type ListPage,
+  type ListScope,
 } from '../../platform/db/list.ts'
 import type { Read } from '../../platform/db/read.ts'
 import { countRow } from '../../platform/db/row-schemas.ts'
@@ -17,21 +18,21 @@ import { emailAddress } from '../../platform/email-address.ts'
 import { roleNameKey } from '../roles/store.ts'
 import { type MemberRow, memberColumns, memberKinds, memberRow } from './store.ts'
 
-const rolesNamed = (role: string | boolean) => sql.fragment`array(
+const rolesNamed = (role: string | boolean, { tenantId }: ListScope) => sql.fragment`array(
   select r.id from roles r
-  where r.name_key = ${roleNameKey(String(role))} or r.id::text = ${String(role).toLowerCase()})`
+  where r.tenant_id = ${tenantId} and (r.name_key = ${roleNameKey(String(role))} or r.id::text = ${String(role).toLowerCase()}))`
 
 /** Members with a role, by its name or id. */
 const byRole: Filter = {
   reveals: ['roles'],
   schema: z.string().trim().min(1, 'Name the role.').max(64, 'A role has at most 64 characters.'),
-  where: (role) => sql.fragment`
+  where: (role, scope) => sql.fragment`
     m.id in (select mr.membership_id from membership_roles mr
-             where mr.tenant_id = m.tenant_id and mr.role_id = any(${rolesNamed(role)}))`,
+             where mr.tenant_id = ${scope.tenantId} and mr.role_id = any(${rolesNamed(role, scope)}))`,
   // `offset 0` keeps the planner from joining, because a join loses the order and sorts all members that have the role.
-  whereInOrder: (role) => sql.fragment`
+  whereInOrder: (role, scope) => sql.fragment`
     exists (select 1 from membership_roles mr
-            where mr.tenant_id = m.tenant_id and mr.membership_id = m.id and mr.role_id = any(${rolesNamed(role)}) offset 0)`,
+            where mr.tenant_id = ${scope.tenantId} and mr.membership_id = m.id and mr.role_id = any(${rolesNamed(role, scope)}) offset 0)`,
 }
 
 /** Nearly all people are active, so the subquery looks for the few who are not. */

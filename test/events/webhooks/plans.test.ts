@@ -45,10 +45,14 @@ t.test('deliveries and webhooks are listed by age', async (t) => {
       for (const from of [null, { at: service.now(), id: somewhere }]) {
         const keyset = { size: 20, from, backwards }
         const plans = await plansOf(db, scope, async (tx) => {
-          const page = deliveries.deliveryList.page(query, keyset, service.now())
+          const page = deliveries.deliveryList.page(query, keyset, { tenantId: id, now: service.now() })
           await deliveries.listDeliveries(tx, id, somewhere, page)
           if (!('status' in query || 'event_type' in query))
-            await webhooks.listWebhooks(tx, id, webhooks.webhookList.page(query, keyset, service.now()))
+            await webhooks.listWebhooks(
+              tx,
+              id,
+              webhooks.webhookList.page(query, keyset, { tenantId: id, now: service.now() }),
+            )
         })
         for (const { faults, sorts, scans } of plans) {
           t.same(faults, [], JSON.stringify(query))
