@@ -19,7 +19,10 @@ async function main() {
   await assertAnswers({ DATABASE_READ_URL })
   if (DATABASE_READ_URL) await assertDatabaseIsSound({ api: DATABASE_READ_URL }, config)
   const tracing = await beginTracing(config, { name: 'bailiwick-api', version }, log)
-  const serving = await serveApi(config, log, { beforeListening: releaseStartMemory })
+  const serving = await serveApi(config, log, {
+    beforeListening: releaseStartMemory,
+    connectsAtStart: true,
+  })
   log.info({ url: serving.url }, `Listening on ${serving.url}`)
   onStopSignal(async (signal) => {
     log.info({ signal }, 'stopping')

@@ -25,6 +25,7 @@ import { createSealer } from './platform/crypto/seal.ts'
 import { createTokenSigner } from './platform/crypto/token-signer.ts'
 import { isDatabaseAway } from './platform/db/database-errors.ts'
 import { openMeasuredPool } from './platform/db/measure-pool.ts'
+import { openConnections } from './platform/db/open-connections.ts'
 import { budgetEngine, decisionPace } from './platform/decision-budget.ts'
 import { createKeyedSemaphore } from './platform/keyed-semaphore.ts'
 import { measureEngine, measureLog, measurePolicies } from './platform/metrics/measure-decisions.ts'
@@ -41,6 +42,8 @@ export interface Parts {
   engine?: AccessEngine
   /** Cost of password hashes. Only tests set one below the recommended cost. */
   hashing?: HashLimits
+  /** Whether to open the connections to Postgres at once. A balancer sends a process all its traffic as soon as it is ready. */
+  connectsAtStart?: boolean
 }
 
 /**
@@ -52,6 +55,7 @@ export async function openDeps(
   settings: { config: Config; log: Logger; publicUrl: () => string } & Parts,
 ): Promise<Deps & { close(): Promise<void> }> {
   const { config, log, publicUrl, clock = Date.now, metrics = createMetrics(version), hashing } = settings
+  const { connectsAtStart = false } = settings
   const { DATABASE_API_URL: apiUrl, DATABASE_SYSTEM_URL: systemUrl, SECRET_KEYS: keys } = config
   if (!apiUrl || !systemUrl || !keys)
     throw new Error(
@@ -64,6 +68,7 @@ export async function openDeps(
   const [passwords, engine] = await Promise.all([
     createMeasuredHasher(metrics, hashing),
     settings.engine ?? openEngine(config),
+    ...(connectsAtStart ? [api, system].map((pool) => openConnections(pool, size)) : []),
   ])
   lowerHashThreadPriority()
   const readUrl = config.DATABASE_READ_URL

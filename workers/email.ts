@@ -4,6 +4,7 @@ import { claimMail, markFailed, markSent } from '../src/platform/mail/mail-store
 import { writeLetter } from '../src/platform/mail/templates.ts'
 import { acknowledge } from '../src/platform/outbox/acknowledge.ts'
 import { appendEvent } from '../src/platform/outbox/append-event.ts'
+import { untilRecorded } from '../src/platform/outbox/until-recorded.ts'
 import { defineActor } from './actor.ts'
 
 /**
@@ -25,9 +26,11 @@ export const email = defineActor({
       const letter = writeLetter(mail.template, mail.variables)
       await deps.mail.send({ id, to: mail.to, at: deps.clock(), ...letter }).catch(refuse)
     }
-    await acknowledge(deps.db, delivery, async (tx) => {
-      if (mail) await markSent(tx, tenantId, id, deps.clock())
-    })
+    const record = () =>
+      acknowledge(deps.db, delivery, async (tx) => {
+        if (mail) await markSent(tx, tenantId, id, deps.clock())
+      })
+    await untilRecorded(deps.log, { mail_id: id }, record)
     const facts = { mail_id: id, template: mail?.template, request_id: message.request_id }
     deps.log.info(facts, mail ? 'mail sent' : 'mail was sent before')
   },

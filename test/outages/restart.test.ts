@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
 import { bareEnv } from '../helpers/bare-env.ts'
 import { disposableDatabase } from '../helpers/database.ts'
@@ -13,8 +14,22 @@ const { urls, drop } = await disposableDatabase()
 t.teardown(drop)
 const settings = settingsOn(urls)
 
+/** The connections of the API, by role. */
+async function connectionsOfApi(): Promise<Record<string, number>> {
+  const client = new pg.Client({ connectionString: urls.superuser })
+  await client.connect()
+  const { rows } = await client.query(
+    `select usename as role, count(*)::int as n from pg_stat_activity
+     where datname = current_database() and application_name = 'bailiwick-api' group by 1`,
+  )
+  await client.end()
+  return Object.fromEntries(rows.map(({ role, n }) => [role, n]))
+}
+
 t.test('for SHUTDOWN_DELAY_SECONDS /readyz answers 503 while requests are still served', async (t) => {
-  const { child, url, exit } = await startApi(t, { ...settings, SHUTDOWN_DELAY_SECONDS: '60' })
+  const more = { SHUTDOWN_DELAY_SECONDS: '60', DATABASE_POOL_SIZE: '4' }
+  const { child, url, exit } = await startApi(t, { ...settings, ...more })
+  t.same(await connectionsOfApi(), { bailiwick_api: 4, bailiwick_system: 4 }, 'it has opened them before')
   const kept = await asking(url)
   child.kill('SIGTERM')
   while ((await fetch(`${url}/readyz`)).status === 200) await sleep(10)

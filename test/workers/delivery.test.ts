@@ -26,6 +26,35 @@ for (const { kind, skip } of usualBackends)
       t.equal(await stage.count('outbox'), 0)
     })
 
+    t.test(
+      'a mail that was sent is not sent again when Postgres is away before that is recorded',
+      async (t) => {
+        const server = await mailServer(t)
+        const stage = await openStage(t, { kind, smtpUrl: server.url })
+        const database = new URL(stage.urls.worker).pathname.slice(1)
+        const limit = (most: number) =>
+          stage.root.query(`alter database ${database} connection limit ${most}`)
+        server.answer = async () => {
+          await limit(0)
+          await stage.root.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and usename = 'bailiwick_worker'`,
+          )
+          return null
+        }
+        await server.start()
+        const running = await startActors(stage.deps, mailActors)
+        t.teardown(() => running.stop())
+        await stage.post(stage.tenant, 'ada@example.test')
+        await until(() => stage.logged.some((line) => /not recorded yet|tried again/.test(line)))
+        server.answer = () => null
+        await limit(-1)
+        await until(async () => (await stage.count('outbox')) === 0)
+        t.equal(server.received.length, 1)
+        t.match(await stage.rows('select status, attempts from mails'), [{ status: 'sent', attempts: 1 }])
+      },
+    )
+
     t.test('a mail waits while the mail server is unavailable, and is sent when it is back', async (t) => {
       const server = await mailServer(t)
       const stage = await openStage(t, { kind, smtpUrl: server.url })

@@ -24,7 +24,7 @@ export async function mailServer(t: Test, certificate?: { key: string; cert: str
     received,
     /** For each message, whether it came over TLS. */
     secured: [] as boolean[],
-    answer: (_mail: Received): Error | null => null,
+    answer: (_mail: Received): Error | null | Promise<null> => null,
     async start() {
       server = new SMTPServer({
         disabledCommands: certificate ? ['AUTH'] : ['AUTH', 'STARTTLS'],
@@ -39,7 +39,7 @@ export async function mailServer(t: Test, certificate?: { key: string; cert: str
             const mail = { to, from: mailFrom ? mailFrom.address : '', raw: Buffer.concat(parts).toString() }
             received.push(mail)
             hub.secured.push(session.secure)
-            done(hub.answer(mail))
+            Promise.resolve(hub.answer(mail)).then(done, done)
           })
         },
       })

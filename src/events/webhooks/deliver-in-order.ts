@@ -1,4 +1,5 @@
 import { asWorker, type Tx } from '../../platform/db/transaction.ts'
+import { untilRecorded } from '../../platform/outbox/until-recorded.ts'
 import { attempt, type DeliverDeps, logAttempt } from './attempt.ts'
 import { type Claimed, claimHead, deleteMessageIfIdle, findFrontier, type WaitsFor } from './attempt-store.ts'
 import { AttemptOutdated, type Concluded, concludeAttempt } from './conclude-attempt.ts'
@@ -54,10 +55,13 @@ async function deliverOne(
 ): Promise<Claimed | null> {
   const answer = await attempt(deps, webhook, claimed)
   logAttempt(deps, webhook, claimed, answer)
-  const after = await asWorker(deps.db, async (tx) => {
-    const concluded = await concludeAttempt(tx, webhook, claimed, answer, deps.clock())
-    return { concluded, claimed: concluded === 'accepted' ? await next(tx) : null }
-  }).catch(unlessOutdated)
+  const conclude = () =>
+    asWorker(deps.db, async (tx) => {
+      const concluded = await concludeAttempt(tx, webhook, claimed, answer, deps.clock())
+      return { concluded, claimed: concluded === 'accepted' ? await next(tx) : null }
+    })
+  const facts = { webhook_id: webhook.webhookId, delivery_id: claimed.delivery_id }
+  const after = await untilRecorded(deps.log, facts, conclude).catch(unlessOutdated)
   if (after) logDisabled(deps, webhook, after.concluded)
   return after?.claimed ?? null
 }
