@@ -34,7 +34,7 @@ const receiverIs =
 
 /** Restarts everything on a release with one more migration, as docs/how-to/upgrade.md says. */
 async function upgrade({ apis, workers, config, superuserUrl, atEnd }: Stage): Promise<void> {
-  const folder = nextRelease(
+  const folder = await nextRelease(
     { teardown: atEnd as never },
     {
       '9999-chaos.sql': `alter table roles add column chaos text;

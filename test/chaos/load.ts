@@ -8,10 +8,20 @@ export interface Journal {
   registered: string[]
   /** Answers by outcome: the status, of failures with their code, or `no answer`. */
   outcomes: Map<string, number>
+  /** The requests that got no answer or a 5xx. */
+  failures: Failure[]
   /** Sessions that ended because the answer to a refresh was lost for longer than its grace. */
   relogins: number
   /** Times of successful writes (ms, by `performance.now()`), to measure recoveries. */
   written: { api: number; at: number }[]
+}
+
+/** A request that failed: after how many ms, and how. */
+export interface Failure {
+  request: string
+  api: number
+  ms: number
+  outcome: string
 }
 
 interface Answer {
@@ -118,8 +128,9 @@ export class Client {
   }
 
   /**
-   * Null without an answer. As a balancer does, it leaves out an API that is not ready while the other one is, and asks the
-   * other one after a refused connection, which was never used.
+   * Null without an answer. As a balancer does, it leaves out an API that is not ready while the other one is. It asks the
+   * other one after a refused connection, which was never used, and repeats a GET whose connection ended before the answer
+   * began (RFC 9110 §9.2.2).
    */
   async #send(method: string, path: string, body?: unknown): Promise<Answer | null> {
     const { apis } = this.#stage
@@ -127,14 +138,23 @@ export class Client {
     const first = !apis[own]!.isReady && apis.some(({ isReady }) => isReady) ? own + 1 : own
     for (let tries = 0; tries < apis.length; tries++) {
       const api = (first + tries) % apis.length
+      const begun = performance.now()
       const answer = await this.#sendTo(`${apis[api]!.url}${fullPath(path)}`, method, body)
-      if (answer === 'refused') continue
-      this.#count(answer ? outcomeOf(answer) : 'no answer')
-      if (answer && method === 'POST' && answer.status < 300)
-        this.#journal.written.push({ api, at: performance.now() })
+      const canRepeat = answer === 'refused' || (answer === null && method === 'GET')
+      if (canRepeat && tries + 1 < apis.length) continue
+      const outcome = typeof answer === 'object' && answer ? outcomeOf(answer) : 'no answer'
+      this.#count(outcome)
+      if (/^(5|no)/.test(outcome))
+        this.#journal.failures.push({
+          request: `${method} ${path}`,
+          api,
+          ms: Math.round(performance.now() - begun),
+          outcome,
+        })
+      if (answer === 'refused' || answer === null) return null
+      if (method === 'POST' && answer.status < 300) this.#journal.written.push({ api, at: performance.now() })
       return answer
     }
-    this.#count('no answer')
     return null
   }
 
@@ -172,6 +192,7 @@ export const newJournal = (): Journal => ({
   roles: [],
   registered: [],
   outcomes: new Map(),
+  failures: [],
   relogins: 0,
   written: [],
 })

@@ -27,6 +27,8 @@ const { values } = parseArgs({
 const clientCount = 6
 const pauseMs = 100
 const longestRecovery = 10
+/** Failed requests that are printed. */
+const longestList = 30
 
 /** What happened at a fault. Times in s; without a recovery the time is infinite. */
 interface Outcome {
@@ -147,11 +149,24 @@ function report(chosen: readonly Fault[], { outcomes, found, journal, memory, gr
   const { relogins } = journal
   const sent = Object.fromEntries(journal.outcomes)
   if (values.json)
-    console.log(JSON.stringify({ acknowledged, sent, relogins, outcomes, found, memory, growth, failed }))
+    console.log(
+      JSON.stringify({
+        acknowledged,
+        sent,
+        relogins,
+        outcomes,
+        found,
+        memory,
+        growth,
+        failed,
+        failures: journal.failures.slice(0, longestList),
+      }),
+    )
   else {
     console.table(outcomes)
     console.table({ ...found, mails_twice_allowed: mailsAllowed })
     console.log('acknowledged', acknowledged, 'answers', sent, 'logged in again', relogins)
+    if (journal.failures.length > 0) console.table(journal.failures.slice(0, longestList))
     console.log('memory in MB (APIs, workers) before', memory.before, 'after', memory.after)
     for (const [name, grown] of Object.entries(growth)) console.log(name, JSON.stringify(grown))
     console.log(failed ? 'FAILED' : 'Nothing was lost.')

@@ -28,7 +28,7 @@ export interface Restartable {
   pid(): number
   /** Ends it, and waits until it has ended. */
   kill(signal: NodeJS.Signals): Promise<void>
-  /** Starts it again, from now on from this folder if one is given. */
+  /** Starts it again, from now on from this folder if one is given, and waits until it is ready. */
   start(folder?: string): Promise<void>
 }
 
@@ -173,9 +173,13 @@ async function startProcess(
   let isWanted = false
   let entry = join(present, 'src', 'entry.cjs')
   const url = `http://127.0.0.1:${port}`
+  // A worker answers on the management port only.
+  const managementPort = name === 'worker' ? await freePort() : null
+  const probe = managementPort ? `http://127.0.0.1:${managementPort}` : url
+  const management: Record<string, string> = managementPort ? { MANAGEMENT_PORT: String(managementPort) } : {}
   const spawned = () => {
     child = spawn(process.execPath, ['--expose-gc', ...preloaded, entry, name], {
-      env: { ...bareEnv, ...env, PORT: String(port) },
+      env: { ...bareEnv, ...env, ...management, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'ignore'],
     })
     // As a supervisor does: a process that starts while Postgres is away ends.
@@ -185,7 +189,7 @@ async function startProcess(
     if (folder) entry = join(folder, 'src', 'entry.cjs')
     isWanted = true
     spawned()
-    if (name === 'api') await answering(url)
+    await answering(probe)
   }
   const kill = (signal: NodeJS.Signals) => {
     isWanted = false
@@ -204,7 +208,7 @@ async function killed(child: ChildProcess, signal: NodeJS.Signals): Promise<void
 }
 
 async function answering(url: string): Promise<void> {
-  for (let tries = 0; tries < 600; tries++, await sleep(50))
+  for (let tries = 0; tries < 2_400; tries++, await sleep(50))
     if ((await fetch(`${url}/readyz`).catch(() => undefined))?.ok) return
   throw new Error(`Nothing is ready at ${url}`)
 }

@@ -10,7 +10,7 @@ import { nextRelease } from './release.ts'
 // table wait behind it, and the service is down.
 
 const service = await startService(t)
-const folder = nextRelease(t, {
+const folder = await nextRelease(t, {
   '9998-first.sql': 'alter table departments add column first_probe text',
   '9999-second.sql': 'alter table departments add column second_probe text',
 })

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,11 +22,17 @@ function temporaryFolder(t: Pick<Test, 'teardown'>): string {
   return folder
 }
 
-/** Copies the present release with additional migrations, as a next release would have; returns the folder. */
-export function nextRelease(t: Pick<Test, 'teardown'>, migrations: Record<string, string>): string {
+/**
+ * Copies the present release with additional migrations, as a next release would have; returns the folder. The event loop
+ * runs meanwhile: a chaos run has its clients, its mail server and its receivers in this process.
+ */
+export async function nextRelease(
+  t: Pick<Test, 'teardown'>,
+  migrations: Record<string, string>,
+): Promise<string> {
   const folder = temporaryFolder(t)
   for (const part of ['package.json', 'src', 'workers', 'policies'])
-    cpSync(join(root, part), join(folder, part), { recursive: true })
+    await cp(join(root, part), join(folder, part), { recursive: true })
   const target = join(folder, 'src', 'platform', 'db', 'migrations')
   for (const [name, text] of Object.entries(migrations)) writeFileSync(join(target, name), text)
   return folder
